@@ -82,13 +82,14 @@ pools = [
 
 @contextmanager
 def served(home: Path, file: Path) -> Iterator[dict[str, Any]]:
-    """The line that the service prints; it ends cleanly."""
-    with in_fresh_interpreters():
+    """The line that the service prints; it ends cleanly. Its log is in ``log`` of the home."""
+    with in_fresh_interpreters(), (home / "log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "swapdesk", "serve", "--config", str(file)],
             env=environment(home),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
+            stderr=log,
             text=True,
         )
     try:
@@ -113,7 +114,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ready(home: Path, chain: dict[str, Any]) -> Iterator[dict[str, Any]]:
     lacking = LACKING.format(required="false", contract=CONTRACTS["is"])
-    file = written(home, chain["rpc"], chain["chainId"], lacking)
+    watched = "[metrics]\nport = 0\n[log]\naddresses = true\n"
+    file = written(home, chain["rpc"], chain["chainId"], lacking + watched)
     with served(home, file) as line:
         yield line
 
@@ -162,6 +164,31 @@ def test_a_swap_is_quoted_and_ordered(api: httpx2.Client, running: Running) -> N
     assert api.get(f"/orders/{order['serviceId']}").json()["serviceId"] == order["serviceId"]
     early = {"id": order["serviceId"], "txHash": "0x" + "00" * 32}
     assert api.post("/dex/confirmTx", json=early).json() is not True, "nothing was sent"
+
+
+def test_an_operator_sees_the_service(
+    ready: dict[str, Any], home: Path, api: httpx2.Client
+) -> None:
+    """Whether it is ready, on both ports; the request in the metrics and in a line of the log."""
+    answer = api.get("/ready")
+    assert answer.status_code == 200
+    assert answer.json()["nodes"] == {"base": "ok"}
+    beside = httpx2.URL(ready["metrics"])
+    with httpx2.Client(trust_env=False, timeout=PATIENCE) as operator:
+        assert operator.get(beside.copy_with(path="/ready")).json()["status"] == "ready"
+        exposed = operator.get(beside).text
+        assert 'swapdesk_requests_total{operation="ready",status="200"}' in exposed
+        assert 'swapdesk_node_up{chain="base"} 1.0' in exposed
+        elsewhere = operator.get(beside, headers={"host": "attacker.example"})
+        assert elsewhere.status_code == 421
+    # What the command says before the service starts is plain.
+    written = [line for line in (home / "log").read_text().splitlines() if line.startswith("{")]
+    (seen,) = [
+        line
+        for line in map(json.loads, written)
+        if line.get("requestId") == answer.headers["x-request-id"]
+    ]
+    assert (seen["operation"], seen["status"], seen["address"]) == ("ready", 200, "127.0.0.1")
 
 
 PAYMENTS = """
@@ -283,6 +310,10 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
         (PAID.replace("pay_to", "payto"), "payto is unknown; did you mean pay_to?"),
         (PAID.replace("wallet_file", "#"), "service.toml:8: payments.wallet_file is missing"),
         (f"payments = true\n{GOOD}", "service.toml:1: payments must be a table"),
+        (f'{GOOD}[log]\nlevel = "loud"\n', "service.toml:8: log.level must be one of debug,"),
+        (f"{GOOD}[log]\naddresses = 1\n", "service.toml:8: log.addresses must be true or false"),
+        (f"{GOOD}[metrics]\n", "service.toml:7: metrics.port is missing"),
+        (f"{GOOD}[metrics]\nport = -1\n", "service.toml:8: metrics.port must be a port"),
         (f"{GOOD}venues = 7\n", "chains.base.venues is unknown"),
         ("\x00", "is no TOML"),
     ],

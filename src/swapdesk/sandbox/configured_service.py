@@ -14,9 +14,10 @@ import os
 import random
 import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from functools import cache
+from typing import TYPE_CHECKING
 
 import uvloop
 
@@ -32,6 +33,7 @@ from swapdesk.sandbox.world import build_chains, build_tokens, object_id
 from swapdesk.service.app import Onchain, assemble, build_service
 from swapdesk.service.dex.desk import EvmSightings
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.observation import Log, Observer, write_log
 from swapdesk.service.payments import CallTerms, Facilitator
 from swapdesk.service.router import PREFIX
 from swapdesk.service.store.database import SchemaError
@@ -46,6 +48,9 @@ from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.chains import Chain, SwapProvider
 from swapdesk.wire.tokens import Token
 
+if TYPE_CHECKING:
+    from swapdesk.service.metrics import Metrics
+
 logger = logging.getLogger(__name__)
 
 
@@ -59,6 +64,7 @@ async def build_configured(
     store: Store,
     clock: Clock,
     rng: random.Random,
+    observers: Sequence[Observer] = (),
 ) -> ServiceParts:
     """The service of a file over its chains and its store. Raises ServiceRefused for an
     intermediary that the catalogue has not, and where payments cannot be taken."""
@@ -82,6 +88,7 @@ async def build_configured(
         intermediaries=list(_intermediaries(config, tokens)),
         onchain=onchain,
         dialect=config.dialect,
+        observers=observers,
     )
 
 
@@ -220,7 +227,7 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 def serve_configured(config: ServiceConfig) -> None:
     """Serve until SIGTERM or SIGINT. One JSON line says when it is ready. Raises ServiceRefused."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    write_log(config.log.level)
     uvloop.run(_serve(config, SystemClock()))
 
 
@@ -244,8 +251,12 @@ async def _serve(config: ServiceConfig, clock: Clock) -> None:
                 await check_nodes(readers.values())
                 # Ids are capabilities and must not be guessed, so they follow no seed.
                 rng = random.SystemRandom()
-                parts = await build_configured(config, readers, store, clock, rng)
-                await _answer(config, parts, listener, clock, stop)
+                metrics = counted(config)
+                observers: list[Observer] = [Log(addresses=config.log.addresses)]
+                observers += [] if metrics is None else [metrics]
+                parts = await build_configured(config, readers, store, clock, rng, observers)
+                async with metrics_served(config, parts, metrics) as url:
+                    await _answer(config, parts, listener, clock, stop, url)
             finally:
                 for reader in readers.values():
                     await reader.close()
@@ -254,12 +265,55 @@ async def _serve(config: ServiceConfig, clock: Clock) -> None:
             await store.close()
 
 
+def counted(config: ServiceConfig) -> Metrics | None:
+    """What counts for the metrics that a file asks for."""
+    if config.metrics is None:
+        return None
+    # On use: a service without metrics does without the library.
+    from swapdesk.service.metrics import Metrics
+
+    return Metrics()
+
+
+@asynccontextmanager
+async def metrics_served(
+    config: ServiceConfig, parts: ServiceParts, metrics: Metrics | None
+) -> AsyncIterator[str | None]:
+    """Answer ``/metrics`` and ``/ready`` on the port of their own meanwhile; where that is.
+    Raises ServiceRefused."""
+    place = config.metrics
+    if place is None or metrics is None:
+        yield None
+        return
+    from swapdesk.service.metrics import metrics_app
+
+    try:
+        listener = listen(place.bind, place.port)
+    except OSError as error:
+        raise ServiceRefused(f"metrics: {place.bind}:{place.port}: {error.strerror}") from None
+    # Whoever is misled here by a page reads what the operator alone should know.
+    door = HostCheck(
+        metrics_app(metrics, parts), frozenset({place.bind, *config.hosts}), parts.clock
+    )
+    stop = asyncio.Event()
+    with listener:
+        server = build_server(door, parts.clock)
+        serving = asyncio.create_task(serve_until(stop, (server, listener)))
+        try:
+            await started(server, stop)
+            yield f"{url_of(place.bind, listener)}/metrics"
+        finally:
+            stop.set()
+            await serving
+
+
 async def _answer(
     config: ServiceConfig,
     parts: ServiceParts,
     listener: socket.socket,
     clock: Clock,
     stop: asyncio.Event,
+    metrics: str | None,
 ) -> None:
     hosts = frozenset({config.bind, *config.hosts})
     server = build_server(HostCheck(build_service(parts), hosts, clock), clock, lifespan=True)
@@ -267,13 +321,14 @@ async def _answer(
         serve_until(stop, (server, listener), before_exit=parts.hub.close)
     )
     if await started(server, stop):
-        sys.stdout.write(json.dumps(_line(config, listener)) + "\n")
+        sys.stdout.write(json.dumps({**_line(config, listener), "metrics": metrics}) + "\n")
         sys.stdout.flush()
     await serving
 
 
 def _line(config: ServiceConfig, listener: socket.socket) -> dict[str, object]:
-    """What the service says once it is ready; ``leftOut`` are venues that it started without."""
+    """What the service says once it is ready; ``leftOut`` are venues that it started without,
+    ``metrics`` is where these are, None for nowhere."""
     return {
         "schemaVersion": LINE_VERSION,
         "url": f"{url_of(config.bind, listener)}{PREFIX}",

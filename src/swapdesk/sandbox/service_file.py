@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.paths import UnsafePlace, read_private
 from swapdesk.sandbox.tables import CHAIN_ROWS
+from swapdesk.service.observation import LEVELS
 from swapdesk.service.venues.onchain.assembly import POOL_KINDS, SOLVED_KINDS
 from swapdesk.service.venues.onchain.reader import SHARE, ChainPlace, PoolPlace
 from swapdesk.toml_document import TomlDocument, nearest, read_document
@@ -65,6 +66,20 @@ class PaymentsEntry(Struct, frozen=True):
         return f"PaymentsEntry({self.token} on {self.chain})"
 
 
+class LogEntry(Struct, frozen=True):
+    """From which level on lines are written, and whether those of requests tell the address."""
+
+    level: str = "info"
+    addresses: bool = False
+
+
+class MetricsEntry(Struct, frozen=True):
+    """Where the metrics are answered."""
+
+    bind: str
+    port: int
+
+
 class ServiceConfig(Struct, frozen=True):
     """What to serve; ``intermediaries`` are symbols and chains. Without ``payments`` a call needs
     credentials."""
@@ -78,6 +93,8 @@ class ServiceConfig(Struct, frozen=True):
     chains: tuple[ChainPlace, ...]
     venues: tuple[VenueEntry, ...]
     payments: PaymentsEntry | None = None
+    log: LogEntry = LogEntry()
+    metrics: MetricsEntry | None = None
 
     @property
     def lacking(self) -> list[VenueEntry]:
@@ -157,6 +174,16 @@ TOP: Keys = {
     "chains": (_is(dict), "must be tables: [chains.base]"),
     "venues": (_is(dict), "must be tables: [venues.CODE]"),
     "payments": (_is(dict), "must be a table"),
+    "log": (_is(dict), "must be a table"),
+    "metrics": (_is(dict), "must be a table"),
+}
+LOG: Keys = {
+    "level": (_one_of(*LEVELS), f"must be one of {', '.join(LEVELS)}"),
+    "addresses": (_is(bool), "must be true or false"),
+}
+METRICS: Keys = {
+    "bind": (_matches(_HOST), "must be an address of this machine"),
+    "port": (_number(0, 65_535), "must be a port from 0 to 65535; 0 takes a free one"),
 }
 CHAIN: Keys = {
     "rpc": (_node, "must be the http or https address of a node"),
@@ -218,7 +245,13 @@ class _Reading:
             chains=tuple(chains.values()),
             venues=tuple(venues),
             payments=self._payments(top["payments"], chains) if "payments" in top else None,
+            log=LogEntry(**self._checked(top.get("log", {}), LOG, ("log",), ())),
+            metrics=self._metrics(top["metrics"]) if "metrics" in top else None,
         )
+
+    def _metrics(self, table: Mapping[str, Any]) -> MetricsEntry:
+        found = self._checked(table, METRICS, ("metrics",), ("port",))
+        return MetricsEntry(found.get("bind", "127.0.0.1"), found.get("port", 0))
 
     def _checked(
         self, table: Any, keys: Keys, where: tuple[str, ...], needed: tuple[str, ...]

@@ -29,6 +29,7 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervene, nobody_intervenes
 from swapdesk.service.multi.funding import BlockhashNode, FundingDesk
 from swapdesk.service.multi.groups import GroupDesk
+from swapdesk.service.observation import Observer
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.partner_account import PartnerAccount
@@ -184,6 +185,7 @@ def assemble(
     intervene: Intervene = nobody_intervenes,
     dialect: Dialect = Dialect.CONTRACT,
     webhook_secrets: Mapping[str, str] | None = None,
+    observers: Sequence[Observer] = (),
 ) -> ServiceParts:
     """A service over these collaborators.
 
@@ -193,8 +195,10 @@ def assemble(
     without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes
     and no bundles; ``intervene`` is what the operator does with the bundles of groups;
     ``dialect`` is written for who has none of their own; ``webhook_secrets`` are what each source
-    of webhooks signs with.
+    of webhooks signs with; ``observers`` are told what happens.
     """
+    for observer in observers:
+        store.orders.transitions.listen(observer.moved)
     catalog = ServiceCatalog(chains, tokens, keywords)
     chains_of = onchain or Onchain()
     registry = Venues(venues, clock, chains_of.venues)
@@ -235,6 +239,7 @@ def assemble(
         readiness=Readiness(store, worker, hub, chains_of.sightings, clock),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
+        observers=tuple(observers),
         payments=payments,
         dialect=dialect,
     )

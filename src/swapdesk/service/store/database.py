@@ -95,6 +95,15 @@ class Wording(Struct, frozen=True):
     """SELECT of ``newest``: the number that everything committed from now on lies beyond."""
 
 
+class Pool(Struct, frozen=True):
+    """Connections of one process: how many there are, how many of them are free, and how many
+    pieces of work wait for one."""
+
+    size: int
+    free: int
+    waiting: int
+
+
 class Database(Protocol):
     """Every method raises StoreUnavailable when it cannot answer."""
 
@@ -119,6 +128,10 @@ class Database(Protocol):
 
     def sortable(self, amount: Decimal) -> str | Decimal:
         """An amount as a value of the order of numbers, for a column of the type ``{sortable}``."""
+        ...
+
+    def pool(self) -> Pool | None:
+        """None for a database that is within the process."""
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:

@@ -27,6 +27,7 @@ from swapdesk.service.store import schema
 from swapdesk.service.store.database import (
     NO_VALUES,
     Database,
+    Pool,
     SchemaError,
     StoreUnavailable,
     Taken,
@@ -174,6 +175,7 @@ class PostgresDatabase(Database):
     def __init__(self, place: Place) -> None:
         self._place = place
         self._pool: Any = None
+        self._waiting = 0
         self._connecting = asyncio.Lock()
         self._grown: set[asyncio.Event] = set()
         self._untold = asyncio.Event()
@@ -242,6 +244,11 @@ class PostgresDatabase(Database):
     def sortable(self, amount: Decimal) -> Decimal:
         return amount
 
+    def pool(self) -> Pool:
+        if self._pool is None:
+            return Pool(0, 0, self._waiting)
+        return Pool(self._pool.get_size(), self._pool.get_idle_size(), self._waiting)
+
     @contextlib.contextmanager
     def growth(self) -> Iterator[asyncio.Event]:
         event = asyncio.Event()
@@ -255,9 +262,16 @@ class PostgresDatabase(Database):
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
         with _answered():
-            pool = self._pool or await self._connected()
-            async with pool.acquire(timeout=_ANSWER_SECONDS) as connection:
+            self._waiting += 1
+            try:
+                pool = self._pool or await self._connected()
+                connection = await pool.acquire(timeout=_ANSWER_SECONDS)
+            finally:
+                self._waiting -= 1
+            try:
                 yield connection
+            finally:
+                await pool.release(connection)
 
     async def _connected(self) -> Any:
         async with self._connecting:
