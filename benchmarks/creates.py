@@ -16,7 +16,7 @@ from benchmarks.report import Case
 from benchmarks.service_world import AUTHORIZATION, RECEIVER
 
 CALLERS = 64
-ORDERS_A_SECOND = 1_000
+ORDERS_A_SECOND = 1_500
 TOKENS = 1_000
 QUOTES = 4_000
 """In each round."""

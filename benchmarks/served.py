@@ -8,6 +8,7 @@ one line with the ids of its orders and quotes when it answers.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import socket
@@ -19,6 +20,7 @@ from pathlib import Path
 import uvloop
 
 from benchmarks.service_world import InstantVenue, build, stored_orders, stored_quotes
+from swapdesk.cli.main import OBJECTS_BETWEEN_COLLECTIONS
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server, started
 from swapdesk.sandbox.world_generator import build_catalog
@@ -69,6 +71,8 @@ async def _serve(port: int, count: int, orders: int, quotes: int) -> None:
 
 def main() -> None:
     os.sched_setaffinity(0, {SERVER_CORE})
+    # As under the command.
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     uvloop.run(_serve(*map(int, sys.argv[1:])))
 
 

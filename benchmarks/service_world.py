@@ -7,6 +7,7 @@ wide, so that the whole middleware works without refusing the load.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -54,7 +55,7 @@ PARTNER = Partner(
 
 
 class InstantVenue:
-    """Opens every leg at once, at the quoted amounts, and sees no deposit."""
+    """Opens every leg at once, at the quoted amounts and on an EVM chain, and sees no deposit."""
 
     provider = SwapProvider(id="c" * 24, name="Instant", short_name="cc", enabled=True)
     traits = VenueTraits()
@@ -75,7 +76,8 @@ class InstantVenue:
         return Unavailable("quotes are made beforehand")
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        opened = DepositInstruction(DEPOSIT_ADDRESS, None, leg.amount_in, leg.amount_out)
+        address = f"0x{hashlib.sha256(leg.key.encode()).hexdigest()[:40]}"
+        opened = DepositInstruction(address, None, leg.amount_in, leg.amount_out)
         return self._opened.setdefault(leg.key, opened)
 
     async def find(self, key: str) -> DepositInstruction | None:
@@ -114,11 +116,10 @@ async def stored_quotes(
     """Ids of ``count`` standard quotes of :class:`InstantVenue`, good for a day, that pay out to
     ``RECEIVER``."""
     rng = random.Random(-count)
-    payable = [token for token in tokens if token.chain_data.kind == "evm"]
+    evm = [token for token in tokens if token.chain_data.kind == "evm"]
     quotes = []
     for _ in range(count):
-        token_out = rng.choice(payable)
-        token_in = rng.choice([token for token in tokens if token is not token_out])
+        token_in, token_out = rng.sample(evm, 2)
         quote = replace(
             _quote(rng, token_in, token_out, now),
             route="standard",

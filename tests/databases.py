@@ -13,6 +13,7 @@ import contextlib
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -37,6 +38,8 @@ PLACE = "TESTS_DATABASES"
 """The variable with the directory that all workers share."""
 _DOOR = "door"
 _USER = "swapdesk"
+GUARDED = "guarded"
+"""A user that has to say a password, once a test has made it."""
 
 _keepers: list[subprocess.Popen[bytes]] = []
 
@@ -91,7 +94,8 @@ class Cluster:
 
     def store(self, name: str) -> Any:
         """Over a database that has its tables."""
-        from swapdesk.service.store.postgres import Place, PostgresDatabase
+        from swapdesk.service.store.database import Place
+        from swapdesk.service.store.postgres import PostgresDatabase
         from swapdesk.service.store.store import Store
 
         return Store(PostgresDatabase(Place(self.url(name), connections=4)))
@@ -108,7 +112,8 @@ class Cluster:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
     async def _created(self, name: str) -> None:
-        from swapdesk.service.store.postgres import Place, PostgresDatabase
+        from swapdesk.service.store.database import Place
+        from swapdesk.service.store.postgres import PostgresDatabase
 
         await self.execute("postgres", f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         await self.execute("postgres", f"CREATE DATABASE {name}")
@@ -140,6 +145,50 @@ class Cluster:
             await connection.close()
 
 
+class OwnServer:
+    """A server of one module, which may stop it and start it again; it ends with the block."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-I", __file__, str(place), "own"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.cluster = Cluster(self._told())
+
+    @classmethod
+    @contextlib.contextmanager
+    def started(cls) -> Iterator[OwnServer]:
+        own = cls(Path(tempfile.mkdtemp(prefix="database-", dir="/tmp")))
+        try:
+            yield own
+        finally:
+            own._keeper.communicate()
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return self._place / "server" / ".s.PGSQL.5432"
+
+    def stop(self) -> None:
+        """As after a crash: no connection is told to end, and the next start recovers."""
+        self._tell("stop")
+
+    def start(self) -> None:
+        self._tell("start")
+
+    def _tell(self, command: str) -> None:
+        assert self._keeper.stdin is not None
+        print(command, file=self._keeper.stdin, flush=True)
+        assert self._told() == command
+
+    def _told(self) -> str:
+        assert self._keeper.stdout is not None
+        return self._keeper.stdout.readline().strip()
+
+
 # The keeper, a process of its own
 
 
@@ -160,53 +209,83 @@ def _answer(door: socket.socket, place: Path, held: contextlib.ExitStack) -> Non
     while True:
         knock, _ = door.accept()
         with knock:
-            url = url or held.enter_context(_server(place))
+            if not url:
+                server = _Server(place)
+                held.callback(server.stop)
+                server.start()
+                url = server.url
             knock.sendall(f"{url}\n".encode())
 
 
-@contextlib.contextmanager
-def _server(place: Path) -> Iterator[str]:
-    programs = _programs(place)
-    settings: dict[str, Any] = {"env": {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}}
-    if os.geteuid() == 0:
-        nobody = pwd.getpwnam("nobody")
-        settings |= {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        place.chmod(0o711)
-    home = place / "server"
-    home.mkdir(mode=0o700)
-    if os.geteuid() == 0:
-        os.chown(home, settings["user"], settings["group"])
-    settings["cwd"] = home
-    made = [programs / "initdb", "-D", home / "data", "-U", _USER, "-A", "trust"]
-    made += ["-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-k"]
-    subprocess.run(made, check=True, stdout=subprocess.DEVNULL, **settings)
-    options = {
-        "listen_addresses": "",
-        "unix_socket_directories": str(home),
-        "max_connections": "200",
-        # To a process that is killed what is written is kept, with and without waiting.
-        "fsync": "off",
-    }
-    started = [programs / "postgres", "-D", home / "data"]
-    started += [f"--{name}={value}" for name, value in options.items()]
-    with (place / "log").open("wb") as log:
-        process = subprocess.Popen(started, stdout=log, stderr=log, **settings)
-    try:
+def _obey(place: Path) -> None:
+    """Start the server, and stop it and start it as the standard input says, to its end."""
+    with contextlib.ExitStack() as held:
+        held.callback(shutil.rmtree, place, ignore_errors=True)
+        server = _Server(place)
+        held.callback(server.stop)
+        server.start()
+        _say(server.url)
+        for command in map(str.strip, sys.stdin):
+            {"start": server.start, "stop": server.stop}[command]()
+            _say(command)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+class _Server:
+    """Made in a directory of its own there; runs from ``start`` to ``stop``."""
+
+    def __init__(self, place: Path) -> None:
+        self._log = place / "log"
+        self._programs = _programs(place)
+        self._home = place / "server"
+        self._settings: dict[str, Any] = {"env": {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}}
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"postgresql://{_USER}@/postgres?host={self._home}"
+        self._home.mkdir(mode=0o700)
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            self._settings |= {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+            place.chmod(0o711)
+            os.chown(self._home, nobody.pw_uid, nobody.pw_gid)
+        self._settings["cwd"] = self._home
+        made = [self._programs / "initdb", "-D", self._home / "data", "-U", _USER, "-A", "trust"]
+        made += ["-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-k"]
+        subprocess.run(made, check=True, stdout=subprocess.DEVNULL, **self._settings)
+        rules = self._home / "data" / "pg_hba.conf"
+        rules.write_text(f"local all {GUARDED} scram-sha-256\n{rules.read_text()}")
+
+    def start(self) -> None:
+        options = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self._home),
+            "max_connections": "200",
+            # To a process that is killed what is written is kept, with and without waiting.
+            "fsync": "off",
+        }
+        started = [self._programs / "postgres", "-D", self._home / "data"]
+        started += [f"--{name}={value}" for name, value in options.items()]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(started, stdout=log, stderr=log, **self._settings)
         until = time.monotonic() + PATIENCE
-        while "ready" not in _standing(home / "data"):
-            assert process.poll() is None, (place / "log").read_text()
+        while "ready" not in self._standing():
+            assert self._process.poll() is None, self._log.read_text()
             assert time.monotonic() < until, "the server never got ready"
             time.sleep(0.02)
-        yield f"postgresql://{_USER}@/postgres?host={home}"
-    finally:
-        process.terminate() if process.poll() is not None else process.send_signal(3)
-        process.wait()
 
+    def stop(self) -> None:
+        """At once, with whatever is under way."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait()
 
-def _standing(data: Path) -> str:
-    with contextlib.suppress(FileNotFoundError):
-        return (data / "postmaster.pid").read_text()
-    return ""
+    def _standing(self) -> str:
+        with contextlib.suppress(FileNotFoundError):
+            return (self._home / "data" / "postmaster.pid").read_text()
+        return ""
 
 
 def _programs(place: Path) -> Path:
@@ -227,4 +306,4 @@ def _programs(place: Path) -> Path:
 
 
 if __name__ == "__main__":
-    _keep(Path(sys.argv[1]))
+    (_obey if sys.argv[2:] else _keep)(Path(sys.argv[1]))

@@ -180,11 +180,17 @@ def test_a_sandbox_waits_for_its_directory_and_then_says_who_uses_it(
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
-    program = (
-        "import sys; sys.modules['starlette'] = None\n"
-        "from swapdesk.cli.main import run; sys.exit(run(sys.argv[1:]))"
-    )
-    for arguments in (("serve", "--sandbox"), ("chains",)):
+    file = tmp_path / "service.toml"
+    file.write_text('port = 0\n[chains]\n[store]\nurl = "postgresql://u@h/d"\n')
+    for package, extra, arguments in (
+        ("starlette", "sandbox", ("serve", "--sandbox")),
+        ("starlette", "sandbox", ("chains",)),
+        ("asyncpg", "postgres", ("serve", "--config", str(file))),
+    ):
+        program = (
+            f"import sys; sys.modules['{package}'] = None\n"
+            "from swapdesk.cli.main import run; sys.exit(run(sys.argv[1:]))"
+        )
         ended = subprocess.run(
             [sys.executable, "-c", program, *arguments, "--json"],
             env=environment(tmp_path),
@@ -195,7 +201,7 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
         result = Result("", ended.stderr.decode(), ended.returncode)
         assert (result.code, result.error["code"]) == (2, "MISSING_EXTRA")
         assert "pip install -e " in result.error["message"]
-        assert "[sandbox]'" in result.error["message"]
+        assert f"[{extra}]'" in result.error["message"]
 
 
 def test_a_reader_that_leaves_is_no_defect(desk: Desk) -> None:

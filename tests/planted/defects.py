@@ -12,6 +12,7 @@ from .desk_defects import CONFIRMED, CREATING, PAYING, SHOWING
 from .sandbox_defects import BOOKS, DISHONEST, FAULTS, SERVER
 from .screen_defects import SCREENS
 from .service_defects import CHAINS, SERVING, VENUES
+from .store_defects import SHARED
 from .wallet_defects import SIGNING
 
 DEFECTS = (
@@ -22,6 +23,7 @@ DEFECTS = (
     *SCREENS,
     *SIGNING,
     *SERVING,
+    *SHARED,
     *VENUES,
     *CHAINS,
     *EVM,

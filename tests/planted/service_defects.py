@@ -14,6 +14,7 @@ NO_PLACE = (
 )
 
 GUARDS = "tests/service/test_venue_wrappers.py"
+FRONT = "tests/service/test_front.py"
 
 SERVING = (
     Defect(
@@ -51,6 +52,14 @@ SERVING = (
             "tests/service/test_exchange_terms.py::"
             "test_a_fallback_keeps_to_the_providers_and_the_markup_asked_for",
         ),
+    ),
+    Defect(
+        "refusal-half-undone",
+        "A create that its limit refuses leaves an order behind that nobody was told of.",
+        "swapdesk/service/store/sqlite.py",
+        "            if not ended and connection.total_changes != before:\n                break\n",
+        "",
+        ("tests/service/test_store.py::test_one_refusal_does_not_sink_its_neighbours",),
     ),
     Defect(
         "quote-used-twice",
@@ -369,6 +378,30 @@ VENUES = (
         "            if left > 0 and not answer.done():\n",
         "            if left > -60 and not answer.done():\n",
         (f"{GUARDS}::test_a_silent_venue_is_given_up",),
+    ),
+    Defect(
+        "caller-named-by-anybody",
+        "Whoever writes a header calls under the address of somebody else, and has no limit.",
+        "swapdesk/service/front.py",
+        "        return found is not None and self._is_proxy(found)\n",
+        "        return found is not None\n",
+        (f"{FRONT}::test_limits_of_an_address_count_the_client",),
+    ),
+    Defect(
+        "caller-read-from-the-left",
+        "A caller behind a proxy makes up its address, and has no limit.",
+        "swapdesk/service/front.py",
+        "islice(reversed(hops), _MOST_PROXIES)",
+        "islice(hops, _MOST_PROXIES)",
+        (f"{FRONT}::test_what_proxies_tell",),
+    ),
+    Defect(
+        "name-of-a-proxy-alone-checked",
+        "A page whose name was made to point to a proxy reads what only a desk may.",
+        "swapdesk/sandbox/service_process.py",
+        "            if refused is None and told is not None:\n",
+        "            if told is not None:\n",
+        (f"{FRONT}::test_both_names_of_a_host_are_checked",),
     ),
     Defect(
         "failing-venue-asked-for-ever",

@@ -35,6 +35,7 @@ sys.exit(serve(ServeOptions(
     speed=Decimal(speed) if speed else None,
     lifeline=lifeline == "lifeline",
     dialect=dialect,
+    names=("Desk.example",),
 )))
 """
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,11 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx2
 import pytest
 from eth_account import Account
 
 from cli.desks import run_here
+from databases import Cluster
 from forked_processes import in_fresh_interpreters
 from harness import Result, environment
 from patience import PATIENCE
@@ -24,6 +28,7 @@ from sandbox.running import Running, until
 from sandbox.test_paid_calls import USDC, Payer, give, told
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.clock import SystemClock
 from swapdesk.paths import write_private
 from swapdesk.sandbox.evm_world.genesis import (
     BASALT,
@@ -33,8 +38,12 @@ from swapdesk.sandbox.evm_world.genesis import (
     pools_on,
     wrapped_native,
 )
-from swapdesk.sandbox.partner_keys import load_key
+from swapdesk.sandbox.partner_keys import load_key, partner_keys
+from swapdesk.sandbox.service_process import build_partners
 from swapdesk.sandbox.world import find_token
+from swapdesk.service.access import StoredPartner
+from swapdesk.service.store.database import Place
+from swapdesk.service.store.store import Store
 
 BASE = {"ETH": find_token("base", "ETH"), "USDC": find_token("base", "USDC")}
 CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
@@ -47,6 +56,12 @@ kind = "isthmus"
 contract = "{contract}"
 required = {required}
 pools = []
+"""
+HTTP = """
+[http]
+public_url = "https://api.shop.example/swap"
+prefix = "/behind"
+trusted_proxies = ["127.0.0.0/8"]
 """
 
 
@@ -81,11 +96,11 @@ pools = [
 
 
 @contextmanager
-def served(home: Path, file: Path) -> Iterator[dict[str, Any]]:
+def served(home: Path, file: Path, *more: str, command: str = "serve") -> Iterator[dict[str, Any]]:
     """The line that the service prints; it ends cleanly. Its log is in ``log`` of the home."""
     with in_fresh_interpreters(), (home / "log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "swapdesk", "serve", "--config", str(file)],
+            [sys.executable, "-m", "swapdesk", command, "--config", str(file), *more],
             env=environment(home),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -115,7 +130,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ready(home: Path, chain: dict[str, Any]) -> Iterator[dict[str, Any]]:
     lacking = LACKING.format(required="false", contract=CONTRACTS["is"])
     watched = "[metrics]\nport = 0\n[log]\naddresses = true\n"
-    file = written(home, chain["rpc"], chain["chainId"], lacking + watched)
+    file = written(home, chain["rpc"], chain["chainId"], lacking + HTTP + watched)
     with served(home, file) as line:
         yield line
 
@@ -139,6 +154,16 @@ def test_the_line_of_a_service_says_what_it_serves(ready: dict[str, Any]) -> Non
     assert ready["schemaVersion"] == 1
     assert (ready["chains"], ready["venues"]) == (["base"], ["ba"])
     assert ready["leftOut"] == ["kraken", "is"]
+    assert ready["url"].endswith("/behind/v2")
+    assert ready["publicUrl"] == "https://api.shop.example/swap/v2"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("api.shop.example", 200), ("API.shop.example", 200), ("other", 421)]
+)
+def test_callers_come_by_the_public_name(api: httpx2.Client, host: str, status: int) -> None:
+    for header in ("Host", "X-Forwarded-Host"):
+        assert api.get("/chains", headers={header: host}).status_code == status
 
 
 def test_the_catalogue_is_what_the_pools_trade(api: httpx2.Client) -> None:
@@ -276,6 +301,8 @@ def test_what_a_venue_lacks_is_listed_before_anything_starts(tmp_path: Path) -> 
 GOOD = 'data = "data"\nport = 0\n[chains.base]\nrpc = "http://127.0.0.1:1"\nchain_id = 1\n'
 GOOD += f'wrapped = "0x{"11" * 20}"\n'
 PAID = f"{GOOD}{PAYMENTS.format(token='0x' + '44' * 20, to='33' * 20)}"
+URL = "postgresql://u@h:5432,g:5433/d"
+STORE = GOOD + '[store]\nurl = "{}"\n'
 VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
 
 
@@ -314,8 +341,33 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
         (f"{GOOD}[log]\naddresses = 1\n", "service.toml:8: log.addresses must be true or false"),
         (f"{GOOD}[metrics]\n", "service.toml:7: metrics.port is missing"),
         (f"{GOOD}[metrics]\nport = -1\n", "service.toml:8: metrics.port must be a port"),
+        (f"{GOOD}[http]\nurl = 7\n", "service.toml:8: http.url is unknown"),
+        *(
+            (f'{GOOD}[http]\npublic_url = "{url}"\n', "service.toml:8: http.public_url must be")
+            for url in ("a.example", "https://a/", "https://u@a", "https://a?b", "https://a/b/../?")
+        ),
+        *(
+            (f'{GOOD}[http]\nprefix = "{prefix}"\n', "service.toml:8: http.prefix must begin")
+            for prefix in ("swap", "/", "/swap/", "//swap", "/a%2fb")
+        ),
+        *(
+            (f"{GOOD}[http]\ntrusted_proxies = {those}\n", "service.toml:8: http.trusted_proxies")
+            for those in ('"10.0.0.1"', '["10.0.0.1/8"]', '["proxy"]', "[7]")
+        ),
         (f"{GOOD}venues = 7\n", "chains.base.venues is unknown"),
         ("\x00", "is no TOML"),
+        (STORE.format("mysql://h/d"), "service.toml:8: store.url must be postgresql://USER@HOST"),
+        (STORE.format("postgresql://u:pw@h/d"), "service.toml:8: store.url must not hold the"),
+        (STORE.format("postgresql://u@h/d?password=pw"), "store.url must be postgresql://USER@"),
+        (STORE.format("postgresql://u@h/d?sslmode=disable"), "store.url must be postgresql://"),
+        (STORE.format("postgresql://[/d"), "service.toml:8: store.url must be postgresql://USER"),
+        (STORE.format(URL) + 'password_file = "zero"\ntls = "no"\n', ":10: store.tls must be"),
+        (STORE.format(URL) + 'password_file = "none"\n', ":9: store.password_file is of no use:"),
+        (STORE.format(URL) + 'password_file = "service.toml"\n', "service.toml is open to other"),
+        (STORE.format(URL) + 'ca_file = "zero"\n', "store.ca_file verifies nothing without tls"),
+        (STORE.format(URL) + 'ca_file = "zero"\ntls = "verify-full"\n', "ca_file is of no use: "),
+        (STORE.format(URL) + "connections = 1\n", ":9: store.connections must be a number from"),
+        (f"{GOOD}[store]\n", "service.toml:7: store.url is missing"),
     ],
 )
 def test_a_broken_file_names_line_and_key(tmp_path: Path, content: str, said: str) -> None:
@@ -325,6 +377,7 @@ def test_a_broken_file_names_line_and_key(tmp_path: Path, content: str, said: st
     error = refused(tmp_path, file).error
     assert error["code"] == "CONFIG"
     assert said in error["message"]
+    assert "pw" not in error["message"]
 
 
 def test_options_beside_a_file_and_no_file_are_refused(tmp_path: Path) -> None:
@@ -332,8 +385,109 @@ def test_options_beside_a_file_and_no_file_are_refused(tmp_path: Path) -> None:
     assert "there is no such file" in refused(tmp_path, file).error["message"]
     file.write_text(GOOD)
     assert "--port" in refused(tmp_path, file, "--port", "0").error["message"]
+    assert "--name" in refused(tmp_path, file, "--name", "a.example").error["message"]
+    named = run_here("serve", "--sandbox", "--name", "http://a", "--json", home=tmp_path)
+    assert "'http://a' is no name of a host" in named.error["message"]
     file.chmod(0o666)
     assert refused(tmp_path, file).error["code"] == "CONFIG"
+
+
+@pytest.fixture
+def database() -> str:
+    """The URL of an empty one."""
+    cluster = Cluster.of_run()
+    return cluster.url(cluster.empty_database(0))
+
+
+def test_a_service_stands_over_postgresql(
+    chain: dict[str, Any], database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a password that nothing shows. A service that means another chain by the same name is
+    refused, and so is one whose database is not there."""
+    monkeypatch.setenv("SWAPDESK_STORE_PASSWORD", "hidden-word")
+    store = f'[store]\nurl = "{database}"\n'
+    file = written(tmp_path, chain["rpc"], chain["chainId"], store)
+    file.write_text(file.read_text().replace('data = "data"\n', ""))
+    with served(tmp_path, file) as ready:
+        asked = httpx2.get(f"{ready['url']}/tokens", trust_env=False, verify=PLAIN)
+        assert asked.status_code == 401, asked.text
+        assert "hidden-word" not in Path(f"/proc/{ready['pid']}/cmdline").read_text()
+    file.write_text(f"{GOOD}{store}")
+    said = refused(tmp_path, file).error["message"]
+    assert f"chain base is {chain['chainId']} there, and 1 here" in said
+    file.write_text(file.read_text().replace(database, "postgresql://u@/d?host=/nowhere"))
+    result = refused(tmp_path, file)
+    assert "store: postgresql://u@/d?host=/nowhere: " in result.error["message"]
+    assert "hidden-word" not in result.stdout + result.stderr
+
+
+def children_of(process: int) -> list[int]:
+    told = Path(f"/proc/{process}/task/{process}/children").read_text()
+    return [int(each) for each in told.split()]
+
+
+def test_workers_beside_a_service_are_started_again_and_end_with_it(
+    running: Running, chain: dict[str, Any], database: str, tmp_path: Path
+) -> None:
+    """And what is due is carried out by them, or by one that was started by itself."""
+    cluster = Cluster.of_run()
+    store = f'[store]\nurl = "{database}"\nconnections = 3\n'
+    file = written(tmp_path, chain["rpc"], chain["chainId"], store)
+    keys = partner_keys(load_key(running.data))
+
+    def looked_at(when: int) -> int:
+        found = cluster.run(rows_of(database, "SELECT MAX(due_at) FROM orders"))[0][0]
+        return int(found) if found > when else 0
+
+    cluster.run(adding(database, build_partners(keys[:1], SystemClock().now())))
+    sender = parties_of(load_key(running.data))[TREASURY]
+    pair = {"from": BASE["ETH"].token_id, "to": BASE["USDC"].token_id, "amount": "0.5"}
+    with served(tmp_path, file, "--workers", "0") as ready:
+        assert children_of(ready["pid"]) == []
+        key = {"Authorization": f"{keys[0].api_key}:{keys[0].api_secret}"}
+        with httpx2.Client(
+            base_url=ready["url"], headers=key, trust_env=False, timeout=PATIENCE, verify=PLAIN
+        ) as client:
+            asked = {**pair, "types": "dex", "senderAddress": sender}
+            (quote,) = client.get("/quotes", params=asked).json()["quotes"]
+            body = {"quoteId": quote["quoteId"], "addressTo": sender, "addressFrom": sender}
+            assert client.post("/exchanges", json=body).status_code == 200
+        begun = looked_at(0)
+        with served(tmp_path, file, command="worker") as line:
+            assert (line["chains"], line["venues"]) == (["base"], ["ba"])
+            then = until(lambda: looked_at(begun), what="a worker by itself")
+    with served(tmp_path, file, "--workers", "1") as ready:
+        then = until(lambda: looked_at(then), what="a worker beside")
+        (worker,) = children_of(ready["pid"])
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: worker not in children_of(ready["pid"]), what="the end of the worker")
+        (another,) = until(lambda: children_of(ready["pid"]), what="another worker")
+    until(lambda: not Path(f"/proc/{another}").exists(), what="the end of all")
+
+
+async def rows_of(database: str, query: str) -> list[Any]:
+    connection = await asyncpg.connect(database)
+    try:
+        return await connection.fetch(query)
+    finally:
+        await connection.close()
+
+
+async def adding(database: str, partners: list[StoredPartner]) -> None:
+    store = await Store.connect(Place(database))
+    await store.partners.add_missing(partners)
+    await store.close()
+
+
+def test_several_processes_over_one_file_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "service.toml"
+    file.write_text(GOOD)
+    for words in (("serve", "--workers", "2"), ("worker",)):
+        result = run_here(*words, "--config", str(file), "--json", home=tmp_path)
+        assert (result.code, result.error["code"]) == (2, "CONFIG")
+        assert "several processes need [store] with a PostgreSQL" in result.error["message"]
+    alone = run_here("serve", "--sandbox", "--workers", "2", "--json", home=tmp_path)
+    assert (alone.code, alone.error["code"]) == (2, "USAGE")
 
 
 def test_an_intermediary_that_no_pool_trades_is_refused(tmp_path: Path) -> None:

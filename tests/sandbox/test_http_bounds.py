@@ -30,6 +30,7 @@ from swapdesk.sandbox.http_server import (
     started,
 )
 from swapdesk.sandbox.processes import listen
+from swapdesk.service.front import Front, customer_of, network_of
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 STREAM = (
@@ -197,12 +198,59 @@ async def test_what_is_one_too_many_is_refused(
 def test_a_peer_is_an_address_or_a_network_of_one_customer() -> None:
     same = [("2001:db8:0:1::1", "2001:db8:0:1:ffff::2"), ("::ffff:192.0.2.1", "192.0.2.1")]
     for one, other in same:
-        assert http_server._peer((one, 1)) == http_server._peer((other, 2))
+        assert customer_of(one) == customer_of(other)
     for one, other in [("2001:db8:0:1::1", "2001:db8:0:2::1"), ("192.0.2.1", "192.0.2.2")]:
-        assert http_server._peer((one, 1)) != http_server._peer((other, 1))
-    assert http_server._peer(("fe80::1%eth0", 1)) == http_server._peer(("fe80::2", 1))
+        assert customer_of(one) != customer_of(other)
+    assert customer_of("fe80::1%eth0") == customer_of("fe80::2")
     assert http_server.MOST_CONNECTIONS_OF_A_PEER < http_server.MOST_CONNECTIONS
     assert http_server.MOST_STREAMS_OF_A_PEER < http_server.MOST_STREAMS
+
+
+@pytest.mark.parametrize(
+    ("bound", "sent"),
+    [("MOST_CONNECTIONS_OF_A_PEER", WHOLE), ("MOST_STREAMS_OF_A_PEER", STREAM)],
+)
+async def test_behind_a_trusted_proxy_each_caller_is_a_peer(
+    monkeypatch: pytest.MonkeyPatch, bound: str, sent: bytes
+) -> None:
+    monkeypatch.setattr(http_server, bound, 1)
+    held = asyncio.Event()
+
+    async def waiting(scope: Any, receive: Any, send: Any) -> None:
+        await (held.wait() if scope["type"] == "http" else asyncio.sleep(0))
+        await echo(scope, receive, send)
+
+    def by(address: str) -> bytes:
+        return sent[:-2] + f"X-Forwarded-For: {address}\r\n\r\n".encode()
+
+    clock = ManualClock()
+    front = Front(proxies=(network_of("127.0.0.1"),))
+    server = build_server(waiting, clock, front=front)
+    async with on_port(server) as port:
+        served = Served(server, clock, port)  # type: ignore[arg-type]
+        # Connections of the proxy that no request came on yet are nobody's.
+        async with (
+            served.connection() as (idle, idle_writer),
+            served.connection(by("203.0.113.7")) as (first, _),
+        ):
+            await eventually(lambda: _clients(served) == ["203.0.113.7"])
+            async with served.connection(by("203.0.113.7")) as (again, _):
+                assert refused(await rest(again)) == (503, "SERVICE_UNAVAILABLE")
+            async with served.connection(by("203.0.113.8")) as (other, _):
+                await eventually(lambda: _clients(served) == ["203.0.113.7", "203.0.113.8"])
+                held.set()
+                for reader in (first, other):
+                    assert (await reader.readline())[9:12] in (b"200", b"101")
+            if sent is WHOLE:
+                # Once it is answered, a connection of the proxy is nobody's again.
+                await first.readuntil(b"done")
+                idle_writer.write(by("203.0.113.7"))
+                assert (await idle.readuntil(b"done")).startswith(b"HTTP/1.1 200")
+
+
+def _clients(served: Served) -> list[str]:
+    connections = served.server.server_state.connections
+    return sorted(each.client[0] for each in connections if each.client is not None)
 
 
 @asynccontextmanager

@@ -58,6 +58,7 @@ def test_ready_line_run_file_and_end(tmp_path: Path) -> None:
             assert chain_of(sandbox, chain["shortName"])(asked[0]) == asked[1]
         with sandbox.api() as api:
             assert api.get("/health").json()["status"] == "ok"
+            assert api.get("/health", headers={"Host": "desk.example"}).status_code == 200
             assert api.get("/tokens").json()["total"] >= 60
             assert len(api.get("/swaps").json()) >= 6
             limits = api.get("/rateLimits").json()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from databases import Cluster, Name
-from swapdesk.service.store.postgres import Place
+from swapdesk.service.store.database import Place
 from swapdesk.service.store.sqlite import SqliteDatabase
 from swapdesk.service.store.store import Store
 
@@ -56,6 +56,11 @@ def open_new(path: Path) -> Store:
     return Cluster.of_run().store(_databases[path])
 
 
+def url_at(path: Path) -> str:
+    """Of the PostgreSQL database behind the stores at a path."""
+    return Cluster.of_run().url(_databases[path])
+
+
 async def changed(store: Store, statement: str, **values: Any) -> int:
     """What somebody else did to the rows: how many."""
     return await store.database.write(lambda db: db.run(statement, values))
@@ -70,4 +75,4 @@ async def open_again(path: Path, world: Mapping[str, str] | None = None) -> Stor
     await open_new(path).close()
     if _engine != "postgres":
         return Store.open(path, world)
-    return await Store.connect(Place(Cluster.of_run().url(_databases[path])), world)
+    return await Store.connect(Place(url_at(path)), world)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from patience import PATIENCE
-from service.new_store import open_new
+from service.new_store import changed, found, open_new
 from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, EVERYTHING, START
+from swapdesk.service.store import schema
 from swapdesk.service.store.database import SchemaError, StoreUnavailable, micros, moment_of
 from swapdesk.service.store.records import (
     BundleUnderWay,
@@ -29,6 +31,7 @@ from swapdesk.service.store.records import (
     StoredGroup,
     StoredOrder,
     StoredQuote,
+    Usage,
 )
 from swapdesk.service.store.schema import VERSION
 from swapdesk.service.store.store import Store
@@ -53,6 +56,14 @@ def quote(number: int, *, partner_id: str = ALICE.partner_id) -> StoredQuote:
         middle_token_id=BITCOIN.id,
         middle_amount=Decimal("8.3"),
     )
+
+
+class FullWindow:
+    counted = ALICE.partner_id
+    rate_class = "exchange"
+
+    def take(self, known: list[Usage]) -> list[Usage]:
+        raise OverflowError
 
 
 def order(number: int, *, partner_id: str = ALICE.partner_id, amount: str = "0.5") -> StoredOrder:
@@ -149,19 +160,27 @@ async def test_an_order_is_read_by_its_partner_alone(store: Store) -> None:
 
 
 async def test_one_refusal_does_not_sink_its_neighbours(store: Store) -> None:
+    """Whether it comes before a change, or after some that are then undone."""
     numbers = range(1, 151)
     await store.quotes.save([quote(n) for n in numbers if n % 3])
     outcomes = await asyncio.gather(
-        *(store.orders.begin(order(n)) for n in numbers), return_exceptions=True
+        *(store.orders.begin(order(n), call=None if n % 7 else FullWindow()) for n in numbers),
+        return_exceptions=True,
     )
     for n, outcome in zip(numbers, outcomes, strict=True):
         found = await store.orders.get(ALICE.partner_id, f"order{n:05}")
-        if n % 3:
-            assert outcome is None
-            assert found is not None
-        else:
+        if n % 3 == 0:
             assert isinstance(outcome, QuoteGone)
             assert found is None
+        elif n % 7 == 0:
+            assert isinstance(outcome, OverflowError)
+            assert found is None
+            unused = await store.quotes.get(ALICE.partner_id, quote(n).quote_id)
+            assert unused is not None
+            assert unused.consumed_by is None
+        else:
+            assert outcome is None
+            assert found is not None
 
 
 async def test_a_state_moves_by_compare_and_set_and_never_back(store: Store) -> None:
@@ -422,6 +441,93 @@ async def test_a_neighbour_of_a_newer_release_is_worked_beside_and_a_later_one_i
     await released_as(store, VERSION + 1, VERSION + 1)
     with pytest.raises(SchemaError, match=f"schema {VERSION + 1}, this release knows {VERSION}"):
         await reopened()
+
+
+STEP = """
+    CREATE TABLE notes (number BIGINT NOT NULL);
+    ALTER TABLE orders ADD COLUMN note TEXT;
+    ALTER TABLE quotes ADD COLUMN note TEXT;
+    ALTER TABLE usage ADD COLUMN note TEXT;
+    INSERT INTO notes (number) VALUES (1)
+"""
+
+
+@pytest.fixture
+async def next_release(store: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """A release that adds to the tables, and serves beside the one before it."""
+    monkeypatch.setattr(schema, "VERSION", VERSION + 1)
+    monkeypatch.setattr(schema, "STEPS", {VERSION: STEP})
+    yield
+    for undone in ("DROP TABLE IF EXISTS notes", *_DROPS):
+        with contextlib.suppress(StoreUnavailable):  # not there
+            await changed(store, undone)
+
+
+_DROPS = [f"ALTER TABLE {table} DROP COLUMN note" for table in ("orders", "quotes", "usage")]
+
+
+async def counted(store: Store, known: list[Usage]) -> None:
+    """Count one more call of these windows."""
+
+    class Call:
+        counted = ALICE.partner_id
+        rate_class = "read"
+
+        def take(self, found: list[Usage]) -> list[Usage]:
+            assert found == known
+            known[:] = [Usage(ALICE.partner_id, "read", 60, 1, len(known) + 1)]
+            return known
+
+    await store.calls.count(Call())
+
+
+@pytest.mark.usefixtures("next_release")
+async def test_a_step_is_taken_once_and_leaves_the_release_before_it_at_work(
+    reopened: Callable[..., Awaitable[Store]], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four processes of the next release start together, beside one of this."""
+    row = await begun(store, 1)
+    known: list[Usage] = []
+    await counted(store, known)
+    assert (await store.orders.page(EVERYTHING))[1] == 1
+
+    def process() -> None:
+        async def life() -> None:
+            await (await reopened()).close()
+
+        asyncio.run(life())
+
+    await asyncio.gather(*(asyncio.to_thread(process) for _ in range(4)))
+    assert await found(store, "SELECT number, serves_from FROM schema_version") == [
+        (VERSION + 1, schema.SERVES_FROM)
+    ]
+    assert await found(store, "SELECT number FROM notes") == [(1,)]
+    # What was prepared before the step is good for nothing now, and nobody notices.
+    assert await store.orders.page(EVERYTHING) is not None
+    assert await store.orders.get(ALICE.partner_id, row.service_id) == row
+    await counted(store, known)
+    assert await store.orders.advance(row, expected_version=1)
+    await begun(store, 2)
+    monkeypatch.undo()
+    await (await reopened()).close()
+
+
+@pytest.mark.usefixtures("next_release")
+async def test_a_step_is_taken_whole_or_not_at_all(
+    reopened: Callable[..., Awaitable[Store]], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await begun(store, 1)
+    monkeypatch.setattr(schema, "STEPS", {VERSION: f"{STEP}; DROP TABLE nobody_has_it"})
+    with pytest.raises((SchemaError, StoreUnavailable), match="nobody_has_it"):
+        await reopened()
+    (version,) = await found(store, "SELECT number FROM schema_version")
+    assert version == (VERSION,)
+    with pytest.raises(StoreUnavailable, match="notes"):
+        await found(store, "SELECT number FROM notes")
+    monkeypatch.undo()
+    again = await reopened()
+    await begun(again, 2)
+    await again.close()
 
 
 async def test_two_worlds_do_not_share_a_database(

@@ -54,7 +54,7 @@ _ROWS: tuple[tuple[Effect, bool, str], ...] = (
     (Effect.CHANGES_DESK, False, "wallet new, wallet import, wallet export, wallet lock"),
     (Effect.CHANGES_DESK, True, "batch template, batch export, orders export, orders put-away"),
     (Effect.CHANGES_DESK, True, "support bundle, trigger NAME, trigger clear, trigger clock"),
-    (Effect.CHANGES_DESK, True, "serve, node, tape run, tour"),
+    (Effect.CHANGES_DESK, True, "serve, worker, node, tape run, tour"),
     (Effect.CHANGES_DESK, False, "partner payout, partner reverse, partner create, partner key"),
     (Effect.CHANGES_DESK, False, "partner revoke, partner suspend, partner tier"),
     (Effect.CHANGES_DESK, False, "partner override, partner origin"),

@@ -62,6 +62,7 @@ COMMANDS: dict[str, str] = {
     "wallet": "wallet_commands:wallet",
     "demo": "sandbox_commands:demo",
     "serve": "sandbox_commands:serve",
+    "worker": "sandbox_commands:worker",
     "node": "sandbox_commands:node",
     "partner": "partner_commands:partner",
     "config": "config_command:config",

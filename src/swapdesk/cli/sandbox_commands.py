@@ -1,14 +1,16 @@
-"""Commands of the sandbox: ``serve`` and ``node`` run it until they are told to end, ``trigger``
-lets something go wrong in it, ``demo`` shows how an order goes, ``tape`` and ``tour`` press keys.
+"""Commands of the sandbox: ``serve`` and ``node`` run it until they are told to end, and ``worker``
+works for a service that a file describes; ``trigger`` lets something go wrong in it, ``demo`` shows
+how an order goes, ``tape`` and ``tour`` press keys.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 from click.core import ParameterSource
@@ -19,12 +21,16 @@ from swapdesk.cli.cli_context import CliContext, desk_command, in_sandbox, on_ca
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.quote_options import read_digits
 
+if TYPE_CHECKING:
+    from swapdesk.sandbox.service_file import ServiceConfig
+
 _OF_WORLDS = frozenset(
     {
         *("sandbox", "host", "port", "seed", "speed", "data", "tokens", "chain_ids"),
-        *("dialect", "lifeline"),
+        *("dialect", "lifeline", "names"),
     }
 )
+MOST_WORKERS = 64
 FASTEST = 100_000
 FEWEST_TOKENS, MOST_TOKENS = 1_000, 100_000
 
@@ -52,6 +58,12 @@ def read_speed(
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Serve the chains and venues that a TOML file names, and nothing else.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(0, MOST_WORKERS),
+    metavar="N",
+    help="With --config: only answer here, and work in N processes beside; needs PostgreSQL.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
@@ -89,13 +101,22 @@ def read_speed(
     show_default=True,
     help="Whose names the service writes: vendor has those of the public service.",
 )
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="HOST",
+    help="A name that the service is reached under, besides its address; repeatable.",
+)
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
 @desk_command
 def serve(
     call: CliContext,
     sandbox: bool,
     config_file: Path | None,
+    workers: int | None,
     host: str,
+    names: tuple[str, ...],
     port: int,
     seed: int | None,
     speed: Decimal | None,
@@ -111,7 +132,9 @@ def serve(
     """
     if config_file is not None:
         _alone("config_file")
-        return _serve_file(call, config_file)
+        return _serve_file(call, config_file, workers)
+    if workers is not None:
+        raise bad_input("USAGE", "--workers goes with --config.", field="workers")
     if not sandbox:
         raise bad_input(
             "ONLY_SANDBOX",
@@ -123,7 +146,11 @@ def serve(
     require_sandbox()
     from swapdesk.sandbox.supervisor import ServeOptions
     from swapdesk.sandbox.supervisor import serve as serve_sandbox
+    from swapdesk.service.front import HOST
 
+    for name in names:
+        if HOST.fullmatch(name) is None:
+            raise bad_input("USAGE", f"{name!r} is no name of a host.", field="name")
     return serve_sandbox(
         ServeOptions(
             data=(data or call.settings(lenient=True).home.sandbox).absolute(),
@@ -135,6 +162,7 @@ def serve(
             tokens=tokens,
             chain_ids=chain_ids,
             dialect=dialect,
+            names=names,
         )
     )
 
@@ -153,17 +181,58 @@ def _alone(option: str) -> None:
         raise bad_input("USAGE", f"--config goes without {', '.join(others)}.", field=option)
 
 
-def _serve_file(call: CliContext, file: Path) -> int:
-    from swapdesk.cli.sandbox_lifetime import require_sandbox
+@click.command()
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    required=True,
+    help="The file of the service, which has to have a [store].",
+)
+@desk_command
+def worker(call: CliContext, config_file: Path) -> int:
+    """Carry out the orders of a service without answering, on this or another machine.
+
+    Any number may work beside "swapdesk serve --config FILE" over the same PostgreSQL database.
+    Prints one JSON line when it begins; SIGTERM ends it.
+    """
+    config = _configured(call, config_file)
+    from swapdesk.sandbox.configured_service import work_configured
+
+    return _until_told(config_file, lambda: work_configured(config_file, config))
+
+
+def _serve_file(call: CliContext, file: Path, workers: int | None) -> int:
+    config = _configured(call, file)
+    from swapdesk.sandbox.configured_service import serve_configured
+
+    return _until_told(file, lambda: serve_configured(file, config, workers))
+
+
+def _until_told(file: Path, serve: Callable[[], None]) -> int:
+    from swapdesk.sandbox.configured_service import ServiceRefused
+
+    try:
+        serve()
+    except ServiceRefused as refused:
+        raise bad_input("CONFIG", f"{file}: {refused}.", field="config") from None
+    return Exit.DONE
+
+
+def _configured(call: CliContext, file: Path) -> ServiceConfig:
+    """Exit 2 for a file that cannot be served; venues that are left out are told."""
+    from swapdesk.cli.sandbox_lifetime import require_postgres, require_sandbox
 
     require_sandbox()
-    from swapdesk.sandbox.configured_service import ServiceRefused, serve_configured
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
     try:
         config = read_service_file(file)
     except ServiceFileRefused as refused:
         raise bad_input("CONFIG", f"{refused}.", field="config") from None
+    if config.store is not None:
+        require_postgres()
     lists = {
         f"venues.{venue.code}": f"{venue.name} ({venue.kind}) lacks {' and '.join(venue.lacks)}"
         for venue in config.lacking
@@ -179,11 +248,7 @@ def _serve_file(call: CliContext, file: Path) -> int:
         )
     for key, said in lists.items():
         call.output.talk(f"Left out: {key}: {said}.")
-    try:
-        serve_configured(config)
-    except ServiceRefused as refused:
-        raise bad_input("CONFIG", f"{file}: {refused}.", field="config") from None
-    return Exit.DONE
+    return config
 
 
 def _loopback(host: str) -> bool:

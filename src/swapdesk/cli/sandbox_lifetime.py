@@ -30,15 +30,24 @@ SANDBOX_PARTS = ("starlette", "uvicorn", "uvloop", "httptools", "eth", "coincurv
 
 def require_sandbox() -> None:
     """Exit 2 with the line to install, when a package the sandbox is served with is missing."""
-    missing = [name for name in SANDBOX_PARTS if find_spec(name) is None]
+    _require("The sandbox", SANDBOX_PARTS, "sandbox", "or choose a live profile")
+
+
+def require_postgres() -> None:
+    """Exit 2 likewise for the client of PostgreSQL."""
+    _require("A store in PostgreSQL", ("asyncpg",), "postgres", "or leave [store] out")
+
+
+def _require(what: str, parts: tuple[str, ...], extra: str, otherwise: str) -> None:
+    missing = [name for name in parts if find_spec(name) is None]
     if missing:
         from swapdesk.flows.doctor.home_checks import install
 
         raise CommandError(
             Exit.BAD_INPUT,
             "MISSING_EXTRA",
-            f"The sandbox needs {', '.join(missing)}. Install it: {install('sandbox')}",
-            next="you: install the extra, or choose a live profile",
+            f"{what} needs {', '.join(missing)}. Install it: {install(extra)}",
+            next=f"you: install the extra, {otherwise}",
         )
 
 

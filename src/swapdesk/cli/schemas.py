@@ -115,6 +115,7 @@ OTHER_OUTPUT: dict[str, str] = {
     " form",
     "orders export": "writes a file of orders, in the form that --format names",
     "serve": "prints one line with addresses and keys when it is ready",
+    "worker": "prints one line when it begins",
     "node": "prints one line with addresses when it is ready",
     "tour": "is played on the screen",
 }

@@ -1,6 +1,7 @@
 """``swapdesk serve --config``: a service over chains and venues that a file names.
 
-One process without a supervisor, a node or a control. Its catalogue is the program's own: the
+One process without a supervisor, a node or a control, or several over one database: some answer,
+some work, and each may do both. Its catalogue is the program's own: the
 chains of the file and the tokens there that a pool of the file trades. It has no source of market
 prices, so no amount is told in dollars and no token is scanned.
 """
@@ -15,28 +16,49 @@ import random
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
-from functools import cache
-from typing import TYPE_CHECKING
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
 import uvloop
+from starlette.types import ASGIApp
 
 from swapdesk.chain.rpc.evm import EvmError, quantity
+from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.http_server import build_server, serve_until, started
-from swapdesk.sandbox.processes import DirectoryInUse, listen, lock_directory, stop_event, url_of
+from swapdesk.sandbox.processes import (
+    BAD_INPUT,
+    OK,
+    DirectoryInUse,
+    announce,
+    listen,
+    lock_directory,
+    run_child,
+    stop_event,
+    url_of,
+)
 from swapdesk.sandbox.run_file import LINE_VERSION
-from swapdesk.sandbox.service_file import PaymentsEntry, ServiceConfig, VenueEntry
+from swapdesk.sandbox.service_file import (
+    MetricsEntry,
+    PaymentsEntry,
+    ServiceConfig,
+    ServiceFileRefused,
+    VenueEntry,
+    read_service_file,
+)
 from swapdesk.sandbox.service_process import DATABASE, HostCheck
+from swapdesk.sandbox.supervisor import Child, ChildRefused, ChildSilent
 from swapdesk.sandbox.world import build_chains, build_tokens, object_id
-from swapdesk.service.app import Onchain, assemble, build_service
+from swapdesk.service.app import Onchain, Role, assemble, build_service, in_background
 from swapdesk.service.dex.desk import EvmSightings
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.observation import Log, Observer, write_log
 from swapdesk.service.payments import CallTerms, Facilitator
 from swapdesk.service.router import PREFIX
-from swapdesk.service.store.database import SchemaError
+from swapdesk.service.store.database import SchemaError, StoreUnavailable
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.onchain.assembly import open_readers, pool_venue
@@ -47,9 +69,6 @@ from swapdesk.service.venues.onchain.pool_venue import Pools
 from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.chains import Chain, SwapProvider
 from swapdesk.wire.tokens import Token
-
-if TYPE_CHECKING:
-    from swapdesk.service.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +107,7 @@ async def build_configured(
         intermediaries=list(_intermediaries(config, tokens)),
         onchain=onchain,
         dialect=config.dialect,
+        front=config.http,
         observers=observers,
     )
 
@@ -225,79 +245,100 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
             )
 
 
-def serve_configured(config: ServiceConfig) -> None:
-    """Serve until SIGTERM or SIGINT. One JSON line says when it is ready. Raises ServiceRefused."""
+def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
+    """Serve until SIGTERM or SIGINT. One JSON line says when it is ready. With a number of
+    ``workers`` this process only answers, and so many others beside it carry out what is due.
+    Raises ServiceRefused."""
+    role = Role.BOTH if workers is None else Role.ANSWERS
+    _run(file.absolute(), config, role, workers or 0)
+
+
+def work_configured(file: Path, config: ServiceConfig) -> None:
+    """Carry out what is due until SIGTERM or SIGINT, for every process over the same store. One
+    JSON line says when it begins. Raises ServiceRefused."""
+    _run(file, config, Role.WORKS, 0)
+
+
+def _run(file: Path, config: ServiceConfig, role: Role, workers: int) -> None:
     write_log(config.log.level)
-    uvloop.run(_serve(config, SystemClock()))
+    uvloop.run(_serve(file, config, role, workers))
 
 
-async def _serve(config: ServiceConfig, clock: Clock) -> None:
+async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) -> None:
+    if role is not Role.BOTH and config.store is None:
+        raise ServiceRefused(
+            "several processes need [store] with a PostgreSQL database: the file in data is of one"
+        )
+    clock = SystemClock()
     stop = stop_event()
-    with ExitStack() as held:
+    async with AsyncExitStack() as held:
+        parts, metrics = await _opened(config, config.metrics, clock, held)
+        if Role.ANSWERS not in role:
+            await _work(config, parts, stop, metrics)
+            return
         try:
-            make_directories(config.data)
-            held.callback(os.close, await lock_directory(config.data, clock))
-            store = Store.open(config.data / DATABASE)
-        except (DirectoryInUse, SchemaError, OSError) as error:
-            raise ServiceRefused(f"data: {error}") from None
-        try:
-            listener = listen(config.bind, config.port)
+            listener = held.enter_context(listen(config.bind, config.port))
         except OSError as error:
-            await store.close()
             raise ServiceRefused(f"bind: {config.bind}:{config.port}: {error.strerror}") from None
-        try:
-            readers = open_readers(config.chains, clock)
-            try:
-                await check_nodes(readers.values())
-                # Ids are capabilities and must not be guessed, so they follow no seed.
-                rng = random.SystemRandom()
-                metrics = counted(config)
-                observers: list[Observer] = [Log(addresses=config.log.addresses)]
-                observers += [] if metrics is None else [metrics]
-                parts = await build_configured(config, readers, store, clock, rng, observers)
-                async with metrics_served(config, parts, metrics) as url:
-                    await _answer(config, parts, listener, clock, stop, url)
-            finally:
-                for reader in readers.values():
-                    await reader.close()
-        finally:
-            listener.close()
-            await store.close()
+        await held.enter_async_context(_beside(file, workers, clock))
+        await _answer(config, parts, role, listener, stop, metrics)
 
 
-def counted(config: ServiceConfig) -> Metrics | None:
-    """What counts for the metrics that a file asks for."""
-    if config.metrics is None:
-        return None
+async def _opened(
+    config: ServiceConfig, place: MetricsEntry | None, clock: Clock, held: AsyncExitStack
+) -> tuple[ServiceParts, str | None]:
+    """The service over its chains and its store, which ``held`` closes, with its metrics at
+    ``place``; and where these are. Raises ServiceRefused."""
+    readers = open_readers(config.chains, clock)
+    for reader in readers.values():
+        held.push_async_callback(reader.close)
+    # Before the store: what a node contradicts must not be claimed there.
+    await check_nodes(readers.values())
+    store = await _open_store(config, clock, held)
+    held.push_async_callback(store.close)
+    # Ids are capabilities and must not be guessed, so they follow no seed.
+    rng = random.SystemRandom()
+    observers: list[Observer] = [Log(addresses=config.log.addresses)]
+    if place is None:
+        return await build_configured(config, readers, store, clock, rng, observers), None
     # On use: a service without metrics does without the library.
-    from swapdesk.service.metrics import Metrics
+    from swapdesk.service.metrics import Metrics, metrics_app
 
-    return Metrics()
+    metrics = Metrics()
+    parts = await build_configured(config, readers, store, clock, rng, [*observers, metrics])
+    # A page that was misled here would read what the operator alone should know.
+    hosts = frozenset({place.bind, *config.hosts})
+    door = HostCheck(metrics_app(metrics, parts), hosts, clock)
+    return parts, await held.enter_async_context(_served_beside(place, door, clock))
+
+
+async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
+    """The store of a file, which nobody has who serves a chain of the same name by another id.
+    Raises ServiceRefused."""
+    world = {f"chain {place.name}": str(place.chain_id) for place in config.chains}
+    if config.store is not None:
+        try:
+            return await Store.connect(config.store, world)
+        except (SchemaError, StoreUnavailable, ValueError) as error:
+            raise ServiceRefused(f"store: {config.store.url}: {error}") from None
+    try:
+        make_directories(config.data)
+        held.callback(os.close, await lock_directory(config.data, clock))
+        return Store.open(config.data / DATABASE, world)
+    except (DirectoryInUse, SchemaError, OSError) as error:
+        raise ServiceRefused(f"data: {error}") from None
 
 
 @asynccontextmanager
-async def metrics_served(
-    config: ServiceConfig, parts: ServiceParts, metrics: Metrics | None
-) -> AsyncIterator[str | None]:
-    """Answer ``/metrics`` and ``/ready`` on the port of their own meanwhile; where that is.
-    Raises ServiceRefused."""
-    place = config.metrics
-    if place is None or metrics is None:
-        yield None
-        return
-    from swapdesk.service.metrics import metrics_app
-
+async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> AsyncIterator[str]:
+    """Answer metrics on the port of their own meanwhile; their URL. Raises ServiceRefused."""
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
         raise ServiceRefused(f"metrics: {place.bind}:{place.port}: {error.strerror}") from None
-    # Whoever is misled here by a page reads what the operator alone should know.
-    door = HostCheck(
-        metrics_app(metrics, parts), frozenset({place.bind, *config.hosts}), parts.clock
-    )
     stop = asyncio.Event()
     with listener:
-        server = build_server(door, parts.clock)
+        server = build_server(door, clock)
         serving = asyncio.create_task(serve_until(stop, (server, listener)))
         try:
             await started(server, stop)
@@ -310,30 +351,110 @@ async def metrics_served(
 async def _answer(
     config: ServiceConfig,
     parts: ServiceParts,
+    role: Role,
     listener: socket.socket,
-    clock: Clock,
     stop: asyncio.Event,
     metrics: str | None,
 ) -> None:
-    hosts = frozenset({config.bind, *config.hosts})
-    server = build_server(HostCheck(build_service(parts), hosts, clock), clock, lifespan=True)
+    hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
+    door = HostCheck(build_service(parts, role), hosts, parts.clock)
+    server = build_server(door, parts.clock, lifespan=True, front=config.http)
     serving = asyncio.create_task(
         serve_until(stop, (server, listener), before_exit=parts.hub.close)
     )
     if await started(server, stop):
-        sys.stdout.write(json.dumps({**_line(config, listener), "metrics": metrics}) + "\n")
-        sys.stdout.flush()
+        public = config.http.public_url
+        _say(
+            {
+                "url": f"{url_of(config.bind, listener)}{config.http.prefix}{PREFIX}",
+                **({"publicUrl": f"{public}{PREFIX}"} if public else {}),
+                **_line(config, metrics),
+            }
+        )
     await serving
 
 
-def _line(config: ServiceConfig, listener: socket.socket) -> dict[str, object]:
-    """What the service says once it is ready; ``leftOut`` are venues that it started without,
+async def _work(
+    config: ServiceConfig, parts: ServiceParts, stop: asyncio.Event, metrics: str | None
+) -> None:
+    async with in_background(parts, Role.WORKS):
+        _say(_line(config, metrics))
+        await stop.wait()
+
+
+def _say(line: Mapping[str, object]) -> None:
+    sys.stdout.write(json.dumps({"schemaVersion": LINE_VERSION, **line}) + "\n")
+    sys.stdout.flush()
+
+
+def _line(config: ServiceConfig, metrics: str | None) -> dict[str, object]:
+    """What a process says once it is ready; ``leftOut`` are venues that it started without,
     ``metrics`` is where these are, None for nowhere."""
     return {
-        "schemaVersion": LINE_VERSION,
-        "url": f"{url_of(config.bind, listener)}{PREFIX}",
         "chains": [place.name for place in config.chains],
         "venues": [entry.code for entry in config.venues if not entry.lacks],
         "leftOut": [entry.code for entry in config.lacking],
+        "metrics": metrics,
         "pid": os.getpid(),
     }
+
+
+# Workers as processes of their own, beside one that answers
+
+
+_REFUSED_SECONDS = 2.0
+
+
+@asynccontextmanager
+async def _beside(file: Path, workers: int, clock: Clock) -> AsyncIterator[None]:
+    """So many workers that are started again when they die, and end with this process. Raises
+    ServiceRefused where one does not begin."""
+    orders = [{"config": str(file), "number": number} for number in range(1, workers + 1)]
+    children = [Child(__spec__.name, partial(dict, each), (), clock) for each in orders]
+    keeping: list[asyncio.Task[None]] = []
+    try:
+        begun = await asyncio.gather(*(child.start() for child in children), return_exceptions=True)
+        for failure in filter(None, begun):
+            if isinstance(failure, (ChildRefused, ChildSilent)):
+                raise ServiceRefused(f"a worker does not begin: {failure}")
+            if isinstance(failure, BaseException):
+                raise failure
+        keeping += [asyncio.create_task(_kept(child, clock)) for child in children]
+        yield
+    finally:
+        for task in keeping:
+            task.cancel()
+        await asyncio.gather(*keeping, return_exceptions=True)
+        await asyncio.gather(*(child.stop() for child in children))
+
+
+async def _kept(child: Child, clock: Clock) -> None:
+    """One that is refused is tried again, too: its database, or its file, may be right again."""
+    while True:
+        try:
+            await child.keep()
+        except ChildRefused as refused:
+            logger.error("a worker does not begin: %s", refused)
+            await clock.sleep(_REFUSED_SECONDS)
+
+
+async def _work_for_starter(orders: dict[str, Any]) -> int:
+    stop = stop_event(lifeline=True, hard=True)
+    try:
+        async with AsyncExitStack() as held:
+            config = read_service_file(Path(orders["config"]))
+            write_log(config.log.level)
+            place = config.metrics and config.metrics.beside(orders["number"])
+            parts, _ = await _opened(config, place, SystemClock(), held)
+            async with in_background(parts, Role.WORKS):
+                announce({"ready": True})
+                await stop.wait()
+    except (ServiceFileRefused, ServiceRefused) as refused:
+        announce({"refused": str(refused)})
+        return BAD_INPUT
+    return OK
+
+
+if __name__ == "__main__":
+    leave_out_validator_keys()
+    sys.exit(run_child(_work_for_starter))

@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from email.utils import format_datetime
 from http import HTTPStatus
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,12 +27,13 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.datastructures import Headers
-from websockets.http11 import Response
+from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
 from swapdesk.chain.rpc.ledger import TOKEN_HEADER
 from swapdesk.clock import Clock
 from swapdesk.keepalive import SERVER_SECONDS
+from swapdesk.service.front import Front, Told, customer_of
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorBody, ErrorCode
 from swapdesk.wire.events import MAX_FRAME_BYTES
@@ -92,6 +93,8 @@ def _served(url: str, hosts: frozenset[str]) -> bool:
 
 CUT = "swapdesk.cut"
 """Name in ``scope["state"]`` of a callable that cuts the connection without another byte."""
+FORWARDED_HOST = "swapdesk.host"
+"""Name there of the host that a caller used, where a proxy tells another one than in ``Host``."""
 
 URL_LIMIT = 64 * 1024
 HEADER_LIMIT = 16 * 1024
@@ -114,7 +117,8 @@ MOST_CONNECTIONS = 400
 MOST_STREAMS = 256
 MOST_CONNECTIONS_OF_A_PEER, MOST_STREAMS_OF_A_PEER = 300, 192
 """Three quarters: many programs share one machine or stand behind one proxy, and whoever takes all
-that they can get leaves something to everybody else."""
+that they can get leaves something to everybody else. Behind a proxy that is trusted, each caller is
+a peer of its own from the head of its request on."""
 
 
 def refusal_of(clock: Clock, code: ErrorCode, message: str) -> tuple[dict[str, str], bytes]:
@@ -149,14 +153,15 @@ async def refuse(
 
 
 class BoundedConfig(uvicorn.Config):
-    """With the clock that ages are read from."""
+    """With the clock that ages are read from, and the proxies that are believed."""
 
-    def __init__(self, app: Any, clock: Clock, **settings: Any) -> None:
-        super().__init__(_told(app, clock), http=BoundedHttp, ws=BoundedStream, **settings)
+    def __init__(self, app: Any, clock: Clock, front: Front, **settings: Any) -> None:
+        super().__init__(_answering(app, clock), http=BoundedHttp, ws=BoundedStream, **settings)
         self.clock = clock
+        self.front = front
 
 
-def _told(app: Any, clock: Clock) -> Any:
+def _answering(app: Any, clock: Clock) -> Any:
     """The application; where it fails before it answers, the error body says so."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
@@ -212,7 +217,7 @@ class BoundedHttp(HttpToolsProtocol):
         or what uvicorn itself waits for, the next request."""
         self._fed = False
         self._room = self._fields = HEADER_LIMIT
-        self._problem = 400, "This is no valid HTTP request."
+        self._problem = 400, "This is no valid HTTP request.", ErrorCode.BAD_REQUEST
         self._outflow = _Outflow()
 
     def _in(self, seconds: float) -> float:
@@ -221,8 +226,16 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {**self.app_state, CUT: transport.abort}
+        self._proxy = self._trusted()
         if self._is_crowd(self.connections, MOST_CONNECTIONS, MOST_CONNECTIONS_OF_A_PEER):
             self._refuse_crowd("connections")
+
+    def _trusted(self) -> str | None:
+        """The address of the peer if it is a trusted proxy; only its requests tell who calls."""
+        if self.client is None or not self.config.front.trusts(self.client[0]):
+            return None
+        proxy, self.client = self.client[0], None
+        return proxy
 
     # What comes
 
@@ -254,6 +267,13 @@ class BoundedHttp(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        if self._proxy is not None:
+            told = self.config.front.told(self._proxy, self.headers)
+            self.client = self.scope["client"] = told.address or self._proxy, 0
+            self.scope["scheme"] = told.scheme or "http"
+            self.scope["state"][FORWARDED_HOST] = told.host
+            if self._is_crowd(self.connections, MOST_CONNECTIONS, MOST_CONNECTIONS_OF_A_PEER):
+                self._raise(503, _CROWD.format("connections"), ErrorCode.SERVICE_UNAVAILABLE)
         super().on_headers_complete()
         self._due = self._in(REQUEST_SECONDS)
         self._room = FRAMING_LIMIT
@@ -269,13 +289,19 @@ class BoundedHttp(HttpToolsProtocol):
             # The answer came first, and uvicorn does not wait for the next request any more.
             self._due, self._fed = self._in(self.timeout_keep_alive), False
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._proxy is not None:
+            # The next request may be anybody's.
+            self.client = None
+
     def _is_answered(self) -> bool:
         """Whether the newest request is, and with it all before."""
         return self.cycle is not None and self.cycle.response_complete
 
-    def _raise(self, status: int, message: str) -> None:
+    def _raise(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
         """Ends the parser, which then asks for the answer to what it could not read."""
-        self._problem = status, message
+        self._problem = status, message, code
         raise ValueError(message)
 
     def sweep(self, now: float) -> None:
@@ -319,13 +345,15 @@ class BoundedHttp(HttpToolsProtocol):
 
     def _is_crowd(self, those: Collection[Any], most: int, of_a_peer: int) -> bool:
         """Whether this one, which is among those, is one too many."""
+        if len(those) <= min(most, of_a_peer):
+            return False
         peer = _peer(self.client)
-        return len(those) > most or sum(_peer(each.client) == peer for each in those) > of_a_peer
+        same = 0 if peer is None else sum(_peer(each.client) == peer for each in those)
+        return len(those) > most or same > of_a_peer
 
     def _refuse_crowd(self, what: str) -> None:
         logger.warning("too many %s at once", what)
-        message = f"There are too many {what} at once. Try again."
-        self._refuse(503, message, ErrorCode.SERVICE_UNAVAILABLE)
+        self._refuse(503, _CROWD.format(what), ErrorCode.SERVICE_UNAVAILABLE)
 
     def send_400_response(self, msg: str) -> None:
         """What the parser could not read."""
@@ -352,14 +380,11 @@ class BoundedHttp(HttpToolsProtocol):
         self.transport.close()
 
 
-def _peer(client: tuple[str, int] | None) -> str:
-    """Who is at the other end: an address, of IPv6 the network of 64 bits that is one customer's,
-    who has all of its addresses."""
-    address = client[0] if client is not None else ""
-    if ":" not in address:
-        return address
-    found = IPv6Address(address.partition("%")[0])
-    return str(found.ipv4_mapped or int(found) >> 64)
+def _peer(client: tuple[str, int] | None) -> str | None:
+    return None if client is None else customer_of(client[0])
+
+
+_CROWD = "There are too many {} at once. Try again."
 
 
 def _is_nonce(key: bytes) -> bool:
@@ -384,6 +409,20 @@ class BoundedStream(WebSocketsSansIOProtocol):
             logger=logging.getLogger("uvicorn.error"),
         )
         self._outflow = _Outflow()
+
+    def handle_connect(self, event: Request) -> None:
+        told = Told()
+        if self.client is not None and self.config.front.trusts(self.client[0]):
+            headers = [
+                (name.lower().encode("latin-1"), value.encode("latin-1", "surrogateescape"))
+                for name, value in event.headers.raw_items()
+            ]
+            told = self.config.front.told(self.client[0], headers)
+            self.client = told.address or self.client[0], 0
+            self.scheme = "wss" if told.scheme == "https" else "ws"
+        super().handle_connect(event)
+        if told.host is not None:
+            self.scope["state"][FORWARDED_HOST] = told.host
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
         super().on_task_complete(task)
@@ -456,12 +495,16 @@ class _Server(uvicorn.Server):
                     each.sweep(self.config.clock.monotonic())
 
 
-def build_server(app: Any, clock: Clock, *, lifespan: bool = False) -> uvicorn.Server:
-    """A server for one ASGI application; its ``should_exit`` ends it."""
+def build_server(
+    app: Any, clock: Clock, *, lifespan: bool = False, front: Front | None = None
+) -> uvicorn.Server:
+    """A server for one ASGI application; its ``should_exit`` ends it. Without a ``front`` no proxy
+    is believed."""
     return _Server(
         BoundedConfig(
             app,
             clock,
+            front or Front(),
             loop="uvloop",
             lifespan="on" if lifespan else "off",
             date_header=False,

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import Struct, field
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.paths import UnsafePlace, read_private
+from swapdesk.paths import read_private
 from swapdesk.sandbox.tables import CHAIN_ROWS
+from swapdesk.service.front import HOST, Front, network_of
 from swapdesk.service.observation import LEVELS
+from swapdesk.service.store.database import Place
 from swapdesk.service.venues.onchain.assembly import POOL_KINDS, SOLVED_KINDS
 from swapdesk.service.venues.onchain.reader import SHARE, ChainPlace, PoolPlace
 from swapdesk.toml_document import TomlDocument, nearest, read_document
@@ -31,7 +34,7 @@ CHAINS = {row.short_name: row for row in CHAIN_ROWS if row.chain_id is not None 
 
 _CODE = re.compile(r"[a-z0-9]{2,8}")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
-_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
+_PREFIX = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
 _TOKEN = re.compile(r"([^.\s]{1,40})\.([a-z0-9-]{1,64})")
 _KEY = re.compile(rb"(?:0x)?([0-9a-fA-F]{64})\s*")
 
@@ -79,10 +82,16 @@ class MetricsEntry(Struct, frozen=True):
     bind: str
     port: int
 
+    def beside(self, number: int) -> MetricsEntry | None:
+        """Of a worker beside a process that answers there: the ports behind it, none behind a free
+        one."""
+        port = self.port + number if self.port else 0
+        return MetricsEntry(self.bind, port) if 0 < port <= 65_535 else None
+
 
 class ServiceConfig(Struct, frozen=True):
     """What to serve; ``intermediaries`` are symbols and chains. Without ``payments`` a call needs
-    credentials."""
+    credentials; without ``store`` all is kept in a file in ``data``."""
 
     data: Path
     bind: str
@@ -93,6 +102,8 @@ class ServiceConfig(Struct, frozen=True):
     chains: tuple[ChainPlace, ...]
     venues: tuple[VenueEntry, ...]
     payments: PaymentsEntry | None = None
+    http: Front = Front()
+    store: Place | None = None
     log: LogEntry = LogEntry()
     metrics: MetricsEntry | None = None
 
@@ -162,18 +173,53 @@ def _node(value: Any) -> bool:
         return False
 
 
+def _public_url(value: Any) -> bool:
+    if not _node(value):
+        return False
+    parts = urlsplit(value)
+    plain = "@" not in parts.netloc and HOST.fullmatch(parts.hostname or "") is not None
+    path = not parts.path or _PREFIX.fullmatch(parts.path) is not None
+    return plain and path and not {"?", "#"} & set(value)
+
+
+def _networks(value: Any) -> bool:
+    try:
+        return _list_of(_text)(value) and all(map(network_of, value))
+    except ValueError:
+        return False
+
+
+def _database(value: Any) -> bool:
+    if not _text(value):
+        return False
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return False
+    named = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    # Several hosts have several ports, so that these cannot be read as one number.
+    return parts.scheme in ("postgresql", "postgres") and named <= {"host", "port"}
+
+
+def _without_password(value: Any) -> bool:
+    user, at, _ = urlsplit(value).netloc.rpartition("@")
+    return not (at and ":" in user)
+
+
 _AN_ADDRESS = "must be an EVM address, with a right checksum where it has capitals"
 
 TOP: Keys = {
     "data": (_text, "must be the path of a directory"),
-    "bind": (_matches(_HOST), "must be an address of this machine"),
+    "bind": (_matches(HOST), "must be an address of this machine"),
     "port": (_number(0, 65_535), "must be a port from 0 to 65535; 0 takes a free one"),
-    "hosts": (_list_of(_matches(_HOST)), "must be a list of names without scheme and port"),
+    "hosts": (_list_of(_matches(HOST)), "must be a list of names without scheme and port"),
     "dialect": (_one_of("contract", "vendor"), "must be contract or vendor"),
     "intermediaries": (_list_of(_matches(_TOKEN)), "must be a list of SYMBOL.CHAIN"),
     "chains": (_is(dict), "must be tables: [chains.base]"),
     "venues": (_is(dict), "must be tables: [venues.CODE]"),
     "payments": (_is(dict), "must be a table"),
+    "http": (_is(dict), "must be a table"),
+    "store": (_is(dict), "must be a table"),
     "log": (_is(dict), "must be a table"),
     "metrics": (_is(dict), "must be a table"),
 }
@@ -182,7 +228,7 @@ LOG: Keys = {
     "addresses": (_is(bool), "must be true or false"),
 }
 METRICS: Keys = {
-    "bind": (_matches(_HOST), "must be an address of this machine"),
+    "bind": (_matches(HOST), "must be an address of this machine"),
     "port": (_number(0, 65_535), "must be a port from 0 to 65535; 0 takes a free one"),
 }
 CHAIN: Keys = {
@@ -206,6 +252,14 @@ PAYMENTS: Keys = {
     "pay_to": (_address, _AN_ADDRESS),
     "wallet_file": (_text, "must be the path of a file"),
 }
+HTTP: Keys = {
+    "public_url": (_public_url, "must be http:// or https:// with a host, without a / at its end"),
+    "prefix": (_matches(_PREFIX), "must begin with a / and end without one"),
+    "trusted_proxies": (
+        _networks,
+        "must be a list of addresses and networks, such as 10.0.0.0/8, without bits beside them",
+    ),
+}
 POOL: Keys = {
     "chain": (_text, "must be the short name of a chain of this file"),
     "address": (_address, _AN_ADDRESS),
@@ -213,6 +267,20 @@ POOL: Keys = {
     "token1": (_address, _AN_ADDRESS),
     "fee": (_number(0, SHARE - 1), f"must be parts of {SHARE:,}, from 0"),
 }
+
+
+STORE: Keys = {
+    "url": (
+        _database,
+        "must be postgresql://USER@HOST/DATABASE, also with several hosts; behind a ? stand host"
+        " and port alone",
+    ),
+    "password_file": (_text, "must be the path of a file"),
+    "tls": (_one_of("require", "verify-full"), "must be require or verify-full"),
+    "ca_file": (_text, "must be the path of a file"),
+    "connections": (_number(2, 100), "must be a number from 2 to 100"),
+}
+PASSWORD = "SWAPDESK_STORE_PASSWORD"
 
 
 class _Reading:
@@ -223,7 +291,9 @@ class _Reading:
         self._base = document.file.absolute().parent
 
     def config(self) -> ServiceConfig:
-        top = self._checked(self._document.content, TOP, (), ("data", "port", "chains"))
+        content = self._document.content
+        needed = ("port", "chains") if "store" in content else ("data", "port", "chains")
+        top = self._checked(content, TOP, (), needed)
         chains = {
             name: place
             for name, table in top.get("chains", {}).items()
@@ -245,6 +315,8 @@ class _Reading:
             chains=tuple(chains.values()),
             venues=tuple(venues),
             payments=self._payments(top["payments"], chains) if "payments" in top else None,
+            http=self._http(top.get("http", {})),
+            store=self._store(top["store"]) if "store" in top else None,
             log=LogEntry(**self._checked(top.get("log", {}), LOG, ("log",), ())),
             metrics=self._metrics(top["metrics"]) if "metrics" in top else None,
         )
@@ -364,6 +436,52 @@ class _Reading:
             found["chain"], checksummed(found["token"]), checksummed(found["pay_to"]), secret
         )
 
+    def _http(self, table: Mapping[str, Any]) -> Front:
+        found = self._checked(table, HTTP, ("http",), ())
+        return Front(
+            public_url=found.get("public_url", ""),
+            prefix=found.get("prefix", ""),
+            proxies=tuple(map(network_of, found.get("trusted_proxies", ()))),
+        )
+
+    def _store(self, table: Mapping[str, Any]) -> Place | None:
+        where = ("store",)
+        found = self._checked(table, STORE, where, ("url",))
+        if "url" not in found:
+            return None
+        if not _without_password(found["url"]):
+            said = f"must not hold the password: use password_file, or {PASSWORD}"
+            self._document.refuse((*where, "url"), said)
+            return None
+        password = os.environ.get(PASSWORD) or None
+        if "password_file" in found:
+            try:
+                password = self._private(found["password_file"]).decode().strip("\r\n")
+                if not password or "\0" in password:
+                    raise ValueError("it holds no password")
+            except ValueError as error:
+                said = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+                self._document.refuse((*where, "password_file"), f"is of no use: {said}")
+        return Place(
+            found["url"],
+            password,
+            ca_file=self._certificates(found),
+            **{name: found[name] for name in ("connections", "tls") if name in found},
+        )
+
+    def _certificates(self, found: Mapping[str, Any]) -> Path | None:
+        if "ca_file" not in found:
+            return None
+        where = ("store", "ca_file")
+        file: Path = self._base / os.path.expanduser(found["ca_file"])
+        if found.get("tls") != "verify-full":
+            self._document.refuse(where, 'verifies nothing without tls = "verify-full"')
+        try:
+            ssl.create_default_context(cafile=file)
+        except OSError as error:  # also of certificates that cannot be read
+            self._document.refuse(where, f"is of no use: {error.strerror or error}")
+        return file
+
     def _wallet(self, kind: str, found: Mapping[str, Any]) -> tuple[bytes | None, tuple[str, ...]]:
         if kind not in SOLVED_KINDS:
             return None, ()
@@ -378,12 +496,7 @@ class _Reading:
         """The key in a ``wallet_file``. Raises ValueError with what is wrong."""
         from eth_account import Account  # on use: it takes longer than all the rest
 
-        file = self._base / os.path.expanduser(named)
-        try:
-            held = _KEY.fullmatch(read_private(file))
-        except (OSError, UnsafePlace) as error:
-            reason = error.strerror if isinstance(error, OSError) else None
-            raise ValueError(f"{file} cannot be read: {reason or error}") from None
+        file, held = self._base / os.path.expanduser(named), _KEY.fullmatch(self._private(named))
         if held is None:
             raise ValueError(f"{file} does not hold 64 hexadecimal digits")
         key = bytes.fromhex(held[1].decode())
@@ -392,6 +505,14 @@ class _Reading:
         except ValueError:
             raise ValueError(f"{file} does not hold the key of an account") from None
         return key
+
+    def _private(self, named: str) -> bytes:
+        """What stands in a file that nobody else reads. Raises ValueError."""
+        file = self._base / os.path.expanduser(named)
+        try:
+            return read_private(file)
+        except OSError as error:
+            raise ValueError(f"{file} cannot be read: {error.strerror or error}") from None
 
     def _lacks(self, kind: str, found: Mapping[str, Any]) -> tuple[str, ...]:
         """What this program has not, for a kind of venue that it cannot serve from a file."""

@@ -1,9 +1,9 @@
 """The sandbox's service and its control as one process, started with ``python -m``.
 
 Orders on stdin: ``fd`` and ``controlFd`` (listening sockets), ``nodeUrl``, ``nodeToken``,
-``controlToken``, ``data`` (directory), ``host`` (under which the service is reached),
-``tokens`` (how many the catalogue shall have, if not the sandbox's own), ``dialect`` (whose names
-are written).
+``controlToken``, ``data`` (directory), ``host`` (where it listens), ``names`` (which it is reached
+under besides), ``tokens`` (how many the catalogue shall have, if not the sandbox's own),
+``dialect`` (whose names are written).
 
 A page whose name was made to point to this machine (DNS rebinding) ends at ``HostCheck``, with
 credentials or without. Which pages of other sites are answered is the service's own rule.
@@ -36,7 +36,14 @@ from swapdesk.sandbox.control import Control, WorldPace
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.fault_layer import FaultLayer, bundle_end
 from swapdesk.sandbox.faults import ActiveFaults
-from swapdesk.sandbox.http_server import build_server, misdirected, refuse, serve_until, started
+from swapdesk.sandbox.http_server import (
+    FORWARDED_HOST,
+    build_server,
+    misdirected,
+    refuse,
+    serve_until,
+    started,
+)
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
@@ -86,17 +93,27 @@ def build_partners(keys: Iterable[PartnerKeys], now: datetime) -> list[StoredPar
 
 
 class HostCheck:
-    """Pure ASGI around the service; ``hosts`` are served besides the loopback names."""
+    """Pure ASGI around the service; ``hosts`` are served besides the loopback names.
+
+    Where a trusted proxy tells which host its caller used, both names are checked: a page can make
+    up the one, and chooses the other. The service sees the caller's.
+    """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], clock: Clock) -> None:
         self._app = app
-        self._hosts = hosts
+        self._hosts = frozenset(map(str.lower, hosts))
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refused = None
         if scope["type"] != "lifespan":
             refused = misdirected(Headers(scope=scope), self._hosts)
+            told = scope.get("state", {}).get(FORWARDED_HOST)
+            if refused is None and told is not None:
+                refused = misdirected({"host": told}, self._hosts)
+                named = (b"host", told.encode("latin-1"))
+                others = [each for each in scope["headers"] if each[0] != b"host"]
+                scope = {**scope, "headers": [named, *others]}
         if refused is None:
             await self._app(scope, receive, send)
         else:
@@ -129,15 +146,16 @@ async def build_sandbox_service(
     node_url: str,
     control_token: str,
     host: str,
+    names: Iterable[str] = (),
     tokens: int | None = None,
     chain_ids: ChainIds = "sandbox",
     dialect: Dialect = Dialect.CONTRACT,
     transport: httpx2.AsyncBaseTransport | None = None,
 ) -> SandboxService:
     """The service of a data directory over the node behind ``ledger``, which ``told`` its time.
-    ``rng`` draws ids. ``host`` is a name it is served under besides the loopback ones; ``tokens``
-    is how many the catalogue shall have, if not the sandbox's own; ``transport`` leads to a node in
-    the same process. Raises SandboxKeyRefused."""
+    ``rng`` draws ids. ``host`` and ``names`` are what it is served under besides the loopback
+    names; ``tokens`` is how many the catalogue shall have, if not the sandbox's own; ``transport``
+    leads to a node in the same process. Raises SandboxKeyRefused."""
     pace = WorldPace(clock, told)
     market = Market(int(told["seed"]))
     faults = ActiveFaults()
@@ -167,7 +185,7 @@ async def build_sandbox_service(
             for source in (*(row.code for row in VENUE_ROWS), BUNDLER)
         },
     )
-    hosts = frozenset({host})
+    hosts = frozenset({host, *names})
     application = build_service(parts)
     layer = FaultLayer(application, faults, clock)
     control = Control(
@@ -204,6 +222,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 node_url=orders["nodeUrl"],
                 control_token=orders["controlToken"],
                 host=str(orders["host"]),
+                names=orders["names"],
                 tokens=orders["tokens"],
                 chain_ids=orders["chainIds"],
                 dialect=Dialect(orders["dialect"]),

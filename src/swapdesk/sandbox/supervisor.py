@@ -164,7 +164,8 @@ class ServeOptions(Struct, frozen=True):
     """How to serve. ``port`` 0 takes a free one; ``seed`` and ``speed`` None take what the
     data directory holds, else 0 and 1. With ``lifeline`` the sandbox ends with its stdin.
     ``tokens`` fills the catalogue up with generated ones (world_generator). ``chain_ids`` are
-    those of the embedded EVM chains; ``dialect`` is whose names the service writes.
+    those of the embedded EVM chains; ``dialect`` is whose names the service writes. ``names`` are
+    what it is reached under besides ``host``.
     """
 
     data: Path
@@ -176,6 +177,7 @@ class ServeOptions(Struct, frozen=True):
     tokens: int | None = None
     chain_ids: ChainIds = "sandbox"
     dialect: Literal["contract", "vendor"] = "contract"
+    names: tuple[str, ...] = ()
 
 
 def serve(options: ServeOptions) -> int:
@@ -330,6 +332,7 @@ class _Sandbox:
             "controlToken": self._control_token,
             "data": str(self._options.data),
             "host": self._options.host,
+            "names": self._options.names,
             "tokens": self._options.tokens,
             "chainIds": self._options.chain_ids,
             "dialect": self._options.dialect,

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from enum import Flag
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from swapdesk.service.bundling import Bundler
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk, Sightings
 from swapdesk.service.events import Hub, stream_endpoint
+from swapdesk.service.front import Front
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervene, nobody_intervenes
 from swapdesk.service.multi.funding import BlockhashNode, FundingDesk
@@ -132,42 +134,56 @@ async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
             await clock.sleep(_RESTART_SECONDS)
 
 
-def build_service(parts: ServiceParts) -> Starlette:
-    """The application; its lifespan runs what works in the background, and ends with a flush."""
+class Role(Flag):
+    """What a process does: answer, carry out what is due for every process over its store, or
+    both. Any number may do either, or be killed."""
 
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        background: dict[str, _Work] = {
-            "worker": parts.worker.run,
-            "hub": parts.hub.run,
-            "bundles": parts.bundles.run,
-        }
+    ANSWERS = 1
+    WORKS = 2
+    BOTH = ANSWERS | WORKS
+
+
+def build_service(parts: ServiceParts, role: Role = Role.BOTH) -> Starlette:
+    """The application of a process that answers; its lifespan runs what goes on beside."""
+    return _Application(Surface(parts), lambda _: in_background(parts, role))
+
+
+@contextlib.asynccontextmanager
+async def in_background(parts: ServiceParts, role: Role) -> AsyncIterator[None]:
+    """Run what a process does by itself until the block ends, which ends with a flush."""
+    # The books need the terms of partners as much as the surface does.
+    looks: list[tuple[str, float, _Work]] = [("partners", _LOOK_SECONDS, parts.take_up_partners)]
+    background: dict[str, _Work] = {}
+    if Role.ANSWERS in role:
+        background["hub"] = parts.hub.run
         # Shielded: a shutdown in the middle must neither lose nor repeat a batch.
-        looks: list[tuple[str, float, _Work]] = [
+        looks += [
             ("request counts", _LOOK_SECONDS, lambda: asyncio.shield(parts.requests.flush())),
             ("rate windows", _LOOK_SECONDS, lambda: asyncio.shield(parts.rates.flush())),
-            ("partners", _LOOK_SECONDS, parts.take_up_partners),
         ]
+        await parts.scans.restore()
+    if Role.WORKS in role:
+        background |= {"worker": parts.worker.run, "bundles": parts.bundles.run}
         if parts.payments is not None:
             looks.append(("payments", FOLLOW_SECONDS, parts.payments.follow))
-        for name, seconds, work in looks:
-            background[name] = partial(_repeated, work, name, seconds, parts.clock)
-        await parts.take_up_partners()
-        await parts.scans.restore()
-        tasks = [
-            asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
-            for name, part in background.items()
-        ]
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    else:
+        background["hints"] = parts.worker.pass_on
+    for name, seconds, work in looks:
+        background[name] = partial(_repeated, work, name, seconds, parts.clock)
+    await parts.take_up_partners()
+    tasks = [
+        asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
+        for name, part in background.items()
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if Role.ANSWERS in role:
             await parts.requests.flush()
             await parts.rates.flush()
-
-    return _Application(Surface(parts), lifespan)
 
 
 def assemble(
@@ -185,6 +201,7 @@ def assemble(
     intervene: Intervene = nobody_intervenes,
     dialect: Dialect = Dialect.CONTRACT,
     webhook_secrets: Mapping[str, str] | None = None,
+    front: Front | None = None,
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
     """A service over these collaborators.
@@ -195,7 +212,8 @@ def assemble(
     without a ``scanner`` no token is ever scanned, without ``onchain`` there are no DEX routes
     and no bundles; ``intervene`` is what the operator does with the bundles of groups;
     ``dialect`` is written for who has none of their own; ``webhook_secrets`` are what each source
-    of webhooks signs with; ``observers`` are told what happens.
+    of webhooks signs with; ``front`` says where callers reach the service; ``observers`` are told
+    what happens.
     """
     for observer in observers:
         store.orders.transitions.listen(observer.moved)
@@ -242,4 +260,5 @@ def assemble(
         observers=tuple(observers),
         payments=payments,
         dialect=dialect,
+        front=front or Front(),
     )

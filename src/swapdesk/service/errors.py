@@ -5,6 +5,9 @@ from __future__ import annotations
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.errors import STATUS_OF, ErrorBody, ErrorCode, FieldProblem, ValidationBody
 
+_AGAIN_SECONDS = "1"
+"""After what is not available at present; a database that restarts is back in seconds."""
+
 VendorsRefusal = tuple[str, dict[str, FieldProblem]]
 """Code and fields."""
 
@@ -27,6 +30,8 @@ class ServiceError(Exception):
         self.message = message
         self.fields = fields
         self.headers = headers or {}
+        if code is ErrorCode.SERVICE_UNAVAILABLE:
+            self.headers = {"retry-after": _AGAIN_SECONDS} | self.headers
         self.vendors = vendors
 
     @property

@@ -14,6 +14,7 @@ from swapdesk.service.access import Caller, Directory
 from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.events import Endpoint, Hub
+from swapdesk.service.front import Front
 from swapdesk.service.multi.bundles import BundleWatch
 from swapdesk.service.multi.funding import FundingDesk
 from swapdesk.service.multi.groups import GroupDesk
@@ -69,6 +70,8 @@ class ServiceParts(Struct, frozen=True):
     """Takes payments of calls; None: without credentials there is no call."""
     dialect: Dialect = Dialect.CONTRACT
     """Whose names are written for who has no dialect of their own."""
+    front: Front = Front()
+    """Where callers reach it."""
 
     async def take_up_partners(self) -> None:
         """Know the partners as an operator changed them from another process, and end the streams
@@ -167,7 +170,8 @@ class Handlers:
         return Health(status="ok", version=self._parts.version, time=self._parts.clock.now())
 
     async def _openapi(self, call: RequestContext) -> bytes:
-        return encoded_document(self._parts.version, self._parts.dialect)
+        parts = self._parts
+        return encoded_document(parts.version, parts.dialect, parts.front.server)
 
     async def _list_chains(self, call: RequestContext) -> ChainList:
         chains, total = self._parts.catalog.list_chains(call.query)

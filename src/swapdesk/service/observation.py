@@ -156,5 +156,9 @@ def write_log(level: str) -> None:
     libraries from ``warning``."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    root = logging.getLogger()
+    for earlier in [each for each in root.handlers if type(each) is logging.StreamHandler]:
+        root.removeHandler(earlier)
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
     logging.getLogger("swapdesk").setLevel(level.upper())

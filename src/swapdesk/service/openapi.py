@@ -318,8 +318,9 @@ def _other_answers() -> dict[str, Any]:
     }
 
 
-def document(version: str, dialect: Dialect = Dialect.CONTRACT) -> dict[str, Any]:
-    """The whole document; ``version`` is that of the service."""
+def document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> dict[str, Any]:
+    """The whole document; ``version`` is that of the service, ``server`` what stands before the
+    path of its version."""
     paths: dict[str, Any] = {}
     for operation in operations_in(dialect):
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -330,7 +331,7 @@ def document(version: str, dialect: Dialect = Dialect.CONTRACT) -> dict[str, Any
             "version": version,
             "description": _DESCRIPTION,
         },
-        "servers": [{"url": "/v2"}],
+        "servers": [{"url": f"{server}/v2"}],
         "paths": paths,
         "components": {
             "schemas": schemas(_models()),
@@ -354,9 +355,9 @@ def document(version: str, dialect: Dialect = Dialect.CONTRACT) -> dict[str, Any
 
 
 @cache
-def encoded_document(version: str, dialect: Dialect = Dialect.CONTRACT) -> bytes:
-    """The document as JSON; written once, because it depends on these two alone."""
-    return encode_json(document(version, dialect))
+def encoded_document(version: str, dialect: Dialect = Dialect.CONTRACT, server: str = "") -> bytes:
+    """The document as JSON; written once, because it depends on these alone."""
+    return encode_json(document(version, dialect, server))
 
 
 def _models() -> list[type[BaseModel]]:
@@ -471,7 +472,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     for status, codes in sorted(by_status.items()):
         names = ", ".join(f"`{code}`" for code in codes)
         headers = _headers(operation)
-        if status == 429:
+        if status in (429, 503):
             headers["retry-after"] = _RETRY_AFTER
         answers[str(status)] = {
             "description": f"{_STATUS_MEANING[status]} {names}",

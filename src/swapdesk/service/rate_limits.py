@@ -28,6 +28,7 @@ from msgspec.structs import replace
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Partner
 from swapdesk.service.errors import ServiceError
+from swapdesk.service.front import customer_of
 from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.records import Usage
 from swapdesk.service.store.store import Store
@@ -230,7 +231,8 @@ class CallShare:
 
 
 STRANGER_READS = 60
-"""A minute, of each address that calls without credentials."""
+"""A minute, of each address that calls without credentials; of IPv6 of each network of one
+customer."""
 
 
 class AddressMinutes:
@@ -242,6 +244,7 @@ class AddressMinutes:
 
     def admit(self, address: str, now: datetime) -> RateDecision:
         """Count one call. Raises LimitReached."""
+        address = customer_of(address)
         seconds = now.timestamp()
         minute = int(seconds // WINDOW_SECONDS[0])
         if minute > self._minute:

@@ -202,7 +202,9 @@ class Surface:
 
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
-        self._router = Router(operations_in(parts.dialect), PREFIX)
+        self._stream_path = parts.front.prefix + PREFIX + STREAM_PATH
+        self._ready_path = parts.front.prefix + PREFIX + READY_PATH
+        self._router = Router(operations_in(parts.dialect), parts.front.prefix + PREFIX)
         self._handlers = Handlers(parts).table()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -250,7 +252,7 @@ class Surface:
 
         websocket = WebSocket(scope, receive, stamped)
         try:
-            if _path(scope) != PREFIX + STREAM_PATH:
+            if _path(scope) != self._stream_path:
                 raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
             sent_by = _sent_by(scope)
             browsers.refuse_foreign(sent_by, stream=True)
@@ -261,7 +263,8 @@ class Surface:
             check = partial(_no_parameters, scope["query_string"])
             stream = self._parts.stream
             seen.call.partner = await stream(websocket, sent_by, check, paying)
-        except ServiceError as error:
+        except (ServiceError, StoreUnavailable) as refused:
+            error = refused if isinstance(refused, ServiceError) else _at_present(refused, seen)
             seen.refused(error)
             body = encode_json(error.body(seen.call.request_id))
             denial = Response(body, error.status, error.headers, "application/json")
@@ -294,11 +297,8 @@ class Surface:
             return _refusal(error, seen.call.request_id, seen.dialect)
         except PaymentNeeded as needed:
             return _unpaid(needed, Headers(scope=scope))
-        except StoreUnavailable:
-            logger.warning("store unavailable, request %s", seen.call.request_id)
-            code = ErrorCode.SERVICE_UNAVAILABLE
-            refused = ServiceError(code, "The service cannot answer at present. Try again.")
-            return _refusal(refused, seen.call.request_id)
+        except StoreUnavailable as unavailable:
+            return _refusal(_at_present(unavailable, seen), seen.call.request_id)
         except ClientDisconnect:
             return _GONE
         except Exception:
@@ -323,10 +323,10 @@ class Surface:
         sent_by = _sent_by(scope)
         origin = sent_by.get("origin")
         browsers.refuse_foreign(sent_by)
-        if _path(scope) == PREFIX + STREAM_PATH:
+        if _path(scope) == self._stream_path:
             seen.call.operation = STREAM
             raise _no_handshake(scope["method"])
-        if _path(scope) == PREFIX + READY_PATH:
+        if _path(scope) == self._ready_path:
             seen.call.operation = READY
             return await self._ready(scope)
         found = self._router.find(scope["method"], _path(scope))
@@ -443,7 +443,7 @@ class Surface:
         payments = self._parts.payments
         assert payments is not None, "asked before"
         headers = Headers(scope=scope)
-        url = f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{scope['path']}"
+        url = self._url(scope, headers)
         payment = await payments.accept(headers.get("payment-signature"), tier, url)
         caller = caller_of(payment)
         try:
@@ -454,6 +454,13 @@ class Surface:
             raise
         told = await payments.settle(payment, tier, url)
         seen.paid = ((b"payment-response", told.encode()),)
+
+    def _url(self, scope: Scope, headers: Headers) -> str:
+        """What the caller asked for, as the caller knows it."""
+        front, path = self._parts.front, str(scope["path"])
+        if front.public_url:
+            return front.public_url + path.removeprefix(front.prefix)
+        return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
     async def _signed(self, request: Request, found: Found, seen: Seen) -> tuple[bytes, Delivery]:
         """The body of a request whose signature is right, and what is known by it. Others count
@@ -549,6 +556,13 @@ def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
         return _Answer(b"{}", 402, [_JSON, *headers])
     page = [(name.encode(), text.encode()) for name, text in PAGE_HEADERS.items()]
     return _Answer(needed.page().encode(), 402, [*page, *headers])
+
+
+def _at_present(unavailable: StoreUnavailable, seen: Seen) -> ServiceError:
+    """What a request is told that the store did not answer."""
+    logger.warning("store unavailable, request %s: %s", seen.call.request_id, unavailable)
+    code = ErrorCode.SERVICE_UNAVAILABLE
+    return ServiceError(code, "The service cannot answer at present. Try again.")
 
 
 def _refusal(error: ServiceError, request_id: str, dialect: Dialect = Dialect.CONTRACT) -> _Answer:

@@ -27,6 +27,8 @@ from swapdesk.service.venues.registry import within
 log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.3
+_IDLE_SECONDS = 1.0
+"""After which a bundle that was submitted to another process is found."""
 _EXECUTION = -32521
 _FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
 """Codes by which a bundler rejects an operation itself; another one speaks of its own state."""
@@ -62,7 +64,7 @@ class BundleWatch:
         self._woken.set()
 
     async def run(self) -> None:
-        """Work while bundles are under way; a store that does not answer is asked again."""
+        """Follow what is under way, over and over; a store that does not answer is asked again."""
         while True:
             self._woken.clear()
             try:
@@ -70,11 +72,9 @@ class BundleWatch:
             except StoreUnavailable as unavailable:
                 log.error("bundles: the store does not answer: %s", unavailable)
                 left = 1
-            if left:
-                with contextlib.suppress(TimeoutError):
-                    await within(self._clock, _LOOK_SECONDS, self._woken.wait())
-            else:
-                await self._woken.wait()
+            with contextlib.suppress(TimeoutError):
+                seconds = _LOOK_SECONDS if left else _IDLE_SECONDS
+                await within(self._clock, seconds, self._woken.wait())
 
     async def step(self) -> int:
         """Look at every bundle that is under way; how many are left."""

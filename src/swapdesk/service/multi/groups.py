@@ -311,15 +311,13 @@ class GroupDesk:
         until = self._clock.monotonic() + _ANSWER_SECONDS
         for order in orders:
             self._worker.hint(order.service_id)
-        while self._worker.runs and any(one.status < OrderStatusCode.WAITING for one in orders):
-            looked = self._worker.next_look
-            orders = await self._store.groups.orders(group.partner_id, group.multi_id)
-            if all(one.status >= OrderStatusCode.WAITING for one in orders):
-                break
-            try:
-                await within(self._clock, until - self._clock.monotonic(), looked.wait())
-            except TimeoutError:
-                break
+        with self._store.database.growth() as grown, contextlib.suppress(TimeoutError):
+            while self._worker.runs:
+                grown.clear()
+                orders = await self._store.groups.orders(group.partner_id, group.multi_id)
+                if all(one.status >= OrderStatusCode.WAITING for one in orders):
+                    break
+                await within(self._clock, until - self._clock.monotonic(), grown.wait())
         return orders
 
     def _with_wallets(

@@ -118,17 +118,18 @@ class OrderDesk:
         the call.
         """
         partner_id = caller.partner.partner_id
-        digests = _digests(request, purpose)
         # Twins take turns until the first has begun: nothing is prepared for the others.
         turn = self._turns.setdefault((partner_id, request.quote_id), asyncio.Lock())
         async with turn:
-            earlier = await self._store.orders.of_quote(partner_id, request.quote_id)
+            earlier, found = None, await self._store.quotes.get(partner_id, request.quote_id)
+            if found is None or found.consumed_by is not None:
+                earlier = await self._store.orders.of_quote(partner_id, request.quote_id)
             if earlier is None:
-                quote = await self._acceptable(caller, request, purpose)
+                quote = await self._acceptable(caller, found, request, purpose)
                 notes = await self._prepared(quote, request)
                 try:
                     order = await self._begin(
-                        quote, request, digests[0], notes, call, caller.payment
+                        quote, request, digest_of(request, purpose), notes, call, caller.payment
                     )
                 except QuoteGone:
                     raise unusable() from None
@@ -140,21 +141,21 @@ class OrderDesk:
             if caller.payment is not None:
                 # Whoever pays for a create whose own payment failed is told of its order.
                 await self._store.payments.pay_for(caller.payment, earlier.service_id)
-            return await self._replay(earlier, digests)
+            return await self._replay(earlier, _digests(request, purpose))
         try:
             return self._answer(await self._carry(order))
         finally:
             self._land(order)
 
     async def _acceptable(
-        self, caller: Caller, request: ExchangeRequest | PrivateSendRequest, purpose: Purpose
+        self,
+        caller: Caller,
+        found: StoredQuote | None,
+        request: ExchangeRequest | PrivateSendRequest,
+        purpose: Purpose,
     ) -> StoredQuote:
         """The quote as this request executes it. Raises ServiceError when it may not."""
-        quote = usable(
-            await self._store.quotes.get(caller.partner.partner_id, request.quote_id),
-            purpose,
-            self._clock.now(),
-        )
+        quote = usable(found, purpose, self._clock.now())
         if quote.fixed and not caller.partner.fixed_rates:
             raise ServiceError(ErrorCode.FIXED_RATE_NOT_ALLOWED, "This account has no fixed rates.")
         token_in = self._catalog.enabled_token(quote.token_in_id, "from")

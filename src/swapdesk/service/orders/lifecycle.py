@@ -69,7 +69,8 @@ _SECOND_LEG_FROM = (
 
 
 class Worker:
-    """One per process. ``run`` until cancelled, or ``step`` by hand."""
+    """One per process. ``run`` until cancelled, or ``step`` by hand; ``pass_on`` where others
+    work."""
 
     def __init__(
         self,
@@ -92,9 +93,7 @@ class Worker:
         self._woken = asyncio.Event()
         self._round_began = float("-inf")
         self.runs = False
-        """Whether what is due is worked on by itself, and not by ``step``."""
-        self.next_look = asyncio.Event()
-        """Set once the next order was looked at; another one stands here then."""
+        """Whether what is due is worked on by itself, here or elsewhere, and not by ``step``."""
 
     def hint(self, service_id: str) -> None:
         """Look at an order now, or again once it was looked at. Lost with the process: then it is
@@ -142,6 +141,22 @@ class Worker:
         """Whether ``run`` goes round and round in this process."""
         return self.runs and self._clock.monotonic() - self._round_began < _ALIVE_SECONDS
 
+    async def pass_on(self) -> None:
+        """Make due what was hinted at, for the workers of other processes, until cancelled."""
+        self.runs = True
+        try:
+            while True:
+                await self._woken.wait()
+                self._woken.clear()
+                try:
+                    await self._hasten({})
+                except StoreUnavailable as unavailable:
+                    log.error("hints: the store does not answer: %s", unavailable)
+                    await self._clock.sleep(_IDLE_SECONDS)
+                    self._woken.set()
+        finally:
+            self.runs = False
+
     async def step(self, now: datetime) -> int:
         """Claim what is due and work on it to the end; how many orders were looked at."""
         await self._hasten({})
@@ -177,8 +192,6 @@ class Worker:
 
     def _looked(self, order: StoredOrder, looking: dict[str, asyncio.Task[None]]) -> None:
         looking.pop(order.service_id, None)
-        self.next_look.set()
-        self.next_look = asyncio.Event()
         if order.service_id in self._hinted:
             self._woken.set()
 

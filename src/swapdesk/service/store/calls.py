@@ -9,7 +9,10 @@ from msgspec.structs import asdict
 from swapdesk.service.store.database import Database, Transaction
 from swapdesk.service.store.records import Counting, Usage
 
-_USAGE = "SELECT * FROM usage WHERE partner_id = :partner_id AND rate_class = :rate_class"
+_USAGE = (
+    "SELECT partner_id, rate_class, seconds, number, used FROM usage"
+    " WHERE partner_id = :partner_id AND rate_class = :rate_class"
+)
 
 
 class Calls:
@@ -28,16 +31,21 @@ class Calls:
 
         Windows that ended since have no row any more, and nothing to give back to.
         """
+        rows = [asdict(row) for row in unused]
         # In one order everywhere, so that two who give back do not wait for each other.
-        rows = [asdict(row) for row in sorted(unused, key=_window)]
-        await self._database.write(
-            lambda db: db.run_each(
+        counts = sorted({(row.partner_id, row.rate_class) for row in unused})
+
+        async def freed(db: Transaction) -> None:
+            for count in counts:
+                await _alone(db, *count)
+            await db.run_each(
                 "UPDATE usage SET used = CASE WHEN used > :used THEN used - :used ELSE 0 END"
                 " WHERE partner_id = :partner_id AND rate_class = :rate_class"
                 " AND seconds = :seconds AND number = :number",
                 rows,
             )
-        )
+
+        await self._database.write(freed)
 
     async def usage(self, partner_id: str, rate_class: str) -> list[Usage]:
         """The counts as they stand."""
@@ -84,7 +92,7 @@ async def count_opened(
 
 async def _count(db: Transaction, call: Counting) -> None:
     values = {"partner_id": call.counted, "rate_class": call.rate_class}
-    await db.alone(f"calls {call.counted} {call.rate_class}")
+    await _alone(db, call.counted, call.rate_class)
     known = [Usage(*row) for row in await db.rows(_USAGE, values)]
     await db.run_each(
         "INSERT INTO usage (partner_id, rate_class, seconds, number, used)"
@@ -95,5 +103,6 @@ async def _count(db: Transaction, call: Counting) -> None:
     )
 
 
-def _window(row: Usage) -> tuple[str, str, int]:
-    return row.partner_id, row.rate_class, row.seconds
+async def _alone(db: Transaction, partner_id: str, rate_class: str) -> None:
+    """To the end of the transaction nobody else counts these calls, or gives some back."""
+    await db.alone(f"calls {partner_id} {rate_class}")

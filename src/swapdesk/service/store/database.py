@@ -12,11 +12,14 @@ in PostgreSQL; either is read as ``Decimal``.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Protocol, TypeVar
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +28,21 @@ T = TypeVar("T")
 Values = Mapping[str, Any]
 """By name: text, whole numbers, flags, bytes, ``Decimal`` or None."""
 NO_VALUES: Values = {}
+
+
+class Place(Struct, frozen=True):
+    """Where a PostgreSQL database is: a URL without a password, which no other word shows either.
+    ``tls`` None takes what the server offers; ``ca_file`` are the certificates that the server's
+    own is verified by, those of the system by default."""
+
+    url: str
+    password: str | None = None
+    connections: int = 8
+    tls: Literal["require", "verify-full"] | None = None
+    ca_file: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"Place({self.url})"
 
 
 class StoreUnavailable(Exception):
@@ -111,7 +129,7 @@ class Database(Protocol):
 
     async def write(self, work: Work[T]) -> T:
         """The result of ``work`` once it is durable: all of it or nothing. Raises what it
-        raises."""
+        raises. It may be begun more than once, and what counts is its last run."""
         ...
 
     async def read(self, work: Work[T]) -> T:
@@ -153,6 +171,17 @@ def micros(moment: datetime) -> int:
 
 def moment_of(value: int) -> datetime:
     return _EPOCH + value * _MICROSECOND
+
+
+_NAMED = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+
+
+@lru_cache(maxsize=512)
+def numbered(statement: str, mark: str) -> tuple[str, tuple[str, ...]]:
+    """A statement with ``mark`` and 1 in place of the first name, and the names in that order."""
+    names = tuple(dict.fromkeys(_NAMED.findall(statement)))
+    places = {name: f"{mark}{number}" for number, name in enumerate(names, start=1)}
+    return _NAMED.sub(lambda found: places[found[1]], statement), names
 
 
 def insertion(table: str, columns: Sequence[str]) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from datetime import datetime
 
 from swapdesk.service.store.database import Database, micros, moment_of
 from swapdesk.service.store.records import OutboxRow
 
+_HELD_SECONDS = 0.01
+"""A row that an older transaction holds back is looked at again after so long, and then less and
+less often: that one may end without telling anybody."""
 _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY sequence LIMIT 1"
 
 
@@ -21,7 +26,10 @@ class Outbox:
             "SELECT sequence, service_id, partner_id, version, status, rank"
             f" {beyond} ORDER BY sequence {words.first_rows}"
         )
-        self._grown = f"SELECT 1 {beyond} LIMIT 1"
+        self._first = (
+            f"SELECT {words.settled} AS settled FROM outbox WHERE sequence > :after"  # noqa: S608 - ours
+            " ORDER BY sequence LIMIT 1"
+        )
 
     async def after(self, sequence: int, limit: int) -> list[OutboxRow]:
         """The next ones, at least so many where there are."""
@@ -41,11 +49,17 @@ class Outbox:
 
     async def beyond(self, sequence: int) -> None:
         """Return once there are rows after ``sequence``."""
+        held = _HELD_SECONDS
         with self._database.growth() as grown:
             # Only after listening: a commit between the two would be missed otherwise.
-            while not await self._database.look(self._grown, {"after": sequence}):
-                await grown.wait()
+            while not (rows := await self._database.look(self._first, {"after": sequence})) or (
+                not rows[0]["settled"]
+            ):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(held if rows else None):
+                        await grown.wait()
                 grown.clear()
+                held = 2 * held if rows else _HELD_SECONDS
 
     async def drop(self, committed_before: datetime) -> int:
         values = {"committed": micros(committed_before)}

@@ -13,20 +13,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import asyncpg
-from msgspec import Struct
 
 from swapdesk.service.store import schema
 from swapdesk.service.store.database import (
     NO_VALUES,
     Database,
+    Place,
     Pool,
     SchemaError,
     StoreUnavailable,
@@ -35,6 +34,7 @@ from swapdesk.service.store.database import (
     Values,
     Wording,
     Work,
+    numbered,
 )
 from swapdesk.service.store.schema import Types
 
@@ -71,8 +71,13 @@ FUNCTIONS = (
 CHANNEL = "swapdesk"
 _WAKE_SECONDS = 1.0
 """After so long whoever waits looks by itself."""
+_RETRY_SECONDS = 1.0
+"""Between two attempts to tell and to be told."""
 
 _ANSWER_SECONDS = 5.0
+_COMMAND_SECONDS = 10.0
+"""After so long without an answer to a statement, which the server itself ends before, the server
+is taken for gone."""
 _SETTINGS = {
     "application_name": "swapdesk",
     "statement_timeout": "5000",
@@ -83,34 +88,25 @@ _SETTINGS = {
 _REPEATS = 5
 """How often a transaction is begun anew that another one stood in the way of."""
 
-_FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError, EOFError)
-
-
-class Place(Struct, frozen=True):
-    """Where the database is: a URL without password, and who may read what it says."""
-
-    url: str
-    password: str | None = None
-    connections: int = 8
-
-    def __repr__(self) -> str:
-        return f"Place({self.url})"
-
-
-_NAMED = re.compile(r"(?<![:\w]):([a-z_]\w*)")
-
-
-@lru_cache(maxsize=512)
-def _numbered(statement: str) -> tuple[str, tuple[str, ...]]:
-    """A statement with ``$1`` in place of the first name, and the names in that order."""
-    names = tuple(dict.fromkeys(_NAMED.findall(statement)))
-    places = {name: f"${number}" for number, name in enumerate(names, start=1)}
-    return _NAMED.sub(lambda found: places[found[1]], statement), names
+_FAILURES = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # also that no server can be written to
+    OSError,
+    TimeoutError,
+    EOFError,
+)
+_IN_THE_WAY = (
+    asyncpg.SerializationError,
+    asyncpg.DeadlockDetectedError,
+    # A newer release has changed a table since the statement was prepared.
+    asyncpg.InvalidCachedStatementError,
+)
 
 
 def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
-    numbered, names = _numbered(statement)
-    return numbered, [values[name] for name in names]
+    text, names = numbered(statement, "$")
+    return text, [values[name] for name in names]
 
 
 def _unstorable(values: Sequence[Any]) -> bool:
@@ -126,19 +122,19 @@ class PostgresTransaction:
         self.tells = False
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
-        numbered, asked = _asked(statement, values)
+        text, asked = _asked(statement, values)
         if _unstorable(asked):
             return []
-        found: Sequence[Any] = await self._connection.fetch(numbered, *asked)
+        found: Sequence[Any] = await self._connection.fetch(text, *asked)
         return found
 
     async def row(self, statement: str, values: Values = NO_VALUES) -> Any:
         return next(iter(await self.rows(statement, values)), None)
 
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
-        numbered, asked = _asked(statement, values)
+        text, asked = _asked(statement, values)
         try:
-            said = await self._connection.execute(numbered, *asked)
+            said = await self._connection.execute(text, *asked)
         except asyncpg.UniqueViolationError as error:
             raise Taken(error.constraint_name) from error
         count = said.rpartition(" ")[2]
@@ -147,10 +143,10 @@ class PostgresTransaction:
     async def run_each(self, statement: str, values: Sequence[Values]) -> None:
         if not values:
             return
-        numbered, names = _numbered(statement)
+        text, names = numbered(statement, "$")
         try:
             await self._connection.executemany(
-                numbered, [[each[name] for name in names] for each in values]
+                text, [[each[name] for name in names] for each in values]
             )
         except asyncpg.UniqueViolationError as error:
             raise Taken(error.constraint_name) from error
@@ -176,7 +172,6 @@ class PostgresDatabase(Database):
         self._place = place
         self._pool: Any = None
         self._waiting = 0
-        self._connecting = asyncio.Lock()
         self._grown: set[asyncio.Event] = set()
         self._untold = asyncio.Event()
         self._spreading: asyncio.Task[None] | None = None
@@ -186,7 +181,12 @@ class PostgresDatabase(Database):
         """Connect, and create the tables or bring them up to date. Raises SchemaError, and
         StoreUnavailable where there is no database that can be written."""
         with _answered():
-            connection = await _connect(place)
+            # A step of a big database takes as long as it takes.
+            try:
+                connection = await _connect(place, command_timeout=None)
+            except ValueError as error:
+                said = f"the URL of the database cannot be read: {error}"
+                raise StoreUnavailable(said) from error
             try:
                 async with connection.transaction():
                     await _prepare(connection, world or {})
@@ -206,14 +206,7 @@ class PostgresDatabase(Database):
                 self._pool.terminate()
 
     async def write(self, work: Work[T]) -> T:
-        left = _REPEATS
-        while True:
-            try:
-                return await self._once(work)
-            except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError) as error:
-                left -= 1
-                if not left:
-                    raise StoreUnavailable(_said(error)) from error
+        return await _past_others(self._once, work)
 
     async def _once(self, work: Work[T]) -> T:
         async with self._connection() as connection:
@@ -231,6 +224,9 @@ class PostgresDatabase(Database):
             return await work(PostgresTransaction(connection))
 
     async def snapshot(self, work: Work[T]) -> T:
+        return await _past_others(self._at_once, work)
+
+    async def _at_once(self, work: Work[T]) -> T:
         async with (
             self._connection() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
@@ -262,28 +258,29 @@ class PostgresDatabase(Database):
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
         with _answered():
+            if self._pool is None:
+                self._pool = await asyncpg.create_pool(
+                    **_reached(self._place),
+                    # Whoever asks connects, each within its own time: nobody waits for another one.
+                    min_size=0,
+                    max_size=self._place.connections,
+                    # A connection keeps nothing that would have to be put back.
+                    reset=_as_it_is,
+                )
+            pool = self._pool
             self._waiting += 1
             try:
-                pool = self._pool or await self._connected()
                 connection = await pool.acquire(timeout=_ANSWER_SECONDS)
             finally:
                 self._waiting -= 1
             try:
                 yield connection
+            except asyncpg.ReadOnlySQLTransactionError:
+                # The server became a replica behind its connections: look for the other one.
+                await pool.expire_connections()
+                raise
             finally:
                 await pool.release(connection)
-
-    async def _connected(self) -> Any:
-        async with self._connecting:
-            if self._pool is None:
-                self._pool = await asyncpg.create_pool(
-                    **_reached(self._place),
-                    min_size=1,
-                    max_size=self._place.connections,
-                    # A connection keeps nothing that would have to be put back.
-                    reset=_as_it_is,
-                )
-        return self._pool
 
     def _wake(self, *_: object) -> None:
         for event in tuple(self._grown):
@@ -299,7 +296,10 @@ class PostgresDatabase(Database):
             try:
                 connection = await _connect(self._place)
                 try:
+                    connection.add_termination_listener(lambda _: self._untold.set())
                     await connection.add_listener(CHANNEL, self._wake)
+                    # What was committed while nobody listened.
+                    self._wake()
                     while True:
                         with contextlib.suppress(TimeoutError):
                             # Not ``wait_for``: before Python 3.12 it may swallow the end of a task.
@@ -309,8 +309,6 @@ class PostgresDatabase(Database):
                         self._untold.clear()
                         if told:
                             await connection.execute(f"NOTIFY {CHANNEL}")
-                        elif connection.is_closed():
-                            raise ConnectionResetError("the connection that listens has ended")
                         else:
                             self._wake()
                 finally:
@@ -318,7 +316,20 @@ class PostgresDatabase(Database):
             except _FAILURES as error:
                 log.warning("store: commits of others are not heard of: %s", _said(error))
                 self._wake()
-                await asyncio.sleep(_WAKE_SECONDS)
+                await asyncio.sleep(_RETRY_SECONDS)
+
+
+async def _past_others(attempt: Callable[[Work[T]], Awaitable[T]], work: Work[T]) -> T:
+    """Begin a transaction anew while another one stands in the way. What else ends one, its commit
+    above all, may have been done: nobody repeats that."""
+    left = _REPEATS
+    while True:
+        try:
+            return await attempt(work)
+        except StoreUnavailable as error:
+            left -= 1
+            if not left or not isinstance(error.__cause__, _IN_THE_WAY):
+                raise
 
 
 async def _as_it_is(_: Any) -> None:
@@ -326,26 +337,35 @@ async def _as_it_is(_: Any) -> None:
 
 
 def _reached(place: Place) -> dict[str, Any]:
+    tls: dict[str, Any] = {}
+    if place.tls == "require":
+        tls["ssl"] = "require"
+    elif place.tls == "verify-full":
+        tls["ssl"] = ssl.create_default_context(cafile=place.ca_file)
     return {
+        **tls,
         "dsn": place.url,
         "password": place.password,
         "timeout": _ANSWER_SECONDS,
-        "command_timeout": 2 * _ANSWER_SECONDS,
+        "command_timeout": _COMMAND_SECONDS,
         "server_settings": _SETTINGS,
         # A replica only reads; of several hosts the one that writes is taken.
         "target_session_attrs": "read-write",
     }
 
 
-async def _connect(place: Place) -> Any:
-    return await asyncpg.connect(**_reached(place))
+async def _connect(place: Place, **more: Any) -> Any:
+    return await asyncpg.connect(**(_reached(place) | more))
 
 
 async def _prepare(connection: Any, world: Mapping[str, str]) -> None:
     db: Transaction = PostgresTransaction(connection)
-    # Processes that start together come one after the other.
-    await db.alone("swapdesk schema")
+    # Processes that start together come one after the other, however long the first one takes.
     await db.run("SET LOCAL statement_timeout = 0")
+    await db.run("SET LOCAL lock_timeout = 0")
+    await db.alone("swapdesk schema")
+    # But a step that waits for a table holds up everybody who works on it: that gives up.
+    await db.run("SET LOCAL lock_timeout TO DEFAULT")
     tables = await db.rows(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
     )
@@ -371,8 +391,6 @@ def _answered() -> Iterator[None]:
     """What the database did not answer, as StoreUnavailable."""
     try:
         yield
-    except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError):
-        raise
     except _FAILURES as error:
         if isinstance(error, asyncpg.SyntaxOrAccessError | asyncpg.DataError):
             log.error("store: %s", _said(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -75,19 +75,29 @@ def _members(row: Row, columns: tuple[str, ...]) -> dict[str, Any]:
     """Members of a record, by name: what ``values_of`` wrote."""
     # By position: to look a column up by its name is slow in a row of fifty.
     values = dict(zip(row.keys(), row, strict=True))
-    members: dict[str, Any] = {}
-    for name in columns:
-        value, read = values[name], _READ.get(name)
-        members[name] = value if value is None or read is None else read(value)
+    members = {name: values[name] for name in columns}
+    for name, read in _READ.items():
+        value = members.get(name)
+        if value is not None:
+            members[name] = read(value)
     return members
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+_encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
+
+
+def _object(value: Mapping[str, Any]) -> str:
+    return _encode(value) if value else "{}"
+
+
+def _array(value: Sequence[Any]) -> str:
+    return _encode(value) if value else "[]"
 
 
 def _plain_choice(choice: RouteChoice) -> dict[str, Any]:
     """What was asked, and nothing that was not."""
+    if choice == EVERY_ROUTE:
+        return {}
     values = ((name, getattr(choice, name)) for name in _CHOICES)
     asked = {name: value for name, value in values if value != getattr(EVERY_ROUTE, name)}
     if "deviation_threshold" in asked:
@@ -108,9 +118,10 @@ def _choice(asked: dict[str, Any]) -> RouteChoice:
 
 _WRITTEN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(_TIMES, micros),
-    **dict.fromkeys(("detail", "rates", "plan"), _json),
+    **dict.fromkeys(("detail", "plan"), _object),
+    "rates": _array,
     "legs": ",".join,
-    "choice": lambda choice: _json(_plain_choice(choice)),
+    "choice": lambda choice: _object(_plain_choice(choice)),
 }
 """How the columns are written that a database does not take as they are."""
 

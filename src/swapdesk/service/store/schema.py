@@ -302,9 +302,7 @@ def check_version(number: int, serves_from: int) -> None:
         )
 
 
-async def migrate(
-    db: Transaction, types: Types, steps: Mapping[int, str] = STEPS, to: int = VERSION
-) -> None:
+async def migrate(db: Transaction, types: Types) -> None:
     """Bring a database that has the tables of some version to this one, within the transaction.
 
     Raises SchemaError for one that a newer release no longer lets this one use.
@@ -314,12 +312,12 @@ async def migrate(
         raise SchemaError("it does not tell its schema")
     number = int(row["number"])
     check_version(number, int(row["serves_from"]))
-    if number >= to:
+    if number >= VERSION:
         return
-    for before in range(number, to):
-        for statement in statements(steps[before], types):
+    for before in range(number, VERSION):
+        for statement in statements(STEPS[before], types):
             await db.run(statement)
-    serves = {"number": to, "serves_from": SERVES_FROM}
+    serves = {"number": VERSION, "serves_from": SERVES_FROM}
     await db.run("UPDATE schema_version SET number = :number, serves_from = :serves_from", serves)
 
 

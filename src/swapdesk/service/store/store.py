@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from swapdesk.service.store.books import Books
 from swapdesk.service.store.calls import Calls
-from swapdesk.service.store.database import Database
+from swapdesk.service.store.database import Database, Place
 from swapdesk.service.store.groups import Groups
 from swapdesk.service.store.orders import Orders, Quotes
 from swapdesk.service.store.outbox import Outbox
@@ -20,9 +19,6 @@ from swapdesk.service.store.partners import Partners
 from swapdesk.service.store.payments import CallPayments
 from swapdesk.service.store.remembered import Scans, Webhooks
 from swapdesk.service.store.sqlite import SqliteDatabase, Writer
-
-if TYPE_CHECKING:
-    from swapdesk.service.store.postgres import Place
 
 
 class Store:

@@ -1,0 +1,172 @@
+"""What stands before the service: proxies, and the address that callers know it by.
+
+A proxy tells who asked it in headers that anybody can send. They count from the proxies named by
+the operator alone, and are read from the right, where the nearest one wrote: the first address
+that is no such proxy is the caller's. What stands left of it, the caller may have made up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from itertools import islice
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+Network = IPv4Network | IPv6Network
+
+HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?")
+"""A name or an address, without brackets."""
+
+_MOST_PROXIES = 32
+"""In a row; whoever names more, names them to be read for long."""
+_AUTHORITY = re.compile(
+    r"(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
+_NODE = re.compile(r"\[(?P<six>[^\]]*)\](?::[0-9]+)?|(?P<four>[0-9.]+)(?::[0-9]+)?|(?P<bare>.*)")
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_PAIR = re.compile(rf'[ \t]*(?P<name>{_TOKEN})=(?:(?P<plain>{_TOKEN})|"(?P<text>[^"\\]*)")[ \t]*')
+
+
+class Told(Struct, frozen=True):
+    """What trusted proxies tell of a request, each None where they tell nothing. ``host`` is the
+    name that the caller used."""
+
+    address: str | None = None
+    scheme: str | None = None
+    host: str | None = None
+
+
+_NOTHING = Told()
+
+
+class Front(Struct, frozen=True):
+    """``public_url`` is where callers reach the service, without its version; ``prefix`` is what
+    the path of a request begins with when it comes here; ``proxies`` are believed."""
+
+    public_url: str = ""
+    prefix: str = ""
+    proxies: tuple[Network, ...] = ()
+
+    @property
+    def server(self) -> str:
+        """What the paths of operations stand behind."""
+        return self.public_url or self.prefix
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Names that callers use."""
+        name = urlsplit(self.public_url).hostname
+        return frozenset({name} if name else ())
+
+    def trusts(self, address: str) -> bool:
+        found = _address(address) if self.proxies else None
+        return found is not None and self._is_proxy(found)
+
+    def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
+        """What the headers of a request tell that came from ``peer``. Nothing where it is no
+        trusted proxy; what is malformed tells nothing either."""
+        if not self.trusts(peer):
+            return _NOTHING
+        sent: dict[bytes, str] = {}
+        for name, value in headers:
+            if name == b"forwarded" or name.startswith(b"x-forwarded-"):
+                text = value.decode("latin-1")
+                sent[name] = f"{sent[name]},{text}" if name in sent else text
+        elements = _elements(sent.get(b"forwarded", ""))
+        standard = self._chosen([(each.get("for", ""), each) for each in elements])
+        listed = sent.get(b"x-forwarded-for", "").split(",")
+        common = self._chosen([(each, {}) for each in listed])
+        addresses = {each[0] for each in (standard, common) if each is not None}
+        pairs = standard[1] if standard is not None else {}
+        return Told(
+            # A proxy writes one of the two and may pass on the other: which, nobody here knows.
+            address=addresses.pop() if len(addresses) == 1 else None,
+            scheme=_scheme(pairs.get("proto") or _last(sent, b"x-forwarded-proto")),
+            host=_authority(pairs.get("host") or _last(sent, b"x-forwarded-host")),
+        )
+
+    def _chosen(
+        self, hops: Sequence[tuple[str, dict[str, str]]]
+    ) -> tuple[str, dict[str, str]] | None:
+        """The address of the caller with what was told beside it: the first from the right that is
+        no proxy, or the last proxy before one that is no address."""
+        chosen = None
+        for node, pairs in islice(reversed(hops), _MOST_PROXIES):
+            found = _node(node)
+            if found is None:
+                break
+            chosen = str(found), pairs
+            if not self._is_proxy(found):
+                break
+        return chosen
+
+    def _is_proxy(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(address in network for network in self.proxies)
+
+
+def network_of(text: str) -> Network:
+    """An address or a network in CIDR form. Raises ValueError, also where bits are set beside
+    the network."""
+    return ip_network(text)
+
+
+def customer_of(address: str) -> str:
+    """Whom a limit for each address counts: of IPv6 the network of 64 bits that is one customer's,
+    who has all of its addresses."""
+    if ":" not in address:
+        return address
+    found = IPv6Address(address.partition("%")[0])
+    return str(found.ipv4_mapped or int(found) >> 64)
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        found = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+
+
+def _node(text: str) -> IPv4Address | IPv6Address | None:
+    """An address with or without a port; of IPv6 with a port it has brackets."""
+    found = _NODE.fullmatch(text.strip(" \t"))
+    return None if found is None else _address(found["six"] or found["four"] or found["bare"] or "")
+
+
+def _elements(header: str) -> list[dict[str, str]]:
+    """The elements of ``Forwarded`` (RFC 7239); none where one of them cannot be read: a quote
+    that does not end would swallow what the nearest proxy added."""
+    elements: list[dict[str, str]] = []
+    pairs: dict[str, str] = {}
+    at = 0
+    while header:
+        found = _PAIR.match(header, at)
+        name = "" if found is None else found["name"].lower()
+        if found is None or name in pairs:
+            return []
+        pairs[name] = found["plain"] if found["text"] is None else found["text"]
+        at = found.end() + 1
+        ends = header[found.end() : at]
+        if ends != ";":
+            elements.append(pairs)
+            pairs = {}
+        if not ends:
+            break
+        if ends not in ",;":
+            return []
+    return elements
+
+
+def _last(sent: dict[bytes, str], name: bytes) -> str:
+    return sent.get(name, "").rpartition(",")[2].strip(" \t")
+
+
+def _scheme(text: str) -> str | None:
+    return text.lower() if text.lower() in ("http", "https") else None
+
+
+def _authority(text: str) -> str | None:
+    return text if _AUTHORITY.fullmatch(text) else None

@@ -1,0 +1,175 @@
+"""Defects of the store that is shared by several processes."""
+
+from __future__ import annotations
+
+from .defect import Defect
+
+POSTGRES = "swapdesk/service/store/postgres.py"
+OUTBOX = "swapdesk/service/store/outbox.py"
+CALLS = "swapdesk/service/store/calls.py"
+TESTS = "tests/service/test_postgres.py"
+STORE = "tests/service/test_store.py"
+TROUBLE = "tests/service/test_database_trouble.py"
+
+SHARED = (
+    Defect(
+        "outbox-by-number",
+        "A change that is committed by the slower of two processes reaches no stream.",
+        POSTGRES,
+        '    settled=f"sequence < {_OLDEST_RUNNING}",\n',
+        '    settled="TRUE",\n',
+        (f"{TESTS}::test_the_outbox_is_read_in_the_order_of_commits",),
+    ),
+    Defect(
+        "row-held-back-for-good",
+        "A change waits for the next one where an older transaction ended in silence.",
+        OUTBOX,
+        "asyncio.timeout(held if rows else None)",
+        "asyncio.timeout(None)",
+        (f"{TESTS}::test_a_reader_waits_for_whoever_holds_a_row_back",),
+    ),
+    Defect(
+        "commits-told-to-nobody",
+        "Streams of another process than the worker's are a second late.",
+        POSTGRES,
+        '                            await connection.execute(f"NOTIFY {CHANNEL}")\n',
+        "                            pass\n",
+        (f"{TESTS}::test_a_commit_of_another_process_wakes_at_once",),
+    ),
+    Defect(
+        "wake-up-missed-for-good",
+        "A change that nobody heard of is told with the next one, whenever that comes.",
+        POSTGRES,
+        "                        else:\n                            self._wake()\n",
+        "                        else:\n                            pass\n",
+        (f"{TESTS}::test_a_wake_up_that_was_missed_costs_a_look",),
+    ),
+    Defect(
+        "listening-to-nobody",
+        "After the connection that listens was cut, a process hears nothing of others any more.",
+        POSTGRES,
+        "connection.add_termination_listener(lambda _: self._untold.set())",
+        "connection.add_termination_listener(lambda _: None)",
+        (f"{TESTS}::test_a_connection_that_listens_and_is_ended_comes_back",),
+    ),
+    Defect(
+        "windows-counted-side-by-side",
+        "A partner makes more calls than its limit on as many processes as there are.",
+        CALLS,
+        "    await _alone(db, call.counted, call.rate_class)\n",
+        "",
+        (f"{TESTS}::test_windows_are_exact_over_processes",),
+    ),
+    Defect(
+        "unused-calls-counted-again",
+        "Calls that a process gave back count, and a partner is refused below its limit.",
+        CALLS,
+        "                await _alone(db, *count)\n",
+        "                pass\n",
+        (f"{TESTS}::test_calls_that_are_given_back_are_not_counted_over",),
+    ),
+    Defect(
+        "payouts-chosen-alike",
+        "Two private orders at once are paid from the same wallet, which ties them together.",
+        "swapdesk/service/store/orders.py",
+        '        await db.alone(f"payouts {private.partner_id}")\n',
+        "        pass\n",
+        (f"{TESTS}::test_two_creates_never_choose_by_the_same_payouts",),
+    ),
+    Defect(
+        "claims-wait-for-each-other",
+        "One order that somebody works on holds up the worker of every other one.",
+        POSTGRES,
+        '    skip_leased=" FOR UPDATE SKIP LOCKED",\n',
+        '    skip_leased="",\n',
+        (f"{TESTS}::test_a_claim_passes_over_what_somebody_works_on",),
+    ),
+    Defect(
+        "commit-repeated-blindly",
+        "A create whose commit was cut is made once more by a service that does not know of it.",
+        POSTGRES,
+        "            if not left or not isinstance(error.__cause__, _IN_THE_WAY):\n",
+        "            if not left:\n",
+        (f"{TROUBLE}::test_a_create_whose_commit_is_cut_is_found_by_its_twin",),
+    ),
+    Defect(
+        "replica-is-a-crash",
+        "While no server can be written to, partners are told of a defect.",
+        POSTGRES,
+        "    asyncpg.InternalClientError,  # also that no server can be written to\n",
+        "",
+        (f"{TROUBLE}::test_trouble_is_answered_503_and_over_when_it_is_over",),
+    ),
+    Defect(
+        "replica-kept-for-good",
+        "After a failover a service goes on with a server that only reads, until it is restarted.",
+        POSTGRES,
+        "                    await pool.expire_connections()\n",
+        "",
+        (f"{TROUBLE}::test_trouble_is_answered_503_and_over_when_it_is_over",),
+    ),
+    Defect(
+        "deadlock-refuses-a-create",
+        "Of two creates that meet, one fails.",
+        POSTGRES,
+        "    asyncpg.DeadlockDetectedError,\n",
+        "",
+        (f"{TROUBLE}::test_whoever_stands_in_the_way_is_let_pass",),
+    ),
+    Defect(
+        "steps-taken-side-by-side",
+        "Of several processes of a new release that start together all but one fail.",
+        POSTGRES,
+        '    await db.alone("swapdesk schema")\n',
+        "",
+        (f"{STORE}::test_a_step_is_taken_once_and_leaves_the_release_before_it_at_work",),
+    ),
+    Defect(
+        "step-taken-by-halves",
+        "A step that fails leaves tables that neither release can use.",
+        POSTGRES,
+        "                async with connection.transaction():\n                    await _prepare(",
+        "                async with contextlib.nullcontext():\n                    await _prepare(",
+        (f"{STORE}::test_a_step_is_taken_whole_or_not_at_all",),
+    ),
+    Defect(
+        "release-stumbles-over-the-next",
+        "While a new release is rolled out, the one before it refuses creates.",
+        POSTGRES,
+        "    asyncpg.InvalidCachedStatementError,\n",
+        "",
+        (f"{STORE}::test_a_step_is_taken_once_and_leaves_the_release_before_it_at_work",),
+    ),
+    Defect(
+        "step-in-five-seconds",
+        "A database that has grown cannot be brought to a new release any more.",
+        POSTGRES,
+        '    await db.run("SET LOCAL statement_timeout = 0")\n',
+        "",
+        (f"{TESTS}::test_a_step_takes_as_long_as_it_takes",),
+    ),
+    Defect(
+        "start-beside-a-step-fails",
+        "While one process takes a step, no other one starts.",
+        POSTGRES,
+        '    await db.run("SET LOCAL lock_timeout = 0")\n',
+        "",
+        (f"{TESTS}::test_a_step_takes_as_long_as_it_takes",),
+    ),
+    Defect(
+        "step-holds-up-everybody",
+        "A step that waits behind one long read stops every create.",
+        POSTGRES,
+        '    await db.run("SET LOCAL lock_timeout TO DEFAULT")\n',
+        "",
+        (f"{TESTS}::test_a_step_that_has_to_wait_for_a_table_gives_up",),
+    ),
+    Defect(
+        "unavailable-without-a-time",
+        "Clients ask a service that cannot answer as often as they like.",
+        "swapdesk/service/errors.py",
+        "        if code is ErrorCode.SERVICE_UNAVAILABLE:\n",
+        "        if code is ErrorCode.PROVIDER_EXCHANGE_FAILED:\n",
+        (f"{TROUBLE}::test_a_refused_order_is_no_half_order",),
+    ),
+)

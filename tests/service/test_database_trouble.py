@@ -1,0 +1,383 @@
+"""A PostgreSQL in trouble: the answer is 503 and says when to ask again, no order is half, and
+everything goes on afterwards without a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import asyncpg
+import httpx2
+import pytest
+
+from databases import GUARDED, OwnServer
+from manual_time import pass_seconds
+from patience import eventually
+from service.http_calls import code, running
+from service.new_store import found
+from service.quote_calls import asked, finish, quotes
+from service.venue import PlainVenue
+from service.world import AS_FIRST, EVM, FIRST
+from swapdesk.clock import ManualClock
+from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.store import postgres
+from swapdesk.service.store.database import SchemaError, StoreUnavailable
+from swapdesk.service.store.postgres import Place, PostgresDatabase
+from swapdesk.service.store.store import Store
+from swapdesk.service.venues.adapter import CentralizedVenue, LegStatus
+
+
+class Wire:
+    """The way to the server. ``cut`` ends it in the middle of the commit that begins an order:
+    before the server hears of it, or before its answer comes back."""
+
+    def __init__(self, server: Path) -> None:
+        self._server = server
+        self.cut: Literal["asked", "answered"] | None = None
+        self.cuts = 0
+
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            answers, there = await asyncio.open_unix_connection(self._server)
+        except OSError:
+            writer.close()
+            return
+        ending = asyncio.Event()
+        back = asyncio.create_task(self._back(answers, writer, ending))
+        begins = False
+        while data := await reader.read(1 << 16):
+            begins = begins or b"INSERT INTO orders" in data
+            if begins and self.cut and b"COMMIT;" in data:
+                cut, self.cut = self.cut, None
+                self.cuts += 1
+                if cut == "asked":
+                    break
+                ending.set()
+            there.write(data)
+        there.close()
+        if not ending.is_set():
+            writer.close()
+        await back
+
+    async def _back(
+        self, answers: asyncio.StreamReader, writer: asyncio.StreamWriter, ending: asyncio.Event
+    ) -> None:
+        with contextlib.suppress(OSError):
+            while data := await answers.read(1 << 16):
+                if ending.is_set():
+                    break
+                writer.write(data)
+        writer.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OwnServer]:
+    with OwnServer.started() as own:
+        yield own
+
+
+@pytest.fixture
+async def wire(server: OwnServer) -> AsyncIterator[tuple[Wire, Path]]:
+    """And the directory that its socket is in."""
+    with tempfile.TemporaryDirectory(prefix="wire-", dir="/tmp") as directory:
+        wire = Wire(server.socket)
+        at = Path(directory) / server.socket.name
+        listening = await asyncio.start_unix_server(wire.carry, at)
+        yield wire, at.parent
+        listening.close()
+
+
+@pytest.fixture
+def database(server: OwnServer) -> str:
+    return server.cluster.empty_database(0)
+
+
+@pytest.fixture
+async def store(server: OwnServer, wire: tuple[Wire, Path], database: str) -> AsyncIterator[Store]:
+    head, _, _ = server.cluster.url(database).partition("?")
+    opened = Store(PostgresDatabase(Place(f"{head}?host={wire[1]}", connections=2)))
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def venue() -> PlainVenue:
+    return PlainVenue("aa", "Alpha")
+
+
+@pytest.fixture
+def venue_list(venue: PlainVenue) -> list[CentralizedVenue]:
+    return [venue]
+
+
+@asynccontextmanager
+async def connected(server: OwnServer, database: str) -> AsyncIterator[Any]:
+    connection = await asyncpg.connect(server.cluster.url(database))
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+def unavailable(answer: httpx2.Response) -> None:
+    assert code(answer) == (503, "SERVICE_UNAVAILABLE")
+    assert int(answer.headers["retry-after"]) >= 1
+
+
+async def offered(api: httpx2.AsyncClient) -> dict[str, Any]:
+    """The body of a create."""
+    row, *_ = [row for row in await quotes(api, asked()) if row.quote_id]
+    return {"quoteId": row.quote_id, "addressTo": EVM}
+
+
+async def orders(store: Store) -> list[str]:
+    rows = await found(store, "SELECT service_id FROM orders")
+    return [service_id for (service_id,) in rows]
+
+
+async def nothing_is_half(store: Store) -> None:
+    assert await orders(store) == []
+    assert await found(store, "SELECT 1 AS n FROM quotes WHERE consumed_by IS NOT NULL") == []
+    assert await found(store, "SELECT used FROM usage WHERE rate_class = 'exchange'") == []
+
+
+async def test_a_service_outlives_a_restart_of_its_database(
+    server: OwnServer, service: ServiceParts, store: Store, venue: PlainVenue, clock: ManualClock
+) -> None:
+    async with running(service, AS_FIRST) as api:
+        first = (await api.post("/exchanges", json=await offered(api))).raise_for_status().json()
+        wanted = await offered(api)
+        await eventually(lambda: service.hub.delivered is not None)
+        await pass_seconds(clock, 2)
+        server.stop()
+        for call in (
+            api.get(f"/orders/{first['serviceId']}"),
+            api.get("/orders"),
+            api.post("/exchanges", json=wanted),
+            api.get("/quotes", params=asked()),
+        ):
+            unavailable(await call)
+        # Each loop of the background meets it.
+        await pass_seconds(clock, 3)
+        server.start()
+        told = service.hub.delivered
+        assert (await api.get(f"/orders/{first['serviceId']}")).json() == first
+        second = (await api.post("/exchanges", json=wanted)).raise_for_status().json()
+        assert set(await orders(store)) == {first["serviceId"], second["serviceId"]}
+        venue.move(f"{first['serviceId']}:in", LegStatus.CONFIRMING)
+        for _ in range(60):
+            await pass_seconds(clock, 1)
+            now = (await api.get(f"/orders/{first['serviceId']}")).json()
+            if now["status"] != first["status"]:
+                break
+        assert now["status"] > first["status"], "the worker goes on"
+        await eventually(lambda: service.hub.delivered > told)
+        await pass_seconds(clock, 2)
+        month = f"{clock.now():%Y-%m}"
+        assert await store.calls.in_month(FIRST.partner_id, month) >= 9, "calls are written down"
+
+
+@pytest.mark.parametrize("cut", ["asked", "answered"])
+async def test_a_create_whose_commit_is_cut_is_found_by_its_twin(
+    service: ServiceParts,
+    store: Store,
+    venue: PlainVenue,
+    clock: ManualClock,
+    wire: tuple[Wire, Path],
+    cut: Any,
+) -> None:
+    async with running(service, AS_FIRST) as api:
+        wanted = await offered(api)
+        wire[0].cut = cut
+        unavailable(await api.post("/exchanges", json=wanted))
+        assert wire[0].cuts == 1
+        begun = await orders(store)
+        assert len(begun) == (1 if cut == "answered" else 0)
+        twin = (await finish(clock, api.post("/exchanges", json=wanted))).raise_for_status().json()
+        assert await orders(store) == [twin["serviceId"]]
+        assert begun in ([], [twin["serviceId"]])
+        assert [leg.key for leg in venue.opened] == [f"{twin['serviceId']}:in"]
+        assert twin["depositAddress"]
+
+
+# What the server refuses, or does not get to
+
+
+@asynccontextmanager
+async def no_connection_free(
+    server: OwnServer, database: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[None]:
+    over = asyncio.Event()
+    begun = asyncio.Semaphore(0)
+
+    async def busy(_: object) -> None:
+        begun.release()
+        await over.wait()
+
+    busies = [asyncio.create_task(store.database.read(busy)) for _ in range(2)]
+    for _ in busies:
+        await begun.acquire()
+    with monkeypatch.context() as hurry:
+        hurry.setattr(postgres, "_ANSWER_SECONDS", 0.01)
+        yield
+    over.set()
+    await asyncio.gather(*busies)
+
+
+@asynccontextmanager
+async def a_replica(
+    server: OwnServer, database: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[None]:
+    """No server can be written to."""
+    async with connected(server, "postgres") as other:
+        await other.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+        await other.execute(
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = $1",
+            database,
+        )
+        try:
+            yield
+        finally:
+            await other.execute(f"ALTER DATABASE {database} RESET ALL")
+
+
+@asynccontextmanager
+async def demoted(
+    server: OwnServer, database: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[None]:
+    """The server became a replica while its connections stayed."""
+    both = asyncio.Barrier(2)
+
+    async def demote(db: Any) -> None:
+        await both.wait()
+        await db.run("SET default_transaction_read_only = on")
+
+    await asyncio.gather(store.database.read(demote), store.database.read(demote))
+    yield
+
+
+@asynccontextmanager
+async def held_tables(
+    server: OwnServer, database: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[None]:
+    """Somebody has the table for themselves, and is not waited for."""
+    async with connected(server, database) as other, other.transaction():
+        await other.execute("LOCK TABLE quotes IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+@asynccontextmanager
+async def refusing(
+    server: OwnServer, database: str, error_code: str, times: int = 1_000_000
+) -> AsyncIterator[None]:
+    """The insertion of an order fails so often with this code of the server."""
+    async with connected(server, database) as other:
+        # A sequence counts on, whatever becomes of the transaction.
+        await other.execute(
+            "CREATE SEQUENCE attempts;"
+            "CREATE FUNCTION fail() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN"
+            f" IF nextval('attempts') <= {times}"
+            f" THEN RAISE EXCEPTION 'trouble' USING ERRCODE = '{error_code}'; END IF;"
+            " RETURN NEW; END $$;"
+            "CREATE TRIGGER failing BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION fail()"
+        )
+        try:
+            yield
+        finally:
+            await other.execute("DROP FUNCTION fail CASCADE; DROP SEQUENCE attempts")
+
+
+@pytest.mark.parametrize("trouble", [no_connection_free, a_replica, demoted, held_tables])
+async def test_trouble_is_answered_503_and_over_when_it_is_over(
+    api: httpx2.AsyncClient,
+    server: OwnServer,
+    database: str,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    trouble: Any,
+) -> None:
+    monkeypatch.setitem(postgres._SETTINGS, "lock_timeout", "20")
+    wanted = await offered(api)
+    async with trouble(server, database, store, monkeypatch):
+        unavailable(await api.post("/exchanges", json=wanted))
+    await nothing_is_half(store)
+    made = (await api.post("/exchanges", json=wanted)).raise_for_status().json()
+    assert await orders(store) == [made["serviceId"]]
+
+
+@pytest.mark.parametrize(
+    "error_code",
+    [
+        *("53100", "53200", "57014", "55P03", "57P01", "58030"),
+        # Somebody stands in the way, however often it is begun anew.
+        *("40001", "40P01"),
+    ],
+)
+async def test_a_refused_order_is_no_half_order(
+    api: httpx2.AsyncClient, server: OwnServer, database: str, store: Store, error_code: str
+) -> None:
+    """Full disk, no memory, too slow, locked, shut down, unreadable."""
+    wanted = await offered(api)
+    async with refusing(server, database, error_code):
+        unavailable(await api.post("/exchanges", json=wanted))
+        await nothing_is_half(store)
+    made = (await api.post("/exchanges", json=wanted)).raise_for_status().json()
+    assert await orders(store) == [made["serviceId"]]
+
+
+@pytest.mark.parametrize("error_code", ["40001", "40P01"])
+async def test_whoever_stands_in_the_way_is_let_pass(
+    api: httpx2.AsyncClient, server: OwnServer, database: str, store: Store, error_code: str
+) -> None:
+    """A deadlock ends one of two: it is begun anew, and counts once."""
+    wanted = await offered(api)
+    async with refusing(server, database, error_code, times=2):
+        (await api.post("/exchanges", json=wanted)).raise_for_status()
+    used = await found(store, "SELECT DISTINCT used FROM usage WHERE rate_class = 'exchange'")
+    assert (len(await orders(store)), used) == (1, [(1,)])
+
+
+# What a service that starts is told
+
+
+async def test_a_database_of_another_program_is_left_alone(server: OwnServer) -> None:
+    for number, table in enumerate(("things (id INT)", "schema_version (version INT)"), start=1):
+        name = f"foreign_{number}"
+        async with connected(server, "postgres") as other:
+            await other.execute(f"CREATE DATABASE {name}")
+        async with connected(server, name) as other:
+            await other.execute(f"CREATE TABLE {table}")
+            with pytest.raises(SchemaError, match="tables of another program"):
+                await Store.connect(Place(server.cluster.url(name)))
+            tables = await other.fetchval(
+                "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'"
+            )
+            assert tables == 1
+
+
+async def test_a_server_that_cannot_be_used_is_named(server: OwnServer, database: str) -> None:
+    url = server.cluster.url(database)
+    async with connected(server, "postgres") as other:
+        await other.execute(f"CREATE ROLE {GUARDED} LOGIN PASSWORD 'right'")
+        await other.execute(f"CREATE DATABASE own OWNER {GUARDED}")
+    guarded = server.cluster.url("own").replace("swapdesk@", f"{GUARDED}@")
+    for place, told in (
+        (Place(guarded, password="wrong"), "password authentication failed"),
+        (Place(server.cluster.url("nowhere")), "does not exist"),
+        (Place(f"postgresql://swapdesk@/x?host={server.socket.parent / 'gone'}"), "No such file"),
+        (Place("postgresql://swapdesk@127.0.0.1:1/x"), "Connect call failed"),
+        (Place("mysql://swapdesk@127.0.0.1/x"), "URL of the database cannot be read.*scheme"),
+        (Place("postgresql://swapdesk@127.0.0.1:port/x"), "URL of the database.*'port'"),
+    ):
+        with pytest.raises(StoreUnavailable, match=told) as refused:
+            await Store.connect(place)
+        assert "wrong" not in str(refused.value)
+    await (await Store.connect(Place(guarded, password="right"))).close()
+    async with a_replica(server, database, None, None):
+        with pytest.raises(StoreUnavailable):
+            await Store.connect(Place(url))
