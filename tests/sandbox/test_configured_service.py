@@ -421,6 +421,27 @@ def test_a_service_stands_over_postgresql(
     assert "hidden-word" not in result.stdout + result.stderr
 
 
+def test_partners_are_kept_in_postgresql(tmp_path: Path, database: str) -> None:
+    """By the file of the service, which need not run; what cannot be reached says so."""
+    file = tmp_path / "service.toml"
+    file.write_text(f'{GOOD}[store]\nurl = "{database}"\n')
+    at = ("--config", str(file), "--json")
+    made = run_here("partner", "create", "Shop", *at, home=tmp_path)
+    assert made.code == 0, made.stderr
+    for command in (("tier", "Shop", "PRO"), ("suspend", "Shop"), ("sums",)):
+        done = run_here("partner", *command, *at, home=tmp_path)
+        assert done.code == 0, done.stderr
+    account = run_here("partner", "show", "Shop", *at, home=tmp_path).document["partner"]
+    assert (account["tier"], account["suspended"]) == ("PRO", True)
+    changes = run_here("partner", "audit", *at, home=tmp_path).document["changes"]
+    assert [each["action"] for each in changes] == ["suspend", "tier PRO", "create"]
+    assert {each["partner"] for each in changes} == {"Shop"}
+    assert not (tmp_path / "data").exists()
+    file.write_text(f'{GOOD}[store]\nurl = "postgresql://u@/d?host=/nowhere"\n')
+    away = run_here("partner", "tier", "Shop", "FREE", *at, home=tmp_path)
+    assert (away.code, away.error["code"]) == (7, "NO_ANSWER")
+
+
 def children_of(process: int) -> list[int]:
     told = Path(f"/proc/{process}/task/{process}/children").read_text()
     return [int(each) for each in told.split()]

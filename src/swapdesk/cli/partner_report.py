@@ -21,6 +21,7 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.partner_commands import OVERRIDES
+from swapdesk.cli.sandbox_lifetime import require_postgres
 from swapdesk.clock import SystemClock
 from swapdesk.flows.account.reading import MONTH
 from swapdesk.flows.notation import usd
@@ -30,7 +31,7 @@ from swapdesk.service.access import Scope, StoredKey, StoredPartner, Tier
 from swapdesk.service.browsers import origin_of
 from swapdesk.service.store import partners
 from swapdesk.service.store.books import NothingDue
-from swapdesk.service.store.database import SchemaError
+from swapdesk.service.store.database import Place, SchemaError, StoreUnavailable
 from swapdesk.service.store.partners import Act, NewKey
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
@@ -107,6 +108,23 @@ class BookedDocument(Struct, frozen=True):
     amount: Decimal
 
 
+class ChangeFacts(Struct, frozen=True, rename="camel"):
+    """A change that an operator made. ``action`` has the words of the command; ``partner`` is the
+    name of the account, None where there is none any more."""
+
+    at: str
+    by: str
+    action: str
+    partner_id: str
+    partner: str | None
+
+
+class AuditDocument(Struct, frozen=True):
+    """What operators changed, newest first."""
+
+    changes: tuple[ChangeFacts, ...]
+
+
 _REFUSALS: tuple[tuple[type[partners.PartnerRefused], str, str], ...] = (
     (partners.NoSuchPartner, "NO_SUCH_PARTNER", "which"),
     (partners.NoSuchKey, "NO_SUCH_KEY", "api_key"),
@@ -121,23 +139,32 @@ def run_on_store(
     call: CliContext,
     work: Callable[[Output, Store, Act], Awaitable[int | None]],
     data: Path | None,
+    config: Path | None,
 ) -> int | None:
     """Work with the store, at the service's time. Exit 5 where no service ever ran."""
-    directory = (data or call.settings(lenient=True).home.sandbox).absolute()
-    if not (directory / DATABASE).exists():
-        said = f"No service has run in {directory} yet."
-        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
+    if config is not None and data is not None:
+        said = "--config names the data directory: it goes without --data."
+        raise bad_input("USAGE", said, field="config", money=UNCHANGED)
+    place = _place_of(call, data, config)
 
     async def worked() -> int | None:
-        store = Store.open(directory / DATABASE)
+        store, now = await _opened(place)
         try:
-            act = Act(_service_time(directory), _operator())
-            return await work(call.output, store, act)
+            return await work(call.output, store, Act(now, _operator()))
         finally:
             await store.close()
 
     try:
         return asyncio.run(worked())
+    except StoreUnavailable as error:
+        said = f"The database does not answer: {error}."
+        raise CommandError(
+            Exit.UNREACHABLE,
+            "NO_ANSWER",
+            said,
+            "where it was; whether the change was made is not known",
+            "you: once the database answers, look with swapdesk partner audit before you repeat it",
+        ) from None
     except SchemaError as error:
         said = f"The store cannot be used: {error}."
         raise CommandError(Exit.OWN_REFUSAL, "STORE_UNUSABLE", said, UNBOOKED) from None
@@ -146,6 +173,38 @@ def run_on_store(
     except partners.PartnerRefused as refused:
         code, field = next(row[1:] for row in _REFUSALS if isinstance(refused, row[0]))
         raise bad_input(code, str(refused), field=field, money=UNCHANGED) from None
+
+
+def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path | Place:
+    """Where the service keeps its accounts."""
+    if config is None:
+        return (data or call.settings(lenient=True).home.sandbox).absolute()
+    # On use: most of it is about chains and venues.
+    from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
+
+    try:
+        found = read_service_file(config)
+    except ServiceFileRefused as refused:
+        raise bad_input("CONFIG", f"{refused}.", field="config", money=UNCHANGED) from None
+    if found.store is None:
+        return found.data.absolute()
+    require_postgres()
+    return found.store
+
+
+async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
+    """The store, and the service's time. Services of one database have the time of their
+    machines. Raises SchemaError and StoreUnavailable."""
+    if isinstance(directory, Place):
+        try:
+            return await Store.connect(directory), SystemClock().now()
+        except ValueError as error:
+            raise SchemaError(f"{directory.url}: {error}") from None
+    if not (directory / DATABASE).exists():
+        said = f"No service has run in {directory} yet."
+        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
+    now = _service_time(directory)
+    return Store.open(directory / DATABASE), now
 
 
 def _operator() -> str:
@@ -376,6 +435,23 @@ def _tell_new(output: Output, account: StoredPartner, new: NewKey) -> None:
     )
     if not output.json:
         output.say("The secret is shown this once; the service keeps its digest alone.")
+
+
+async def show_audit(output: Output, store: Store, act: Act) -> None:
+    names = await _names(store)
+    changes = tuple(
+        ChangeFacts(
+            rfc3339(each.at), each.by, each.action, each.partner_id, names.get(each.partner_id)
+        )
+        for each in await store.partners.noted()
+    )
+    output.table(
+        ("at", "by", "change", "partner", "partner id"),
+        [(each.at, each.by, each.action, each.partner or "", each.partner_id) for each in changes],
+        document=AuditDocument(changes),
+    )
+    if not (changes or output.json):
+        output.say("No operator has changed anything.")
 
 
 # Books

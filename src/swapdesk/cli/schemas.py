@@ -81,6 +81,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "partner override": (_PARTNER,),
     "partner origin": (_PARTNER,),
     "partner sums": ("partner_report:SumsDocument",),
+    "partner audit": ("partner_report:AuditDocument",),
     "partner payout": ("partner_report:BookedDocument",),
     "partner reverse": ("partner_report:BookedDocument",),
     "wallet list": ("wallet_keys:AccountsDocument",),
