@@ -502,7 +502,10 @@ class StreamConnection:
         self._reply({"type": "unsubscribed"})
 
 
-Endpoint = Callable[[WebSocket, dict[str, str], Callable[[], None], Caller | None], Awaitable[None]]
+Endpoint = Callable[
+    [WebSocket, dict[str, str], Callable[[], None], Caller | None], Awaitable[str | None]
+]
+"""Returns whose connection it was."""
 
 
 def stream_endpoint(
@@ -520,7 +523,7 @@ def stream_endpoint(
         sent_by: dict[str, str],
         check: Callable[[], None],
         paying: Caller | None,
-    ) -> None:
+    ) -> str | None:
         _require_form(sent_by)
         try:
             caller = paying or directory.authenticate(sent_by, Access.KEY)
@@ -530,7 +533,7 @@ def stream_endpoint(
             await websocket.accept()
             await websocket.send_text(_auth_failed(refusal.message))
             await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)
-            return
+            return None
         check()
         await websocket.accept()
         key = "" if caller.key is None else caller.key.key
@@ -542,6 +545,7 @@ def stream_endpoint(
             # It was revoked while the handshake was answered, when the hub did not know of it.
             connection.end(CloseCode.AUTH_FAILED)
         await connection.run()
+        return connection.partner_id
 
     return serve
 

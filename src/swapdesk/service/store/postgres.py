@@ -26,6 +26,7 @@ from swapdesk.service.store.database import (
     NO_VALUES,
     Database,
     Place,
+    Pool,
     SchemaError,
     Still,
     StoreUnavailable,
@@ -176,6 +177,7 @@ class PostgresDatabase(Database):
         self._place = place
         self._pool: Any = None
         self._closed = False
+        self._waiting = 0
         self._grown: set[asyncio.Event] = set()
         self._untold = asyncio.Event()
         self._spreading: asyncio.Task[None] | None = None
@@ -265,6 +267,11 @@ class PostgresDatabase(Database):
             with contextlib.suppress(*_FAILURES):
                 await connection.close(timeout=_ANSWER_SECONDS)
 
+    def pool(self) -> Pool:
+        if self._pool is None:
+            return Pool(0, 0, self._waiting)
+        return Pool(self._pool.get_size(), self._pool.get_idle_size(), self._waiting)
+
     @contextlib.contextmanager
     def growth(self) -> Iterator[asyncio.Event]:
         event = asyncio.Event()
@@ -290,13 +297,19 @@ class PostgresDatabase(Database):
                     reset=_as_it_is,
                 )
             pool = self._pool
-            async with pool.acquire(timeout=_ANSWER_SECONDS) as connection:
-                try:
-                    yield connection
-                except asyncpg.ReadOnlySQLTransactionError:
-                    # The server became a replica behind its connections: look for the other one.
-                    await pool.expire_connections()
-                    raise
+            self._waiting += 1
+            try:
+                connection = await pool.acquire(timeout=_ANSWER_SECONDS)
+            finally:
+                self._waiting -= 1
+            try:
+                yield connection
+            except asyncpg.ReadOnlySQLTransactionError:
+                # The server became a replica behind its connections: look for the other one.
+                await pool.expire_connections()
+                raise
+            finally:
+                await pool.release(connection)
 
     def _wake(self, *_: object) -> None:
         for event in tuple(self._grown):
