@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from swapdesk.cli.cli_context import on_store
+from swapdesk.cli.cli_context import on_call, on_store
 
 TIERS = ("FREE", "PRO")
 MOST_CALLS = 999_999_999
@@ -74,6 +74,17 @@ of_data = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="Data directory of the service; that of this home's sandbox by default.",
 )
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@of_data
+@on_call("partner_report:back_up_store")
+def backup() -> None:
+    """Copy the store of a service into FILE, whole and as of one moment, while it runs.
+
+    A plain copy of service.db lacks what was written last. PostgreSQL has pg_dump for this.
+    """
 
 
 @click.group()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import os
+import sqlite3
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from decimal import Decimal
@@ -32,6 +33,7 @@ from swapdesk.service.store import partners
 from swapdesk.service.store.books import NothingDue
 from swapdesk.service.store.database import SchemaError
 from swapdesk.service.store.partners import Act, NewKey
+from swapdesk.service.store.sqlite import back_up
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
@@ -117,21 +119,53 @@ _REFUSALS: tuple[tuple[type[partners.PartnerRefused], str, str], ...] = (
 """What the store refuses: the code, and the argument at fault."""
 
 
+class BackupDocument(Struct, frozen=True):
+    """The file that was written, and its bytes."""
+
+    file: str
+    bytes: int
+
+
+def back_up_store(call: CliContext, file: Path, data: Path | None) -> None:
+    """Exit 5 where no service ever ran, 2 for a file that is there."""
+    source = _store_in(call, data)
+    try:
+        size = back_up(source, file)
+    except FileExistsError:
+        said = f"{file} exists and is not replaced."
+        raise bad_input("FILE_EXISTS", said, field="file", money=UNBOOKED) from None
+    except (OSError, sqlite3.Error) as error:
+        said = f"The store was not copied: {error}."
+        raise CommandError(Exit.OWN_REFUSAL, "STORE_UNUSABLE", said, UNBOOKED) from None
+    call.output.say(
+        f"The store as it was just now is in {file}: {size:,} bytes. To go on from it, end the"
+        f" service, remove {source.name}-wal and {source.name}-shm, and put it in the place of"
+        f" {source}.",
+        document=BackupDocument(str(file), size),
+    )
+
+
+def _store_in(call: CliContext, data: Path | None) -> Path:
+    """The file of the store. Exit 5 where no service ever ran."""
+    directory = (data or call.settings(lenient=True).home.sandbox).absolute()
+    if not (directory / DATABASE).exists():
+        said = f"No service has run in {directory} yet."
+        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
+    return directory / DATABASE
+
+
 def run_on_store(
     call: CliContext,
     work: Callable[[Output, Store, Act], Awaitable[int | None]],
     data: Path | None,
 ) -> int | None:
     """Work with the store, at the service's time. Exit 5 where no service ever ran."""
-    directory = (data or call.settings(lenient=True).home.sandbox).absolute()
-    if not (directory / DATABASE).exists():
-        said = f"No service has run in {directory} yet."
-        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
+    file = _store_in(call, data)
 
     async def worked() -> int | None:
-        store = Store.open(directory / DATABASE)
+        store = Store.open(file)
         try:
-            act = Act(_service_time(directory), _operator())
+            act = Act(_service_time(file.parent), _operator())
             return await work(call.output, store, act)
         finally:
             await store.close()
