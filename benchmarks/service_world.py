@@ -137,16 +137,24 @@ async def stored_orders(
 ) -> tuple[Store, list[StoredOrder]]:
     """A store with ``count`` private orders that are under way."""
     store = Store.open(directory / "service.db")
-    rng = random.Random(count)
-    orders = []
+    return store, await orders_in(store, tokens, count, now)
+
+
+async def orders_in(
+    store: Store, tokens: Sequence[Token], count: int, now: datetime, seed: int = 0
+) -> list[StoredOrder]:
+    """So many of them in a store; another ``seed`` makes others."""
+    rng = random.Random(count + seed)
+    quotes, orders = [], []
     for number in range(count):
-        token_in, token_out = rng.sample(tokens, 2)
-        quote = _quote(rng, token_in, token_out, now)
+        quote = _quote(rng, *rng.sample(tokens, 2), now)
+        quotes.append(quote)
         orders.append(_order(rng, quote, now - timedelta(seconds=number % 3600)))
-        await store.quotes.save([quote])
+    for start in range(0, count, 1_000):
+        await store.quotes.save(quotes[start : start + 1_000])
     for start in range(0, count, 64):
         await asyncio.gather(*(store.orders.begin(order) for order in orders[start : start + 64]))
-    return store, orders
+    return orders
 
 
 def _quote(rng: random.Random, token_in: Token, token_out: Token, now: datetime) -> StoredQuote:

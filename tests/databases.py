@@ -36,6 +36,8 @@ NAMES: tuple[Name, ...] = ("sqlite", "postgres")
 OTHER = "SWAPDESK_TEST_DATABASE"
 PLACE = "TESTS_DATABASES"
 """The variable with the directory that all workers share."""
+FLUSHES = "TESTS_DATABASES_FLUSHES"
+"""``on`` where a server is measured."""
 _DOOR = "door"
 _USER = "swapdesk"
 GUARDED = "guarded"
@@ -270,7 +272,7 @@ class _Server:
             "unix_socket_directories": str(self._home),
             "max_connections": "200",
             # To a process that is killed what is written is kept, with and without waiting.
-            "fsync": "off",
+            "fsync": os.environ.get(FLUSHES, "off"),
         }
         started = [self._programs / "postgres", "-D", self._home / "data"]
         started += [f"--{name}={value}" for name, value in options.items()]

@@ -82,6 +82,17 @@ SERVING = (
         ("tests/service/test_store.py::test_one_refusal_does_not_sink_its_neighbours",),
     ),
     Defect(
+        "group-sunk-by-one",
+        "One refused change makes the orders unavailable that were to be committed with it.",
+        "swapdesk/service/store/postgres.py",
+        "return [StoreUnavailable(str(outcome)) for _ in items] if all_done else None",
+        "return [StoreUnavailable(str(outcome)) for _ in items]",
+        (
+            "tests/service/test_store.py::"
+            "test_a_change_that_is_refused_does_not_sink_those_it_is_committed_with",
+        ),
+    ),
+    Defect(
         "quote-used-twice",
         "A create that is repeated by a retry opens a second exchange on one quote.",
         "swapdesk/service/store/orders.py",

@@ -195,6 +195,30 @@ async def test_a_state_moves_by_compare_and_set_and_never_back(store: Store) -> 
     assert [(r.version, r.status, r.rank) for r in await store.outbox.after(0, 10)] == [(2, 2, 2)]
 
 
+async def test_a_change_that_is_refused_does_not_sink_those_it_is_committed_with(
+    store: Store,
+) -> None:
+    """Every fifth order names the same transaction, which is one order's alone."""
+    rows = {n: await begun(store, n) for n in range(1, 41)}
+    named = {"sourceChain": "eth", "confirmedHash": "0x" + "ab" * 32}
+    moved = await asyncio.gather(
+        *(
+            store.orders.advance(
+                replace(row, rank=row.rank + 1, detail={} if n % 5 else named), expected_version=1
+            )
+            for n, row in rows.items()
+        )
+    )
+    of_number = dict(zip(rows, moved, strict=True))
+    assert all(of_number[n] for n in rows if n % 5)
+    assert sum(of_number[n] for n in rows if not n % 5) == 1
+    for n, row in rows.items():
+        now = await store.orders.current(row.service_id)
+        assert now is not None
+        assert now.version == 1 + of_number[n]
+    assert len(await store.outbox.after(0, 100)) == sum(moved)
+
+
 async def test_the_outbox_wakes_and_keeps_the_order_of_commits(store: Store) -> None:
     rows = [await begun(store, n) for n in range(1, 31)]
     waiting = asyncio.create_task(store.outbox.beyond(0))
@@ -204,7 +228,7 @@ async def test_the_outbox_wakes_and_keeps_the_order_of_commits(store: Store) -> 
     numbers = [row.sequence for row in told]
     assert numbers == sorted(numbers)
     assert sorted(row.service_id for row in told) == sorted(row.service_id for row in rows)
-    await asyncio.wait_for(store.outbox.beyond(numbers[-2]), PATIENCE)
+    await asyncio.wait_for(store.outbox.beyond(numbers[-1] - 1), PATIENCE)
     assert await store.outbox.after(numbers[-1], 100) == []
     assert await store.outbox.drop(START + timedelta(seconds=1)) == 30
     assert await store.outbox.newest() >= numbers[-1], "numbers are never used again"

@@ -143,9 +143,13 @@ class Database(Protocol):
 
     wording: Wording
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, shares: bool = False) -> T:
         """The result of ``work`` once it is durable: all of it or nothing. Raises what it
-        raises. It may be begun more than once, and what counts is its last run."""
+        raises. It may be begun more than once, and what counts is its last run.
+
+        What ``shares`` may be committed together with others. It waits for nobody: it changes a row
+        of its own, and passes no line that others wait at.
+        """
         ...
 
     async def read(self, work: Work[T]) -> T:

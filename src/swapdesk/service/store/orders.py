@@ -203,7 +203,9 @@ class Orders:
             return True
 
         try:
-            moved = await self._database.write(advanced)
+            # The sums of a partner are a row that its other orders wait for.
+            shares = order.status != OrderStatusCode.FINISHED
+            moved = await self._database.write(advanced, shares=shares)
         except Taken:
             # Another order was confirmed with this transaction a moment ago.
             return False

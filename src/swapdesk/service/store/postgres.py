@@ -1,6 +1,7 @@
 """PostgreSQL behind the store, for a service on several processes and machines.
 
-Each piece of work is a transaction on a connection of the pool. A commit that tells is spread by
+Each piece of work is a transaction on a connection of the pool, or shares one with others of its
+process that wait beside it. A commit that tells is spread by
 ``NOTIFY``, on a connection of its own and as one for all that came together; it wakes and nothing
 else, so that a missed one costs a second.
 
@@ -20,6 +21,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 import asyncpg
+from msgspec import Struct
 
 from swapdesk.service.store import schema
 from swapdesk.service.store.database import (
@@ -97,6 +99,8 @@ _PATIENT = _SETTINGS | {
     "tcp_keepalives_interval": "2",
     "tcp_keepalives_count": "3",
 }
+_GROUP = 64
+"""So many works share a transaction at most."""
 _REPEATS = 5
 """How often a transaction is begun anew that another one stood in the way of."""
 
@@ -165,6 +169,77 @@ class PostgresTransaction:
         self.tells = True
 
 
+class _Item(Struct):
+    work: Work[Any]
+    result: asyncio.Future[Any]
+
+
+class _Group:
+    """Works that share a transaction, because what they wait for most is its commit.
+
+    A refusal of one does not sink its neighbours: then nothing is committed, and each is done by
+    itself. None is done again whose commit may have happened.
+    """
+
+    def __init__(self, write: Callable[[Work[Any]], Awaitable[Any]]) -> None:
+        self._write = write
+        self._waiting: list[_Item] = []
+        self._under_way: asyncio.Task[None] | None = None
+
+    async def write(self, work: Work[T]) -> T:
+        item = _Item(work, asyncio.get_running_loop().create_future())
+        self._waiting.append(item)
+        if self._under_way is None:
+            self._under_way = asyncio.create_task(self._commit_waiting(), name="store-group")
+        result: T = await item.result
+        return result
+
+    async def end(self) -> None:
+        """Commit what waits."""
+        if self._under_way is not None:
+            await self._under_way
+
+    async def _commit_waiting(self) -> None:
+        try:
+            while self._waiting:
+                items, self._waiting = self._waiting[:_GROUP], self._waiting[_GROUP:]
+                await self._commit(items)
+        finally:
+            # Not once the task is done: what comes until then would wait for nobody.
+            self._under_way = None
+
+    async def _commit(self, items: Sequence[_Item]) -> None:
+        outcomes = await self._together(items) if len(items) > 1 else None
+        if outcomes is None:
+            alone = (_past_others(self._write, item.work) for item in items)
+            outcomes = await asyncio.gather(*alone, return_exceptions=True)
+        for item, outcome in zip(items, outcomes, strict=True):
+            if item.result.done():  # nobody waits any more
+                continue
+            if isinstance(outcome, BaseException):
+                item.result.set_exception(outcome)
+            else:
+                item.result.set_result(outcome)
+
+    async def _together(self, items: Sequence[_Item]) -> Sequence[Any] | None:
+        """What became of each; None where one raised something, and nothing is committed."""
+        all_done = False
+
+        async def every(db: Transaction) -> list[Any]:
+            nonlocal all_done
+            results = [await item.work(db) for item in items]
+            all_done = True
+            return results
+
+        outcome: Any
+        (outcome,) = await asyncio.gather(self._write(every), return_exceptions=True)
+        if not isinstance(outcome, BaseException):
+            results: list[Any] = outcome
+            return results
+        # Whether a commit that failed has happened is not known of any of them.
+        return [StoreUnavailable(str(outcome)) for _ in items] if all_done else None
+
+
 class PostgresDatabase(Database):
     """A pool of connections, and one to tell and to be told; they are made when they are needed.
 
@@ -181,6 +256,7 @@ class PostgresDatabase(Database):
         self._grown: set[asyncio.Event] = set()
         self._untold = asyncio.Event()
         self._spreading: asyncio.Task[None] | None = None
+        self._group = _Group(self._once)
 
     @classmethod
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
@@ -201,6 +277,7 @@ class PostgresDatabase(Database):
         return cls(place)
 
     async def close(self) -> None:
+        await self._group.end()
         self._closed = True
         if self._spreading is not None:
             self._spreading.cancel()
@@ -212,7 +289,9 @@ class PostgresDatabase(Database):
             except _FAILURES:
                 self._pool.terminate()
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, shares: bool = False) -> T:
+        if shares:
+            return await self._group.write(work)
         return await _past_others(self._once, work)
 
     async def _once(self, work: Work[T]) -> T:
