@@ -627,3 +627,21 @@ async def test_a_payment_is_free_again_until_it_is_settled(
     another = open_new(tmp_path / "service.db")
     assert [await another.payments.reserve(name, ends) for name in "ab"] == [True, False]
     await another.close()
+
+
+async def test_a_payment_is_freed_by_the_call_that_it_served_alone(
+    store: Store, clock: ManualClock
+) -> None:
+    """Two processes see that a transaction came to nothing: the later one must not free what
+    serves another call by then, or that call's order would never be told."""
+    ends, payments = clock.now(), store.payments
+    assert await payments.reserve("a", ends)
+    await payments.note_sent("a", "0x1")
+    await payments.free("a", "0x1")
+    assert await payments.reserve("a", ends)
+    await payments.free("a", "0x1")
+    assert not await payments.reserve("a", ends)
+    await payments.note_sent("a", "0x2")
+    await payments.free("a", "0x1")
+    await payments.free("a")
+    assert not await payments.reserve("a", ends)
