@@ -55,6 +55,18 @@ SERVING = (
         ),
     ),
     Defect(
+        "payment-freed-by-another-call",
+        "A second process frees a payment that serves another call by then, whose order stays"
+        " untold though it is paid.",
+        "swapdesk/service/store/payments.py",
+        "AND COALESCE(sent, '') = :sent",
+        "AND :sent <> 'nothing'",
+        (
+            "tests/service/test_paid_calls.py::"
+            "test_a_payment_is_freed_by_the_call_that_it_served_alone",
+        ),
+    ),
+    Defect(
         "lease-by-the-own-clock",
         "A worker whose clock is ahead takes orders that another one still works on.",
         "swapdesk/service/store/orders.py",

@@ -21,7 +21,6 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -255,7 +254,13 @@ class CallPayments:
 
     async def settle(self, payment: CallPayment, tier: PriceTier, url: str) -> str:
         """The value of ``payment-response``. Raises PaymentNeeded: the answer is withheld."""
-        note = partial(self._store.payments.note_sent, payment.key)
+        sent: str | None = None
+
+        async def note(transaction: str) -> None:
+            nonlocal sent
+            await self._store.payments.note_sent(payment.key, transaction)
+            sent = transaction
+
         settled = await self._facilitator.settle(payment, note)
         told = _encoded(
             {
@@ -268,7 +273,7 @@ class CallPayments:
         )
         if settled.transaction is None:
             if not settled.open:
-                await self.free(payment)
+                await self._store.payments.free(payment.key, sent)
             raise self.needed(tier, url, settled.reason or Reason.FAILED, told)
         await self._store.payments.settle(payment.key, settled.transaction)
         return told
@@ -281,7 +286,7 @@ class CallPayments:
             if settled.transaction is not None:
                 await self._store.payments.settle(payment, settled.transaction)
             elif not settled.open:
-                await self._store.payments.free(payment)
+                await self._store.payments.free(payment, transaction)
 
 
 def payer_of(partner_id: str) -> str | None:

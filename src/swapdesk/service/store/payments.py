@@ -24,11 +24,14 @@ class CallPayments:
             ends=micros(ends),
         )
 
-    async def free(self, payment: str) -> None:
-        """Take that back, unless it was settled."""
+    async def free(self, payment: str, sent: str | None = None) -> None:
+        """Take that back, unless it was settled, or serves another call since: ``sent`` is the
+        transaction that came to nothing, where there was one."""
         await self._change(
-            "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL",
+            "DELETE FROM payments WHERE payment = :payment AND transaction_hash IS NULL"
+            " AND COALESCE(sent, '') = :sent",
             payment=payment,
+            sent=sent or "",
         )
 
     async def pay_for(self, payment: str, service_id: str) -> None:
