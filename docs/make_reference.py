@@ -19,6 +19,7 @@ from generator.errors import errors_page
 from generator.json_documents import json_page, require_version, schemas_file
 from generator.keys import keys_page
 from generator.manual import manual_page
+from generator.metrics import metrics_page
 from generator.sandbox import sandbox_page
 
 TARGET = Path(__file__).parent / "reference"
@@ -30,6 +31,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "json.md": json_page,
     "keys.md": keys_page,
+    "metrics.md": metrics_page,
     "sandbox.md": sandbox_page,
     "schemas.json": schemas_file,
     "swapdesk.1": manual_page,

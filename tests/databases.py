@@ -157,7 +157,7 @@ class OwnServer:
     def __init__(self, place: Path) -> None:
         self._place = place
         self._keeper = subprocess.Popen(
-            [sys.executable, "-I", __file__, str(place), "own"],
+            [sys.executable, __file__, str(place), "own"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -26,7 +26,8 @@ def check_printed(arguments: Sequence[str], stdout: str, stderr: str) -> None:
     for line in stdout.splitlines() if validator is not None else ():
         _check(validator, line, command)
     for line in stderr.splitlines():
-        if line.startswith("{"):
+        # A service that was begun writes its log there, too.
+        if line.startswith("{") and not line.startswith('{"time"'):
             _check(_of_errors(), line, "an error")
             told = json.loads(line)["error"]
             # A service, and a call of it, may name whatever it likes.

@@ -4,6 +4,7 @@ terms in the store of a service."""
 from __future__ import annotations
 
 import asyncio
+import getpass
 import json
 import shutil
 import sqlite3
@@ -264,6 +265,41 @@ def test_an_account_with_its_keys(partner: Partner, data: Path) -> None:
     for secret in secrets:
         assert secret not in printed
         assert secret.encode() not in stored
+
+
+def test_what_operators_changed(partner: Partner) -> None:
+    """Newest first, without any secret; also of what was refused nothing."""
+    assert partner("audit").stdout.endswith("No operator has changed anything.\n")
+    made = partner.made("create", "Shop")
+    partner("override", "Shop", "--markup", "1")
+    partner.refused(2, "NO_SUCH_PARTNER", "suspend", "Nobody")
+    partner("revoke", made["apiKey"])
+    changes = partner.made("audit")["changes"]
+    who = {"by": getpass.getuser(), "partnerId": made["partner"]["partnerId"], "partner": "Shop"}
+    assert [each["action"] for each in changes] == [
+        f"revoke {made['apiKey']}",
+        "override, default_markup 1",
+        "create",
+    ]
+    assert all(who.items() <= each.items() for each in changes)
+    assert parse_rfc3339(changes[0]["at"]) >= parse_rfc3339(changes[-1]["at"])
+    printed = partner("audit").stdout
+    assert printed.count("Shop") == 3
+    assert made["apiSecret"] not in printed + json.dumps(changes)
+
+
+def test_accounts_of_the_service_of_a_file(partner: Partner, tmp_path: Path) -> None:
+    """Those of its data directory; both cannot be given, and a broken file says what is wrong."""
+    partner("create", "Shop")
+    file = tmp_path / "service.toml"
+    chain = f'[chains.base]\nrpc = "http://127.0.0.1:1"\nchain_id = 1\nwrapped = "0x{"11" * 20}"\n'
+    file.write_text(f'data = "data"\nport = 0\n{chain}')
+    desk = InProcess(tmp_path)
+    found = desk.made("partner", "list", "--config", str(file))["partners"]
+    assert [each["name"] for each in found] == ["Shop"]
+    partner.refused(2, "USAGE", "list", "--config", str(file))
+    file.write_text("data = 7\n")
+    desk.refused(2, "CONFIG", "partner", "list", "--config", str(file))
 
 
 def test_a_person_sees_a_secret_once(partner: Partner) -> None:

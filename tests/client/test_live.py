@@ -160,7 +160,7 @@ async def test_a_page_that_cannot_be_read_does_not_end_the_reading(desk: OrderDe
         assert desk.journal.count("GET /v2/orders") == 3
 
 
-@pytest.mark.parametrize("code", [1000, 1001, 1011, 1013, 4400, 4429, 4999, None])
+@pytest.mark.parametrize("code", [1000, 1001, 1011, 1012, 1013, 4400, 4429, 4999, None])
 async def test_any_other_close_is_followed_by_a_new_connection(
     code: int | None, desk: OrderDesk, watcher: Watcher
 ) -> None:
@@ -172,6 +172,20 @@ async def test_any_other_close_is_followed_by_a_new_connection(
     await watcher.until(lambda: len(desk.sockets) == 2, step=0.05)
     await watcher.state(StreamState.LIVE)
     assert watcher.stream.refused is None
+
+
+@pytest.mark.parametrize(("code", "most"), [(1012, 1.0), (1011, 30.0)])
+async def test_after_a_restart_it_connects_again_at_once_however_often(
+    code: int, most: float, desk: OrderDesk, watcher: Watcher
+) -> None:
+    moved = []
+    for number in range(2, 7):
+        await desk.sockets[-1].close(code)
+        moved.append(await watcher.until(lambda n=number: len(desk.sockets) == n, step=0.05))
+        await watcher.state(StreamState.LIVE)
+    # The steps overshoot a little.
+    assert max(moved) <= most + 0.5
+    assert (max(moved) <= 1.5) is (code == 1012)
 
 
 async def test_a_silent_peer_is_found_within_fifteen_seconds(

@@ -15,6 +15,7 @@ NO_PLACE = (
 
 GUARDS = "tests/service/test_venue_wrappers.py"
 FRONT = "tests/service/test_front.py"
+BOUNDS = "tests/sandbox/test_http_bounds.py"
 
 SERVING = (
     Defect(
@@ -409,6 +410,31 @@ VENUES = (
         "            if left > 0 and not answer.done():\n",
         "            if left > -60 and not answer.done():\n",
         (f"{GUARDS}::test_a_silent_venue_is_given_up",),
+    ),
+    Defect(
+        "requests-dropped-at-the-end",
+        "A create that waits to be accepted when a process ends is reset, and nobody knows whether"
+        " there is an order.",
+        "swapdesk/sandbox/http_server.py",
+        "        listener.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, attached)\n",
+        "        listener.close()\n",
+        (f"{BOUNDS}::test_a_request_that_waits_to_be_accepted_is_answered_at_the_end",),
+    ),
+    Defect(
+        "kept-connections-kept-at-the-end",
+        "A proxy sends creates on connections of a process that ends, and is told nothing of them.",
+        "swapdesk/sandbox/http_server.py",
+        "            self.cycle.keep_alive = False\n",
+        "            pass\n",
+        ("tests/service/test_rolling_restart.py",),
+    ),
+    Defect(
+        "kept-connections-closed-at-the-end",
+        "A create that is under way on a kept connection when a process ends is reset.",
+        "swapdesk/sandbox/http_server.py",
+        "            if waited >= self._drain_seconds * IDLE_SHARE:\n",
+        "            if waited >= 0:\n",
+        (f"{BOUNDS}::test_what_was_begun_is_finished_and_nothing_new_is_begun",),
     ),
     Defect(
         "caller-named-by-anybody",

@@ -29,6 +29,14 @@ SHARED = (
         (f"{TESTS}::test_a_reader_waits_for_whoever_holds_a_row_back",),
     ),
     Defect(
+        "one-that-stands-still-stops-all",
+        "A process that is stopped in the middle of a commit holds up every stream.",
+        POSTGRES,
+        '    "idle_in_transaction_session_timeout": "10000",\n',
+        "",
+        (f"{TESTS}::test_a_process_that_stands_still_holds_nobody_up",),
+    ),
+    Defect(
         "commits-told-to-nobody",
         "Streams of another process than the worker's are a second late.",
         POSTGRES,
@@ -67,6 +75,14 @@ SHARED = (
         "                await _alone(db, *count)\n",
         "                pass\n",
         (f"{TESTS}::test_calls_that_are_given_back_are_not_counted_over",),
+    ),
+    Defect(
+        "clock-behind-counts-anew",
+        "Of two processes whose clocks differ each begins the other's window anew.",
+        "swapdesk/service/rate_limits.py",
+        "            past = row is None or row.number < number\n",
+        "            past = row is None or row.number != number\n",
+        (f"{TESTS}::test_clocks_ten_minutes_apart_count_in_one_window",),
     ),
     Defect(
         "payouts-chosen-alike",
@@ -163,6 +179,14 @@ SHARED = (
         '    await db.run("SET LOCAL lock_timeout TO DEFAULT")\n',
         "",
         (f"{TESTS}::test_a_step_that_has_to_wait_for_a_table_gives_up",),
+    ),
+    Defect(
+        "text-that-no-database-holds",
+        "A request with a NUL in it finds the service out of order.",
+        "swapdesk/wire/encoding/text.py",
+        "            identity_text(text, self.limit)\n",
+        "            pass\n",
+        ("tests/service/test_hostile_texts.py",),
     ),
     Defect(
         "unavailable-without-a-time",

@@ -97,13 +97,14 @@ pools = [
 
 @contextmanager
 def served(home: Path, file: Path, *more: str, command: str = "serve") -> Iterator[dict[str, Any]]:
-    """The line that the service prints; it ends cleanly."""
-    with in_fresh_interpreters():
+    """The line that the service prints; it ends cleanly. Its log is in ``log`` of the home."""
+    with in_fresh_interpreters(), (home / "log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "swapdesk", command, "--config", str(file), *more],
             env=environment(home),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
+            stderr=log,
             text=True,
         )
     try:
@@ -128,7 +129,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ready(home: Path, chain: dict[str, Any]) -> Iterator[dict[str, Any]]:
     lacking = LACKING.format(required="false", contract=CONTRACTS["is"])
-    file = written(home, chain["rpc"], chain["chainId"], lacking + HTTP)
+    watched = "[metrics]\nport = 0\n[log]\naddresses = true\n"
+    file = written(home, chain["rpc"], chain["chainId"], lacking + HTTP + watched)
     with served(home, file) as line:
         yield line
 
@@ -187,6 +189,31 @@ def test_a_swap_is_quoted_and_ordered(api: httpx2.Client, running: Running) -> N
     assert api.get(f"/orders/{order['serviceId']}").json()["serviceId"] == order["serviceId"]
     early = {"id": order["serviceId"], "txHash": "0x" + "00" * 32}
     assert api.post("/dex/confirmTx", json=early).json() is not True, "nothing was sent"
+
+
+def test_an_operator_sees_the_service(
+    ready: dict[str, Any], home: Path, api: httpx2.Client
+) -> None:
+    """Whether it is ready, on both ports; the request in the metrics and in a line of the log."""
+    answer = api.get("/ready")
+    assert answer.status_code == 200
+    assert answer.json()["nodes"] == {"base": "ok"}
+    beside = httpx2.URL(ready["metrics"])
+    with httpx2.Client(trust_env=False, timeout=PATIENCE) as operator:
+        assert operator.get(beside.copy_with(path="/ready")).json()["status"] == "ready"
+        exposed = operator.get(beside).text
+        assert 'swapdesk_requests_total{operation="ready",status="200"}' in exposed
+        assert 'swapdesk_node_up{chain="base"} 1.0' in exposed
+        elsewhere = operator.get(beside, headers={"host": "attacker.example"})
+        assert elsewhere.status_code == 421
+    # What the command says before the service starts is plain.
+    written = [line for line in (home / "log").read_text().splitlines() if line.startswith("{")]
+    (seen,) = [
+        line
+        for line in map(json.loads, written)
+        if line.get("requestId") == answer.headers["x-request-id"]
+    ]
+    assert (seen["operation"], seen["status"], seen["address"]) == ("ready", 200, "127.0.0.1")
 
 
 PAYMENTS = """
@@ -310,6 +337,10 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
         (PAID.replace("pay_to", "payto"), "payto is unknown; did you mean pay_to?"),
         (PAID.replace("wallet_file", "#"), "service.toml:8: payments.wallet_file is missing"),
         (f"payments = true\n{GOOD}", "service.toml:1: payments must be a table"),
+        (f'{GOOD}[log]\nlevel = "loud"\n', "service.toml:8: log.level must be one of debug,"),
+        (f"{GOOD}[log]\naddresses = 1\n", "service.toml:8: log.addresses must be true or false"),
+        (f"{GOOD}[metrics]\n", "service.toml:7: metrics.port is missing"),
+        (f"{GOOD}[metrics]\nport = -1\n", "service.toml:8: metrics.port must be a port"),
         (f"{GOOD}[http]\nurl = 7\n", "service.toml:8: http.url is unknown"),
         *(
             (f'{GOOD}[http]\npublic_url = "{url}"\n', "service.toml:8: http.public_url must be")
@@ -388,6 +419,27 @@ def test_a_service_stands_over_postgresql(
     result = refused(tmp_path, file)
     assert "store: postgresql://u@/d?host=/nowhere: " in result.error["message"]
     assert "hidden-word" not in result.stdout + result.stderr
+
+
+def test_partners_are_kept_in_postgresql(tmp_path: Path, database: str) -> None:
+    """By the file of the service, which need not run; what cannot be reached says so."""
+    file = tmp_path / "service.toml"
+    file.write_text(f'{GOOD}[store]\nurl = "{database}"\n')
+    at = ("--config", str(file), "--json")
+    made = run_here("partner", "create", "Shop", *at, home=tmp_path)
+    assert made.code == 0, made.stderr
+    for command in (("tier", "Shop", "PRO"), ("suspend", "Shop"), ("sums",)):
+        done = run_here("partner", *command, *at, home=tmp_path)
+        assert done.code == 0, done.stderr
+    account = run_here("partner", "show", "Shop", *at, home=tmp_path).document["partner"]
+    assert (account["tier"], account["suspended"]) == ("PRO", True)
+    changes = run_here("partner", "audit", *at, home=tmp_path).document["changes"]
+    assert [each["action"] for each in changes] == ["suspend", "tier PRO", "create"]
+    assert {each["partner"] for each in changes} == {"Shop"}
+    assert not (tmp_path / "data").exists()
+    file.write_text(f'{GOOD}[store]\nurl = "postgresql://u@/d?host=/nowhere"\n')
+    away = run_here("partner", "tier", "Shop", "FREE", *at, home=tmp_path)
+    assert (away.code, away.error["code"]) == (7, "NO_ANSWER")
 
 
 def children_of(process: int) -> list[int]:

@@ -4,8 +4,12 @@ ends quietly, and a defect keeps its stack."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
+import select
+import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -22,9 +26,12 @@ from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.keepalive import SERVER_SECONDS
 from swapdesk.sandbox import http_server
 from swapdesk.sandbox.http_server import (
+    DRAIN_SECONDS,
+    IDLE_SHARE,
     REQUEST_SECONDS,
     STUCK_SECONDS,
     _Server,
+    _turn_away,
     build_server,
     serve_until,
     started,
@@ -360,3 +367,122 @@ async def test_requests_that_are_cut_off_at_the_end_are_no_defects(
     said = [one for one in caplog.records if one.levelno >= logging.WARNING]
     assert [type(one.exc_info[1]) for one in said if one.exc_info] == [LookupError]
     assert len(said) == 1, [one.getMessage() for one in said]
+
+
+class Draining(Struct):
+    """A server that is told to end while requests are carried out; ``flushed`` once its
+    application has ended."""
+
+    served: Served
+    held: asyncio.Event
+    stop: asyncio.Event
+    hurry: asyncio.Event
+    flushed: asyncio.Event
+    ended: asyncio.Task[None]
+
+    async def begin(self) -> None:
+        """Return when no new connection is taken."""
+        self.stop.set()
+        await eventually(lambda: not any(each.is_serving() for each in self.served.server.servers))
+
+
+@pytest.fixture
+async def draining() -> AsyncIterator[Draining]:
+    held, stop, hurry, flushed = (asyncio.Event() for _ in range(4))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            for kind in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{kind}.complete"})
+            flushed.set()
+            return
+        if scope["path"] == "/held":
+            await held.wait()
+        await echo(scope, receive, send)
+
+    clock = ManualClock()
+    server = build_server(app, clock, lifespan=True, drain_seconds=DRAIN_SECONDS)
+    with listen("127.0.0.1", 0) as bound:
+        serving = asyncio.create_task(serve_until(stop, (server, bound), hurry=hurry))
+        assert await started(server, stop)
+        served = Served(server, clock, bound.getsockname()[1])  # type: ignore[arg-type]
+        yield Draining(served, held, stop, hurry, flushed, serving)
+        hurry.set()
+        stop.set()
+        await serving
+
+
+HELD = WHOLE.replace(b"/", b"/held", 1)
+
+
+async def test_what_was_begun_is_finished_and_nothing_new_is_begun(draining: Draining) -> None:
+    async with (
+        draining.served.connection(HELD) as (running, _),
+        draining.served.connection(WHOLE) as (kept, kept_writer),
+        draining.served.connection() as (fresh, fresh_writer),
+        draining.served.connection(WHOLE[:9]) as (half, half_writer),
+        draining.served.connection(WHOLE) as (silent, _),
+    ):
+        for reader in (kept, silent):
+            assert b"connection" not in await reader.readuntil(b"done")
+        await draining.served.until(5)
+        await draining.begin()
+        with pytest.raises(OSError, match=r"Connect call failed|refused"):
+            await asyncio.open_connection("127.0.0.1", draining.served.port)
+        # A request that was under way on a connection without one is answered, and is the last.
+        kept_writer.write(WHOLE)
+        fresh_writer.write(WHOLE)
+        half_writer.write(WHOLE[9:])
+        for reader in (kept, fresh, half):
+            answer = await rest(reader)
+            assert answer.startswith(b"HTTP/1.1 200")
+            assert b"connection: close" in answer
+        # What brings none is let go long before the end.
+        await draining.served.pass_on(DRAIN_SECONDS * IDLE_SHARE + 1)
+        assert await rest(silent) == b""
+        assert not draining.ended.done()
+        draining.held.set()
+        assert b"connection: close" in await rest(running)
+        await draining.ended
+    assert draining.flushed.is_set()
+
+
+@pytest.mark.parametrize("hurried", [False, True])
+async def test_what_takes_too_long_is_cut_off(draining: Draining, hurried: bool) -> None:
+    async with draining.served.connection(HELD) as (running, _):
+        await eventually(lambda: draining.served.server.server_state.tasks)
+        await draining.begin()
+        if hurried:
+            draining.hurry.set()
+        else:
+            await draining.served.pass_on(DRAIN_SECONDS - 2)
+            assert not draining.ended.done()
+            await draining.served.pass_on(3)
+        await draining.ended
+        assert b"200" not in await rest(running)
+    assert draining.flushed.is_set()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is dropped is dropped by Linux")
+def test_a_request_that_waits_to_be_accepted_is_answered_at_the_end() -> None:
+    with listen("127.0.0.1", 0) as bound, socket.socket() as waiting, socket.socket() as late:
+        waiting.settimeout(PATIENCE)
+        waiting.connect(bound.getsockname())
+        waiting.sendall(WHOLE)
+        _turn_away(bound)
+        # Nothing answers this one, and so it sends no request.
+        late.setblocking(False)
+        assert late.connect_ex(bound.getsockname()) == errno.EINPROGRESS
+        accepted, _ = bound.accept()
+        with accepted:
+            accepted.settimeout(PATIENCE)
+            assert accepted.recv(len(WHOLE)) == WHOLE
+            accepted.sendall(b"done")
+            assert waiting.recv(4) == b"done"
+        bound.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            bound.accept()
+        bound.close()
+        assert select.select([], [late], [], PATIENCE)[1]
+        assert late.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNREFUSED

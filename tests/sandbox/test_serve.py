@@ -82,7 +82,7 @@ def test_ready_line_run_file_and_end(tmp_path: Path) -> None:
             sandbox.process.send_signal(signal.SIGTERM)
             with pytest.raises(ConnectionClosed) as closed:
                 stream.recv(timeout=PATIENCE)
-        assert closed.value.rcvd.code == CloseCode.SHUTDOWN
+        assert closed.value.rcvd.code == CloseCode.RESTART
         assert sandbox.process.wait(PATIENCE) == 0
         assert sandbox.process.stdout.read() == "", "exactly one line on standard output"
         assert find_running(tmp_path) is None

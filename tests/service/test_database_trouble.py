@@ -182,6 +182,19 @@ async def test_a_service_outlives_a_restart_of_its_database(
         assert await store.calls.in_month(FIRST.partner_id, month) >= 9, "calls are written down"
 
 
+async def test_a_service_ends_while_its_database_is_gone(
+    server: OwnServer, service: ServiceParts, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And says what that costs."""
+    try:
+        async with running(service, AS_FIRST) as api:
+            await offered(api)
+            server.stop()
+    finally:
+        server.start()
+    assert "request counts: the store does not answer" in caplog.text
+
+
 @pytest.mark.parametrize("cut", ["asked", "answered"])
 async def test_a_create_whose_commit_is_cut_is_found_by_its_twin(
     service: ServiceParts,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import uuid
 from collections.abc import AsyncIterator
 from typing import Any
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from service.http_calls import AUTHORIZED, JSON, code, declined, fields, raw_call, raw_get
 from service.quote_calls import asked, refusal
 from service.test_access import path_of
-from service.world import BTC, ETH, EVM, FIRST
+from service.world import BTC, ETH, EVM
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import build_service
 from swapdesk.service.handlers import ServiceParts
@@ -132,42 +131,6 @@ async def test_other_methods_are_refused_with_allow(
         if method != "HEAD":
             assert answer.json()["code"] == "METHOD_NOT_ALLOWED"
         assert answer.headers["allow"] == ", ".join(offered)
-
-
-# Log
-
-
-async def test_one_structured_line_per_request(
-    api: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, logger="swapdesk.service.requests")
-    answers = [
-        await api.get(f"/tokens/{BTC.id}"),
-        await api.get("/tokens", params={"term": "confidential", "page": "confidential"}),
-        await api.get("/nothing/confidential"),
-        await api.get("/chains", headers={"Authorization": "first-key:confidential"}),
-        await api.get("/health"),
-    ]
-    lines = [record.getMessage() for record in caplog.records]
-    assert len(lines) == len(answers)
-    for line, answer in zip(lines, answers, strict=True):
-        entry = json.loads(line)
-        assert entry.keys() == {"method", "route", "status", "ms", "requestId", "partner"}
-        assert entry["method"] == "GET"
-        assert entry["status"] == answer.status_code
-        assert entry["requestId"] == answer.headers["x-request-id"]
-    entries = [json.loads(line) for line in lines]
-    assert [entry["route"] for entry in entries] == [
-        "/tokens/{id}",
-        "/tokens",
-        "-",
-        "/chains",
-        "/health",
-    ]
-    first = FIRST.partner_id
-    assert [entry["partner"] for entry in entries] == [first, first, None, None, None]
-    for secret in ("confidential", "first-secret", "first-key", BTC.id):
-        assert not any(secret in line for line in lines)
 
 
 # The background

@@ -18,7 +18,7 @@ import pytest
 
 import manual_time
 from service.blade import Cut
-from service.http_calls import calling
+from service.http_calls import calling, raw_call
 from service.new_store import found, open_new
 from service.orders_fixtures import venues_at
 from service.test_orders_api import BTC_ADDRESS
@@ -28,6 +28,7 @@ from service.world import (
     BTC,
     BY_PARTNER_ID,
     ETH,
+    UNKNOWN,
 )
 from swapdesk.clock import ManualClock
 from swapdesk.service.app import Onchain, build_service
@@ -645,3 +646,27 @@ async def test_a_payment_is_freed_by_the_call_that_it_served_alone(
     await payments.free("a", "0x1")
     await payments.free("a")
     assert not await payments.reserve("a", ends)
+
+
+async def test_a_handshake_is_denied_while_payments_cannot_be_written_down(
+    service: ServiceParts, store: Store, anyone: httpx2.AsyncClient, ann: Caller
+) -> None:
+    entry = required(await anyone.get(f"/orders/{UNKNOWN}"))["accepts"][0]
+    header = b"payment-signature", encoded(ann.pays.payment(entry)).encode()  # type: ignore[union-attr]
+    await store.close()
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    beginning, body = await raw_call(
+        service,
+        receive,
+        [header, (b"host", b"service"), (b"upgrade", b"websocket")],
+        type="websocket",
+        path="/v2/ws",
+        extensions={"websocket.http.response": {}},
+        client=("10.0.0.1", 1),
+    )
+    assert beginning["status"] == 503
+    assert dict(beginning["headers"])[b"retry-after"] == b"1"
+    assert json.loads(body["body"])["code"] == "SERVICE_UNAVAILABLE"

@@ -10,6 +10,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 
 import databases
 from manual_time import rest
-from patience import PATIENCE
+from patience import PATIENCE, eventually
 from service.new_store import found, open_new, stores_of, url_at
 from service.orders_fixtures import ALICE, EVERYTHING, START, Floor, caller, exchange
 from service.quote_calls import finish
@@ -35,6 +36,7 @@ from swapdesk.service.store.schema import VERSION
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.operation import RateClass
+from swapdesk.wire.orders import LegStatus, OrderStatusCode
 
 CREATES = RateClass.EXCHANGE
 TOLD = (
@@ -193,6 +195,34 @@ async def test_a_connection_that_listens_and_is_ended_comes_back(
     await begun(writing, 1)
     await writing.orders.advance(order(1), expected_version=1)
     await within_patience(waiting)
+
+
+async def test_a_process_that_stands_still_holds_nobody_up(
+    stores: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction is the oldest one, and nothing is told beyond it until the server ends it."""
+    bounds = "SELECT setting::bigint AS bound FROM pg_settings WHERE name = :name"
+    for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+        ((bound,),) = await found(stores[0], bounds, name=name)
+        assert 0 < bound <= 10_000, name
+    monkeypatch.setitem(postgres._SETTINGS, "idle_in_transaction_session_timeout", "20")
+    stands, over = asyncio.Event(), asyncio.Event()
+
+    async def stand_still(db: Any) -> None:
+        await db.rows("SELECT pg_current_xact_id()")
+        stands.set()
+        await over.wait()
+        await db.rows("SELECT 1 AS n")
+
+    standing = asyncio.create_task(stores[1].database.write(stand_still))
+    await within_patience(stands.wait())
+    begin = await stores[0].outbox.newest()
+    await begun(stores[0], 1)
+    await stores[0].orders.advance(order(1), expected_version=1)
+    await within_patience(stores[0].outbox.beyond(begin))
+    over.set()
+    with pytest.raises(StoreUnavailable):
+        await within_patience(standing)
 
 
 # Windows
@@ -390,3 +420,57 @@ async def test_a_step_that_has_to_wait_for_a_table_gives_up(
         with pytest.raises(StoreUnavailable, match="lock timeout"):
             await within_patience(opened(path))
     assert await other.fetchval("SELECT number FROM schema_version") == VERSION
+
+
+# Clocks
+
+
+async def test_clocks_ten_minutes_apart_move_an_order_once_and_never_back(
+    floor: Floor, path: Path
+) -> None:
+    """The one ahead takes every lease of the other for run out."""
+    ahead = ManualClock(floor.clock.now() + timedelta(minutes=10))
+    other = Floor(path, ahead, floor.adapters, random.Random(8))
+    both, venue = (floor, other), floor.venue("aa")
+    order = await floor.create()
+    begin = await floor.store.outbox.newest()
+    # Both hold the order, and neither knows of the other.
+    venue.move(f"{order.service_id}:in", LegStatus.CONFIRMING)
+    venue.trouble.report_slowly = True
+    looks = []
+    for count, each in enumerate(both, start=1):
+        looks.append(asyncio.create_task(each.work()))
+        await eventually(partial(lambda count: len(venue.asked) == count, count))
+    venue.trouble.report_slowly = False
+    venue.trouble.released.set()
+    assert await asyncio.gather(*looks) == [1, 1]
+    for status in (LegStatus.EXCHANGING, LegStatus.FINISHED):
+        venue.move(f"{order.service_id}:in", status)
+        await asyncio.gather(*(each.work() for each in both))
+    rows = await floor.store.outbox.after(begin, 100)
+    assert [row.version for row in rows] == sorted({row.version for row in rows})
+    assert [row.rank for row in rows] == sorted(row.rank for row in rows)
+    assert rows[-1].status == OrderStatusCode.FINISHED
+    assert await found(floor.store, "SELECT SUM(orders) AS n FROM day_sums") == [(1,)]
+    await other.store.close()
+
+
+async def test_clocks_ten_minutes_apart_count_in_one_window(stores: list[Store]) -> None:
+    """The one that is behind counts in the window that the other has begun."""
+    now = ManualClock()
+    ahead = ManualClock(now.now() + timedelta(minutes=10))
+    limits = windows(6)
+
+    async def create(number: int) -> bool:
+        call = CountedCall(ALICE.partner_id, CREATES, limits, (now, ahead)[number % 2])
+        try:
+            await stores[number % 4].calls.count(call)
+        except LimitReached:
+            return False
+        return True
+
+    await stores[1].calls.count(CountedCall(ALICE.partner_id, CREATES, limits, ahead))
+    made = await asyncio.gather(*map(create, range(20)))
+    assert sum(made) == 5
+    rows = await stores[0].calls.usage(ALICE.partner_id, CREATES.value)
+    assert {row.used for row in rows} == {6}

@@ -282,6 +282,10 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
         await store.orders.get(ALICE.partner_id, row.service_id)
     with pytest.raises(StoreUnavailable):
         await store.quotes.save([quote(2)])
+    unused = open_new(tmp_path / "closed.db")
+    await unused.close()
+    with pytest.raises(StoreUnavailable):
+        await unused.quotes.save([quote(2)])
 
 
 async def test_the_hot_wallets_of_the_newest_private_orders(store: Store) -> None:

@@ -174,7 +174,10 @@ async def test_welcome_ping_handshake_and_shutdown(base: str, service: ServicePa
         assert await listener.ask(type="ping") == {"type": "pong"}
         assert service.hub.connections == 1  # type: ignore[attr-defined]
         service.hub.close()  # type: ignore[attr-defined]
-        assert await listener.closed() == 1001
+        assert await listener.closed() == 1012
+    # A stream that comes while the process ends is sent on as well.
+    async with stream(base, AS_READER) as late:
+        assert await (await welcomed(late)).closed() == 1012
     await eventually(lambda: service.hub.connections == 0)  # type: ignore[attr-defined]
 
 

@@ -66,7 +66,7 @@ _ROWS: tuple[tuple[Effect, bool, str], ...] = (
     (Effect.CHANGES_DESK, True, "profile use"),
     (Effect.ONLY_READS, True, "trigger list, demo, config show, profile list, doctor, completion"),
     (Effect.ONLY_READS, True, "schema, errors, commands, listen, partner sums, backup"),
-    (Effect.ONLY_READS, True, "partner list, partner show"),
+    (Effect.ONLY_READS, True, "partner list, partner show, partner audit"),
     (Effect.ONLY_READS, True, "account limits, account commissions, account volume"),
     (Effect.ONLY_READS, True, "account weekly, account chart"),
 )
@@ -240,13 +240,13 @@ def _carried_out(
     runner: str,
     work: str,
     *,
-    place: str = "",
+    places: tuple[str, ...] = (),
     check: Callable[..., None] | None = None,
     signs: bool = False,
     **how: bool,
 ) -> Callable[[F], F]:
     """A command that is ``work`` alone: the click function has its words and options, and ``work``
-    takes them by name after what ``runner`` opens for it, at the option ``place`` where it has one.
+    takes them by name after what ``runner`` opens for it, at what the options ``places`` say.
     What ``check`` refuses of the options opens nothing. One that ``signs`` needs ``--yes`` where
     nobody can be asked."""
 
@@ -257,7 +257,7 @@ def _carried_out(
                 raise bad_input("NEEDS_YES", "Signing without a terminal needs --yes.", field="yes")
             if check is not None:
                 check(**options)
-            where = {place: options.pop(place)} if place else {}
+            where = {name: options.pop(name) for name in places}
             return named(runner)(call, lambda *on: named(work)(*on, **options), **how, **where)
 
         carry_out.work = work  # type: ignore[attr-defined]
@@ -279,7 +279,7 @@ on_keys = functools.partial(_carried_out, "wallet_session:run_wallet")
 """On keys alone: ``work`` takes call and wallet first."""
 on_chains = functools.partial(_carried_out, "wallet_session:run_on_chains")
 """On the connected desk with a wallet that is ready: ``work`` takes the session first."""
-on_store = functools.partial(_carried_out, "partner_report:run_on_store", place="data")
+on_store = functools.partial(_carried_out, "partner_report:run_on_store", places=("data", "config"))
 """On the store of a service: ``work`` takes output, store and act first."""
 in_sandbox = functools.partial(_carried_out, "trigger_report:run_in_sandbox")
 """On the connected desk of a sandbox: ``work`` takes the session first."""

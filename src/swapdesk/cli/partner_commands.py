@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from swapdesk.cli.cli_context import on_call, on_store
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 TIERS = ("FREE", "PRO")
 MOST_CALLS = 999_999_999
@@ -69,16 +71,26 @@ def _percent_to(most: int) -> Any:
 
 which = click.argument("which", metavar="ID|NAME")
 as_tier = click.Choice(TIERS, case_sensitive=False)
-of_data = click.option(
-    "--data",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Data directory of the service; that of this home's sandbox by default.",
-)
+
+
+def of_service(command: F) -> F:
+    """Options that say whose store it is."""
+    data = click.option(
+        "--data",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Data directory of the service; that of this home's sandbox by default.",
+    )
+    config = click.option(
+        "--config",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="The file of the service, as for swapdesk serve --config.",
+    )
+    return data(config(command))
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@of_data
+@of_service
 @on_call("partner_report:back_up_store")
 def backup() -> None:
     """Copy the store of a service into FILE, whole and as of one moment, while it runs.
@@ -95,14 +107,14 @@ def partner() -> None:
 @partner.command()
 @click.argument("name")
 @click.option("--tier", type=as_tier, default="FREE", show_default=True, help="Terms it begins on.")
-@of_data
+@of_service
 @on_store("partner_report:create_account")
 def create() -> None:
     """Create an account with a full key, and print its secret once."""
 
 
 @partner.command(name="list")
-@of_data
+@of_service
 @on_store("partner_report:list_accounts")
 def list_partners() -> None:
     """List the accounts of a service."""
@@ -110,7 +122,7 @@ def list_partners() -> None:
 
 @partner.command()
 @which
-@of_data
+@of_service
 @on_store("partner_report:show_account")
 def show() -> None:
     """Show an account: terms in force, overrides, pages and keys, without any secret."""
@@ -130,7 +142,7 @@ def show() -> None:
     type=click.Choice(["contract", "vendor"]),
     help="Whose names its answers have; those of the service by default.",
 )
-@of_data
+@of_service
 @on_store("partner_report:add_key")
 def key() -> None:
     """Give an account a further key, and print its secret once."""
@@ -138,7 +150,7 @@ def key() -> None:
 
 @partner.command()
 @click.argument("api_key", metavar="KEY")
-@of_data
+@of_service
 @on_store("partner_report:revoke_key")
 def revoke() -> None:
     """Refuse a key from now on; a service that runs does so within two seconds. Streams that were
@@ -148,7 +160,7 @@ def revoke() -> None:
 @partner.command()
 @which
 @click.option("--lift", is_flag=True, help="Take its calls again.")
-@of_data
+@of_service
 @on_store("partner_report:suspend_account")
 def suspend() -> None:
     """Refuse every call of an account; its orders go on."""
@@ -157,7 +169,7 @@ def suspend() -> None:
 @partner.command()
 @which
 @click.argument("tier", type=as_tier)
-@of_data
+@of_service
 @on_store("partner_report:give_tier")
 def tier() -> None:
     """Give an account the terms of a tier; its overrides stay."""
@@ -186,7 +198,7 @@ def tier() -> None:
     multiple=True,
     help="Let the tier decide again; may be given more than once.",
 )
-@of_data
+@of_service
 @on_store("partner_report:override_terms")
 def override() -> None:
     """Give an account terms that are not those of its tier, or remove them.
@@ -199,7 +211,7 @@ def override() -> None:
 @which
 @click.argument("action", type=click.Choice(["add", "remove", "list"]))
 @click.argument("origin", required=False)
-@of_data
+@of_service
 @on_store("partner_report:change_origins")
 def origin() -> None:
     """Say which pages may use the partner-id of an account: https://shop.example, without a path.
@@ -210,7 +222,7 @@ def origin() -> None:
 
 @partner.command()
 @click.option("--rebuild", is_flag=True, help="Write anew what differs.")
-@of_data
+@of_service
 @on_store("partner_report:check_sums")
 def sums() -> None:
     """Count every order anew and compare with the sums that statistics are answered from.
@@ -222,7 +234,7 @@ def sums() -> None:
 @partner.command()
 @click.argument("name", metavar="PARTNER")
 @click.argument("month", metavar="MONTH")
-@of_data
+@of_service
 @on_store("partner_report:book_payout")
 def payout() -> None:
     """Book that the commissions of a month (YYYY-MM) are paid out.
@@ -233,7 +245,15 @@ def payout() -> None:
 
 @partner.command()
 @click.argument("order")
-@of_data
+@of_service
 @on_store("partner_report:book_reversal")
 def reverse() -> None:
     """Book that an order earned no commission after all, as a negative entry of this month."""
+
+
+@partner.command()
+@of_service
+@on_store("partner_report:show_audit")
+def audit() -> None:
+    """List what operators changed of accounts and booked: when, who, what, and of which account;
+    newest first."""

@@ -22,6 +22,7 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.partner_commands import OVERRIDES
+from swapdesk.cli.sandbox_lifetime import require_postgres
 from swapdesk.clock import SystemClock
 from swapdesk.flows.account.reading import MONTH
 from swapdesk.flows.notation import usd
@@ -31,7 +32,7 @@ from swapdesk.service.access import Scope, StoredKey, StoredPartner, Tier
 from swapdesk.service.browsers import origin_of
 from swapdesk.service.store import partners
 from swapdesk.service.store.books import NothingDue
-from swapdesk.service.store.database import SchemaError
+from swapdesk.service.store.database import Place, SchemaError, StoreUnavailable
 from swapdesk.service.store.partners import Act, NewKey
 from swapdesk.service.store.sqlite import back_up
 from swapdesk.service.store.store import Store
@@ -109,6 +110,23 @@ class BookedDocument(Struct, frozen=True):
     amount: Decimal
 
 
+class ChangeFacts(Struct, frozen=True, rename="camel"):
+    """A change that an operator made. ``action`` has the words of the command; ``partner`` is the
+    name of the account, None where there is none any more."""
+
+    at: str
+    by: str
+    action: str
+    partner_id: str
+    partner: str | None
+
+
+class AuditDocument(Struct, frozen=True):
+    """What operators changed, newest first."""
+
+    changes: tuple[ChangeFacts, ...]
+
+
 _REFUSALS: tuple[tuple[type[partners.PartnerRefused], str, str], ...] = (
     (partners.NoSuchPartner, "NO_SUCH_PARTNER", "which"),
     (partners.NoSuchKey, "NO_SUCH_KEY", "api_key"),
@@ -126,9 +144,13 @@ class BackupDocument(Struct, frozen=True):
     bytes: int
 
 
-def back_up_store(call: CliContext, file: Path, data: Path | None) -> None:
+def back_up_store(call: CliContext, file: Path, data: Path | None, config: Path | None) -> None:
     """Exit 5 where no service ever ran, 2 for a file that is there."""
-    source = _store_in(call, data)
+    place = _place_of(call, data, config)
+    if isinstance(place, Place):
+        said = "The store of this service is a PostgreSQL database: pg_dump copies it."
+        raise bad_input("USAGE", said, field="config", money=UNBOOKED)
+    source = _file_in(place)
     try:
         size = back_up(source, file)
     except FileExistsError:
@@ -145,33 +167,33 @@ def back_up_store(call: CliContext, file: Path, data: Path | None) -> None:
     )
 
 
-def _store_in(call: CliContext, data: Path | None) -> Path:
-    """The file of the store. Exit 5 where no service ever ran."""
-    directory = (data or call.settings(lenient=True).home.sandbox).absolute()
-    if not (directory / DATABASE).exists():
-        said = f"No service has run in {directory} yet."
-        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
-    return directory / DATABASE
-
-
 def run_on_store(
     call: CliContext,
     work: Callable[[Output, Store, Act], Awaitable[int | None]],
     data: Path | None,
+    config: Path | None,
 ) -> int | None:
     """Work with the store, at the service's time. Exit 5 where no service ever ran."""
-    file = _store_in(call, data)
+    place = _place_of(call, data, config)
 
     async def worked() -> int | None:
-        store = Store.open(file)
+        store, now = await _opened(place)
         try:
-            act = Act(_service_time(file.parent), _operator())
-            return await work(call.output, store, act)
+            return await work(call.output, store, Act(now, _operator()))
         finally:
             await store.close()
 
     try:
         return asyncio.run(worked())
+    except StoreUnavailable as error:
+        said = f"The database does not answer: {error}."
+        raise CommandError(
+            Exit.UNREACHABLE,
+            "NO_ANSWER",
+            said,
+            "where it was; whether the change was made is not known",
+            "you: once the database answers, look with swapdesk partner audit before you repeat it",
+        ) from None
     except SchemaError as error:
         said = f"The store cannot be used: {error}."
         raise CommandError(Exit.OWN_REFUSAL, "STORE_UNUSABLE", said, UNBOOKED) from None
@@ -180,6 +202,47 @@ def run_on_store(
     except partners.PartnerRefused as refused:
         code, field = next(row[1:] for row in _REFUSALS if isinstance(refused, row[0]))
         raise bad_input(code, str(refused), field=field, money=UNCHANGED) from None
+
+
+def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path | Place:
+    """Where the service keeps its accounts: a directory, or a database."""
+    if config is not None and data is not None:
+        said = "--config names the data directory: it goes without --data."
+        raise bad_input("USAGE", said, field="config", money=UNCHANGED)
+    if config is None:
+        return (data or call.settings(lenient=True).home.sandbox).absolute()
+    # On use: most of it is about chains and venues.
+    from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
+
+    try:
+        found = read_service_file(config)
+    except ServiceFileRefused as refused:
+        raise bad_input("CONFIG", f"{refused}.", field="config", money=UNCHANGED) from None
+    if found.store is None:
+        return found.data.absolute()
+    require_postgres()
+    return found.store
+
+
+async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
+    """The store, and the service's time. Services of one database have the time of their
+    machines. Raises SchemaError and StoreUnavailable."""
+    if isinstance(directory, Place):
+        try:
+            return await Store.connect(directory), SystemClock().now()
+        except ValueError as error:
+            raise SchemaError(f"{directory.url}: {error}") from None
+    file = _file_in(directory)
+    now = _service_time(directory)
+    return Store.open(file), now
+
+
+def _file_in(directory: Path) -> Path:
+    """Exit 5 where no service ever ran."""
+    if not (directory / DATABASE).exists():
+        said = f"No service has run in {directory} yet."
+        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
+    return directory / DATABASE
 
 
 def _operator() -> str:
@@ -410,6 +473,23 @@ def _tell_new(output: Output, account: StoredPartner, new: NewKey) -> None:
     )
     if not output.json:
         output.say("The secret is shown this once; the service keeps its digest alone.")
+
+
+async def show_audit(output: Output, store: Store, act: Act) -> None:
+    names = await _names(store)
+    changes = tuple(
+        ChangeFacts(
+            rfc3339(each.at), each.by, each.action, each.partner_id, names.get(each.partner_id)
+        )
+        for each in await store.partners.noted()
+    )
+    output.table(
+        ("at", "by", "change", "partner", "partner id"),
+        [(each.at, each.by, each.action, each.partner or "", each.partner_id) for each in changes],
+        document=AuditDocument(changes),
+    )
+    if not (changes or output.json):
+        output.say("No operator has changed anything.")
 
 
 # Books

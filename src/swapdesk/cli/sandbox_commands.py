@@ -237,7 +237,11 @@ def _until_told(file: Path, serve: Callable[[], None]) -> int:
 
 def _configured(call: CliContext, file: Path) -> ServiceConfig:
     """Exit 2 for a file that cannot be served; venues that are left out are told."""
-    from swapdesk.cli.sandbox_lifetime import require_postgres, require_sandbox
+    from swapdesk.cli.sandbox_lifetime import (
+        require_metrics,
+        require_postgres,
+        require_sandbox,
+    )
 
     require_sandbox()
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
@@ -248,6 +252,8 @@ def _configured(call: CliContext, file: Path) -> ServiceConfig:
         raise bad_input("CONFIG", f"{refused}.", field="config") from None
     if config.store is not None:
         require_postgres()
+    if config.metrics is not None:
+        require_metrics()
     lists = {
         f"venues.{venue.code}": f"{venue.name} ({venue.kind}) lacks {' and '.join(venue.lacks)}"
         for venue in config.lacking

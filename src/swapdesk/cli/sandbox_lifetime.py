@@ -38,6 +38,11 @@ def require_postgres() -> None:
     _require("A store in PostgreSQL", ("asyncpg",), "postgres", "or leave [store] out")
 
 
+def require_metrics() -> None:
+    """Exit 2 likewise for what writes metrics, which a service of an earlier release lacks."""
+    _require("Metrics", ("prometheus_client",), "service", "or leave [metrics] out")
+
+
 def _require(what: str, parts: tuple[str, ...], extra: str, otherwise: str) -> None:
     missing = [name for name in parts if find_spec(name) is None]
     if missing:

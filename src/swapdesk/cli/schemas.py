@@ -82,6 +82,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "partner origin": (_PARTNER,),
     "backup": ("partner_report:BackupDocument",),
     "partner sums": ("partner_report:SumsDocument",),
+    "partner audit": ("partner_report:AuditDocument",),
     "partner payout": ("partner_report:BookedDocument",),
     "partner reverse": ("partner_report:BookedDocument",),
     "wallet list": ("wallet_keys:AccountsDocument",),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
@@ -356,7 +357,9 @@ class OrderStream:
             lost = await self._session()
             log.info("order stream: %s", lost.reason)
             if self._live_since is not None:
-                self._backoff.held(self._clock.monotonic() - self._live_since)
+                # That it is restarted says nothing against a service, however soon it is.
+                held = self._clock.monotonic() - self._live_since
+                self._backoff.held(math.inf if lost.restarting else held)
                 await self._enter(StreamState.RESUMING)
                 self._polls.ask_within(self._times.poll_down)
             else:

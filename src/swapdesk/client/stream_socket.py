@@ -243,14 +243,21 @@ class StreamTimes(Struct, frozen=True):
 
 
 class SocketLost(Exception):
-    """The connection could not be opened or ended. ``fatal``: the credentials were refused."""
+    """The connection could not be opened or ended. ``fatal``: the credentials were refused.
+    ``restarting``: the process behind it ends, and another one answers."""
 
     def __init__(
-        self, reason: str, *, fatal: bool = False, retry_after: float | None = None
+        self,
+        reason: str,
+        *,
+        fatal: bool = False,
+        restarting: bool = False,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.fatal = fatal
+        self.restarting = restarting
         self.retry_after = retry_after
 
 
@@ -392,4 +399,8 @@ def _loss(closed: Any) -> SocketLost:
     if code is None:
         sent = closed.sent.code if closed.sent is not None else None
         return SocketLost("the stream broke off" if sent is None else f"the stream ended ({sent})")
-    return SocketLost(f"the stream was closed ({code})", fatal=code == CloseCode.AUTH_FAILED)
+    return SocketLost(
+        f"the stream was closed ({code})",
+        fatal=code == CloseCode.AUTH_FAILED,
+        restarting=code == CloseCode.RESTART,
+    )

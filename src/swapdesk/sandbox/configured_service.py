@@ -15,24 +15,26 @@ import os
 import random
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import uvloop
+from starlette.types import ASGIApp
 
 from swapdesk.chain.rpc.evm import EvmError, quantity
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.http_server import build_server, serve_until, started
+from swapdesk.sandbox.http_server import DRAIN_SECONDS, build_server, serve_until, started
 from swapdesk.sandbox.processes import (
     BAD_INPUT,
     OK,
     DirectoryInUse,
+    Stop,
     announce,
     listen,
     lock_directory,
@@ -42,6 +44,7 @@ from swapdesk.sandbox.processes import (
 )
 from swapdesk.sandbox.run_file import LINE_VERSION
 from swapdesk.sandbox.service_file import (
+    MetricsEntry,
     PaymentsEntry,
     ServiceConfig,
     ServiceFileRefused,
@@ -54,6 +57,7 @@ from swapdesk.sandbox.world import build_chains, build_tokens, object_id
 from swapdesk.service.app import Onchain, Role, assemble, build_service, in_background
 from swapdesk.service.dex.desk import EvmSightings
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.observation import Log, Observer, write_log
 from swapdesk.service.payments import CallTerms, Facilitator
 from swapdesk.service.router import PREFIX
 from swapdesk.service.store.database import SchemaError, StoreUnavailable
@@ -84,6 +88,7 @@ async def build_configured(
     store: Store,
     clock: Clock,
     rng: random.Random,
+    observers: Sequence[Observer] = (),
 ) -> ServiceParts:
     """The service of a file over its chains and its store. Raises ServiceRefused for an
     intermediary that the catalogue has not, and where payments cannot be taken."""
@@ -109,6 +114,7 @@ async def build_configured(
         dialect=config.dialect,
         clock_tolerance=CLOCK_TOLERANCE,
         front=config.http,
+        observers=observers,
     )
 
 
@@ -246,9 +252,9 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
 
 
 def serve_configured(file: Path, config: ServiceConfig, workers: int | None = None) -> None:
-    """Serve until SIGTERM or SIGINT. One JSON line says when it is ready. With a number of
-    ``workers`` this process only answers, and so many others beside it carry out what is due.
-    Raises ServiceRefused."""
+    """Serve until SIGTERM or SIGINT; a second one cuts off what is still carried out. One JSON line
+    says when it is ready. With a number of ``workers`` this process only answers, and so many
+    others beside it carry out what is due. Raises ServiceRefused."""
     role = Role.BOTH if workers is None else Role.ANSWERS
     _run(file.absolute(), config, role, workers or 0)
 
@@ -260,7 +266,7 @@ def work_configured(file: Path, config: ServiceConfig) -> None:
 
 
 def _run(file: Path, config: ServiceConfig, role: Role, workers: int) -> None:
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    write_log(config.log.level)
     uvloop.run(_serve(file, config, role, workers))
 
 
@@ -270,22 +276,25 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
             "several processes need [store] with a PostgreSQL database: the file in data is of one"
         )
     clock = SystemClock()
-    stop = stop_event()
+    stop = stop_event(patient=True)
     async with AsyncExitStack() as held:
-        parts = await _opened(config, clock, held)
+        parts, metrics = await _opened(config, config.metrics, clock, held)
         if Role.ANSWERS not in role:
-            await _work(config, parts, stop)
+            await _work(config, parts, stop, metrics)
             return
         try:
             listener = held.enter_context(listen(config.bind, config.port))
         except OSError as error:
             raise ServiceRefused(f"bind: {config.bind}:{config.port}: {error.strerror}") from None
         await held.enter_async_context(_beside(file, workers, clock))
-        await _answer(config, parts, role, listener, stop)
+        await _answer(config, parts, role, listener, stop, metrics)
 
 
-async def _opened(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> ServiceParts:
-    """The service over its chains and its store, which ``held`` closes. Raises ServiceRefused."""
+async def _opened(
+    config: ServiceConfig, place: MetricsEntry | None, clock: Clock, held: AsyncExitStack
+) -> tuple[ServiceParts, str | None]:
+    """The service over its chains and its store, which ``held`` closes, with its metrics at
+    ``place``; and where these are. Raises ServiceRefused."""
     readers = open_readers(config.chains, clock)
     for reader in readers.values():
         held.push_async_callback(reader.close)
@@ -294,7 +303,19 @@ async def _opened(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> 
     store = await _open_store(config, clock, held)
     held.push_async_callback(store.close)
     # Ids are capabilities and must not be guessed, so they follow no seed.
-    return await build_configured(config, readers, store, clock, random.SystemRandom())
+    rng = random.SystemRandom()
+    observers: list[Observer] = [Log(addresses=config.log.addresses)]
+    if place is None:
+        return await build_configured(config, readers, store, clock, rng, observers), None
+    # On use: a service without metrics does without the library.
+    from swapdesk.service.metrics import Metrics, metrics_app
+
+    metrics = Metrics()
+    parts = await build_configured(config, readers, store, clock, rng, [*observers, metrics])
+    # A page that was misled here would read what the operator alone should know.
+    hosts = frozenset({place.bind, *config.hosts})
+    door = HostCheck(metrics_app(metrics, parts), hosts, clock)
+    return parts, await held.enter_async_context(_served_beside(place, door, clock))
 
 
 async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack) -> Store:
@@ -314,18 +335,40 @@ async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack)
         raise ServiceRefused(f"data: {error}") from None
 
 
+@asynccontextmanager
+async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> AsyncIterator[str]:
+    """Answer metrics on the port of their own meanwhile; their URL. Raises ServiceRefused."""
+    try:
+        listener = listen(place.bind, place.port)
+    except OSError as error:
+        raise ServiceRefused(f"metrics: {place.bind}:{place.port}: {error.strerror}") from None
+    stop = asyncio.Event()
+    with listener:
+        server = build_server(door, clock)
+        serving = asyncio.create_task(serve_until(stop, (server, listener)))
+        try:
+            await started(server, stop)
+            yield f"{url_of(place.bind, listener)}/metrics"
+        finally:
+            stop.set()
+            await serving
+
+
 async def _answer(
     config: ServiceConfig,
     parts: ServiceParts,
     role: Role,
     listener: socket.socket,
-    stop: asyncio.Event,
+    stop: Stop,
+    metrics: str | None,
 ) -> None:
     hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
     door = HostCheck(build_service(parts, role), hosts, parts.clock)
-    server = build_server(door, parts.clock, lifespan=True, front=config.http)
+    server = build_server(
+        door, parts.clock, lifespan=True, front=config.http, drain_seconds=DRAIN_SECONDS
+    )
     serving = asyncio.create_task(
-        serve_until(stop, (server, listener), before_exit=parts.hub.close)
+        serve_until(stop, (server, listener), before_exit=parts.hub.close, hurry=stop.again)
     )
     if await started(server, stop):
         public = config.http.public_url
@@ -333,15 +376,17 @@ async def _answer(
             {
                 "url": f"{url_of(config.bind, listener)}{config.http.prefix}{PREFIX}",
                 **({"publicUrl": f"{public}{PREFIX}"} if public else {}),
-                **_line(config),
+                **_line(config, metrics),
             }
         )
     await serving
 
 
-async def _work(config: ServiceConfig, parts: ServiceParts, stop: asyncio.Event) -> None:
+async def _work(
+    config: ServiceConfig, parts: ServiceParts, stop: asyncio.Event, metrics: str | None
+) -> None:
     async with in_background(parts, Role.WORKS):
-        _say(_line(config))
+        _say(_line(config, metrics))
         await stop.wait()
 
 
@@ -350,12 +395,14 @@ def _say(line: Mapping[str, object]) -> None:
     sys.stdout.flush()
 
 
-def _line(config: ServiceConfig) -> dict[str, object]:
-    """What a process says once it is ready; ``leftOut`` are venues that it started without."""
+def _line(config: ServiceConfig, metrics: str | None) -> dict[str, object]:
+    """What a process says once it is ready; ``leftOut`` are venues that it started without,
+    ``metrics`` is where these are, None for nowhere."""
     return {
         "chains": [place.name for place in config.chains],
         "venues": [entry.code for entry in config.venues if not entry.lacks],
         "leftOut": [entry.code for entry in config.lacking],
+        "metrics": metrics,
         "pid": os.getpid(),
     }
 
@@ -370,8 +417,8 @@ _REFUSED_SECONDS = 2.0
 async def _beside(file: Path, workers: int, clock: Clock) -> AsyncIterator[None]:
     """So many workers that are started again when they die, and end with this process. Raises
     ServiceRefused where one does not begin."""
-    orders = {"config": str(file)}
-    children = [Child(__spec__.name, lambda: orders, (), clock) for _ in range(workers)]
+    orders = [{"config": str(file), "number": number} for number in range(1, workers + 1)]
+    children = [Child(__spec__.name, partial(dict, each), (), clock) for each in orders]
     keeping: list[asyncio.Task[None]] = []
     try:
         begun = await asyncio.gather(*(child.start() for child in children), return_exceptions=True)
@@ -404,7 +451,9 @@ async def _work_for_starter(orders: dict[str, Any]) -> int:
     try:
         async with AsyncExitStack() as held:
             config = read_service_file(Path(orders["config"]))
-            parts = await _opened(config, SystemClock(), held)
+            write_log(config.log.level)
+            place = config.metrics and config.metrics.beside(orders["number"])
+            parts, _ = await _opened(config, place, SystemClock(), held)
             async with in_background(parts, Role.WORKS):
                 announce({"ready": True})
                 await stop.wait()

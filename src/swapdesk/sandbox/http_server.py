@@ -12,9 +12,12 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import ctypes
 import hmac
 import logging
 import socket
+import struct
+import sys
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from email.utils import format_datetime
@@ -159,6 +162,8 @@ class BoundedConfig(uvicorn.Config):
         super().__init__(_answering(app, clock), http=BoundedHttp, ws=BoundedStream, **settings)
         self.clock = clock
         self.front = front
+        self.ending = False
+        """No connection is kept for another request."""
 
 
 def _answering(app: Any, clock: Clock) -> Any:
@@ -275,6 +280,8 @@ class BoundedHttp(HttpToolsProtocol):
             if self._is_crowd(self.connections, MOST_CONNECTIONS, MOST_CONNECTIONS_OF_A_PEER):
                 self._raise(503, _CROWD.format("connections"), ErrorCode.SERVICE_UNAVAILABLE)
         super().on_headers_complete()
+        if self.config.ending and self.cycle is not None:
+            self.cycle.keep_alive = False
         self._due = self._in(REQUEST_SECONDS)
         self._room = FRAMING_LIMIT
 
@@ -298,6 +305,11 @@ class BoundedHttp(HttpToolsProtocol):
     def _is_answered(self) -> bool:
         """Whether the newest request is, and with it all before."""
         return self.cycle is not None and self.cycle.response_complete
+
+    def is_idle(self) -> bool:
+        """Whether nothing of a request has come that is not answered."""
+        coming = self._due is not None and self._fed
+        return (self.cycle is None or self._is_answered()) and not coming
 
     def _raise(self, status: int, message: str, code: ErrorCode = ErrorCode.BAD_REQUEST) -> None:
         """Ends the parser, which then asks for the answer to what it could not read."""
@@ -430,6 +442,11 @@ class BoundedStream(WebSocketsSansIOProtocol):
             # The application has waited already: its last word cannot even be written.
             self.transport.abort()
 
+    def leave(self) -> None:
+        """Close what the application has not closed."""
+        if self.handshake_complete and not (self.close_sent or self.transport.is_closing()):
+            self.shutdown()
+
     def sweep(self, now: float) -> None:
         """End what was closed and does not leave; how long a reader may be slow before, the
         application says."""
@@ -452,9 +469,15 @@ class _Handshake(ServerProtocol):
         return Response(response.status_code, response.reason_phrase, Headers(headers), body)
 
 
-SHUTDOWN_SECONDS = 1
+SHUTDOWN_SECONDS = 1.0
+DRAIN_SECONDS = 20.0
+"""How long a service that others take over from finishes what it began."""
+IDLE_SHARE = 0.1
+"""Of that time: so long a connection without a request is kept, for the one that may be under way.
+Who sends it to a connection that was closed cannot know whether it was carried out."""
+HANDSHAKE_SECONDS = 0.25
+"""For connections that are being opened when the process is told to end."""
 SWEEP_SECONDS = 1.0
-_CUT_OFF = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 PING_SECONDS = 30.0
 PONG_SECONDS = 2 * PING_SECONDS
 """A connection that missed two pings is dropped (contract 11.7)."""
@@ -464,7 +487,7 @@ def _tells_a_defect(record: logging.LogRecord) -> bool:
     """Whether a line of uvicorn is about more than requests that were cut off because the server
     ends, which it reports as errors with their whole stack."""
     raised = record.exc_info[1] if record.exc_info else None
-    return not (isinstance(raised, asyncio.CancelledError) or record.msg == _CUT_OFF)
+    return not isinstance(raised, asyncio.CancelledError)
 
 
 logging.getLogger("uvicorn.error").addFilter(_tells_a_defect)
@@ -472,6 +495,10 @@ logging.getLogger("uvicorn.error").addFilter(_tells_a_defect)
 
 class _Server(uvicorn.Server):
     config: BoundedConfig
+
+    def __init__(self, config: BoundedConfig, drain_seconds: float) -> None:
+        super().__init__(config)
+        self._drain_seconds = drain_seconds
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -486,6 +513,45 @@ class _Server(uvicorn.Server):
             sweeping.cancel()
             await asyncio.gather(sweeping, return_exceptions=True)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, finish what was begun, cut off what takes too long."""
+        if self._drain_seconds > SHUTDOWN_SECONDS:
+            for each in sockets or ():
+                _turn_away(each)
+            await asyncio.sleep(HANDSHAKE_SECONDS)
+        for server in self.servers:
+            server.close()
+        for each in sockets or ():
+            each.close()
+        await self._drain()
+        for task in tuple(self.server_state.tasks):
+            task.cancel()
+        for connection in tuple(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.gather(*self.server_state.tasks, return_exceptions=True)
+        await self.lifespan.shutdown()
+
+    async def _drain(self) -> None:
+        """Return when nothing is left, the time is over, or somebody is in a hurry."""
+        state, clock = self.server_state, self.config.clock
+        self.config.ending = True
+        for connection in state.connections:
+            if isinstance(connection, BoundedHttp) and connection.cycle is not None:
+                connection.cycle.keep_alive = False
+        begun = clock.monotonic()
+        while (state.connections or state.tasks) and not self.force_exit:
+            waited = clock.monotonic() - begun
+            if waited >= self._drain_seconds:
+                logger.info("%d requests and streams are cut off", len(state.tasks))
+                return
+            if waited >= self._drain_seconds * IDLE_SHARE:
+                for connection in tuple(state.connections):
+                    if isinstance(connection, BoundedStream):
+                        connection.leave()
+                    elif isinstance(connection, BoundedHttp) and connection.is_idle():
+                        connection.transport.close()
+            await asyncio.sleep(_LOOK_SECONDS)
+
     async def _sweep(self) -> None:
         """End connections whose time is over."""
         while True:
@@ -495,11 +561,49 @@ class _Server(uvicorn.Server):
                     each.sweep(self.config.clock.monotonic())
 
 
+_LOOK_SECONDS = 0.02
+
+
+def _turn_away(listener: socket.socket) -> None:
+    """Let nobody begin a connection, and finish those that were begun.
+
+    Closing a socket resets every connection that nobody accepted yet, with the request that its
+    caller has sent by then. Without an answer to its first packet a caller tries again after a
+    second, and is then refused: that request was never sent, so a proxy hands it to another
+    process.
+    """
+    if sys.platform != "linux":
+        return
+    program = b"".join(
+        struct.pack("HBBI", *each)
+        for each in (
+            (0x30, 0, 0, 13),  # the flags of the TCP header
+            (0x54, 0, 0, 0x12),  # SYN and ACK of them
+            (0x15, 1, 0, 0x02),  # SYN alone?
+            (0x06, 0, 0, 0xFFFFFFFF),  # no: keep the packet
+            (0x06, 0, 0, 0),  # yes: drop it
+        )
+    )
+    held = ctypes.create_string_buffer(program)
+    attached = struct.pack("HP", len(program) // 8, ctypes.addressof(held))
+    with contextlib.suppress(OSError):  # then it is closed as it is
+        listener.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, attached)
+
+
+_ATTACH_FILTER = 26
+"""SO_ATTACH_FILTER of Linux, which Python does not name."""
+
+
 def build_server(
-    app: Any, clock: Clock, *, lifespan: bool = False, front: Front | None = None
+    app: Any,
+    clock: Clock,
+    *,
+    lifespan: bool = False,
+    front: Front | None = None,
+    drain_seconds: float = SHUTDOWN_SECONDS,
 ) -> uvicorn.Server:
     """A server for one ASGI application; its ``should_exit`` ends it. Without a ``front`` no proxy
-    is believed."""
+    is believed. More ``drain_seconds`` are for one that shares its socket with nobody."""
     return _Server(
         BoundedConfig(
             app,
@@ -519,8 +623,8 @@ def build_server(
             ws_ping_interval=PING_SECONDS,
             ws_ping_timeout=PONG_SECONDS,
             timeout_keep_alive=SERVER_SECONDS,
-            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        )
+        ),
+        drain_seconds,
     )
 
 
@@ -528,8 +632,10 @@ async def serve_until(
     stop: asyncio.Event,
     *servers: tuple[uvicorn.Server, socket.socket],
     before_exit: Callable[[], None] | None = None,
+    hurry: asyncio.Event | None = None,
 ) -> None:
-    """Run all servers until ``stop`` is set or one of them ends.
+    """Run all servers until ``stop`` is set or one of them ends. What they still carry out by then
+    is cut off when ``hurry`` is set.
 
     ``before_exit`` tells open connections first, so that they close with a code of their own.
     """
@@ -540,8 +646,15 @@ async def serve_until(
         before_exit()
     for server, _ in servers:
         server.should_exit = True
-    await asyncio.gather(*tasks)
-    stopping.cancel()
+    ended = asyncio.gather(*tasks)
+    hurrying = asyncio.create_task((hurry or asyncio.Event()).wait())
+    either: list[asyncio.Future[Any]] = [hurrying, ended]
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    for server, _ in servers:
+        server.force_exit = True
+    await ended
+    for waiting in (stopping, hurrying):
+        waiting.cancel()
 
 
 async def started(server: uvicorn.Server, stop: asyncio.Event) -> bool:

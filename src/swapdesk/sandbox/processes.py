@@ -160,13 +160,25 @@ def announce(document: dict[str, Any]) -> None:
         os.write(_STDOUT, json.dumps(document).encode() + b"\n")
 
 
-def stop_event(lifeline: bool = False, *, hard: bool = False) -> asyncio.Event:
+class Stop(asyncio.Event):
+    """Set when the process is told to end; ``again`` when it is told a second time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.again = asyncio.Event()
+
+
+def stop_event(lifeline: bool = False, *, hard: bool = False, patient: bool = False) -> Stop:
     """An event set by SIGTERM, SIGINT and, with a lifeline, by the end of standard input.
-    ``hard``: from then on the process has ``GRACE_SECONDS`` before it ends the hard way."""
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    ``hard``: from then on the process has ``GRACE_SECONDS`` before it ends the hard way;
+    ``patient``: it has them from the second time on."""
+    stop, loop = Stop(), asyncio.get_running_loop()
 
     def begin() -> None:
-        if hard and not stop.is_set():
+        again = stop.is_set()
+        if again:
+            stop.again.set()
+        if (patient and again) or (hard and not again):
             timer = threading.Timer(GRACE_SECONDS, os._exit, (1,))
             timer.daemon = True
             timer.start()

@@ -20,6 +20,7 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.paths import read_private
 from swapdesk.sandbox.tables import CHAIN_ROWS
 from swapdesk.service.front import HOST, Front, network_of
+from swapdesk.service.observation import LEVELS
 from swapdesk.service.store.database import Place
 from swapdesk.service.venues.onchain.assembly import POOL_KINDS, SOLVED_KINDS
 from swapdesk.service.venues.onchain.reader import SHARE, ChainPlace, PoolPlace
@@ -68,6 +69,26 @@ class PaymentsEntry(Struct, frozen=True):
         return f"PaymentsEntry({self.token} on {self.chain})"
 
 
+class LogEntry(Struct, frozen=True):
+    """From which level on lines are written, and whether those of requests tell the address."""
+
+    level: str = "info"
+    addresses: bool = False
+
+
+class MetricsEntry(Struct, frozen=True):
+    """Where the metrics are answered."""
+
+    bind: str
+    port: int
+
+    def beside(self, number: int) -> MetricsEntry | None:
+        """Of a worker beside a process that answers there: the ports behind it, none behind a free
+        one."""
+        port = self.port + number if self.port else 0
+        return MetricsEntry(self.bind, port) if 0 < port <= 65_535 else None
+
+
 class ServiceConfig(Struct, frozen=True):
     """What to serve; ``intermediaries`` are symbols and chains. Without ``payments`` a call needs
     credentials; without ``store`` all is kept in a file in ``data``."""
@@ -83,6 +104,8 @@ class ServiceConfig(Struct, frozen=True):
     payments: PaymentsEntry | None = None
     http: Front = Front()
     store: Place | None = None
+    log: LogEntry = LogEntry()
+    metrics: MetricsEntry | None = None
 
     @property
     def lacking(self) -> list[VenueEntry]:
@@ -197,6 +220,16 @@ TOP: Keys = {
     "payments": (_is(dict), "must be a table"),
     "http": (_is(dict), "must be a table"),
     "store": (_is(dict), "must be a table"),
+    "log": (_is(dict), "must be a table"),
+    "metrics": (_is(dict), "must be a table"),
+}
+LOG: Keys = {
+    "level": (_one_of(*LEVELS), f"must be one of {', '.join(LEVELS)}"),
+    "addresses": (_is(bool), "must be true or false"),
+}
+METRICS: Keys = {
+    "bind": (_matches(HOST), "must be an address of this machine"),
+    "port": (_number(0, 65_535), "must be a port from 0 to 65535; 0 takes a free one"),
 }
 CHAIN: Keys = {
     "rpc": (_node, "must be the http or https address of a node"),
@@ -296,7 +329,13 @@ class _Reading:
             payments=self._payments(top["payments"], chains) if "payments" in top else None,
             http=self._http(top.get("http", {})),
             store=self._store(top["store"]) if "store" in top else None,
+            log=LogEntry(**self._checked(top.get("log", {}), LOG, ("log",), ())),
+            metrics=self._metrics(top["metrics"]) if "metrics" in top else None,
         )
+
+    def _metrics(self, table: Mapping[str, Any]) -> MetricsEntry:
+        found = self._checked(table, METRICS, ("metrics",), ("port",))
+        return MetricsEntry(found.get("bind", "127.0.0.1"), found.get("port", 0))
 
     def _checked(
         self, table: Any, keys: Keys, where: tuple[str, ...], needed: tuple[str, ...]

@@ -32,6 +32,7 @@ from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.multi.bundles import BundleWatch, Intervene, nobody_intervenes
 from swapdesk.service.multi.funding import BlockhashNode, FundingDesk
 from swapdesk.service.multi.groups import GroupDesk
+from swapdesk.service.observation import Observer
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.partner_account import PartnerAccount
@@ -181,9 +182,12 @@ async def in_background(parts: ServiceParts, role: Role) -> AsyncIterator[None]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if Role.ANSWERS in role:
-            await parts.requests.flush()
-            await parts.rates.flush()
+        last = {"request counts": parts.requests.flush, "rate windows": parts.rates.flush}
+        for name, flush in last.items() if Role.ANSWERS in role else ():
+            try:
+                await flush()
+            except StoreUnavailable as unavailable:
+                logger.warning("%s: the store does not answer: %s", name, unavailable)
 
 
 def assemble(
@@ -203,6 +207,7 @@ def assemble(
     webhook_secrets: Mapping[str, str] | None = None,
     clock_tolerance: timedelta | None = None,
     front: Front | None = None,
+    observers: Sequence[Observer] = (),
 ) -> ServiceParts:
     """A service over these collaborators.
 
@@ -213,8 +218,11 @@ def assemble(
     and no bundles; ``intervene`` is what the operator does with the bundles of groups;
     ``dialect`` is written for who has none of their own; ``webhook_secrets`` are what each source
     of webhooks signs with; ``clock_tolerance`` is how far ``clock`` may be from the database's,
-    where it is no clock of a world of its own; ``front`` says where callers reach the service.
+    where it is no clock of a world of its own; ``front`` says where callers reach the service;
+    ``observers`` are told what happens.
     """
+    for observer in observers:
+        store.orders.transitions.listen(observer.moved)
     catalog = ServiceCatalog(chains, tokens, keywords)
     chains_of = onchain or Onchain()
     registry = Venues(venues, clock, chains_of.venues)
@@ -255,6 +263,7 @@ def assemble(
         readiness=Readiness(store, worker, hub, chains_of.sightings, clock),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
+        observers=tuple(observers),
         payments=payments,
         dialect=dialect,
         front=front or Front(),

@@ -60,7 +60,7 @@ class _News(Struct):
 
 
 class Hub:
-    """One per process. ``run`` until cancelled, which ends every connection with 1001."""
+    """One per process. ``run`` until cancelled, which ends every connection with 1012."""
 
     def __init__(self, store: Store, desk: OrderDesk, clock: Clock) -> None:
         self._store = store
@@ -68,6 +68,7 @@ class Hub:
         self._clock = clock
         self._subscribers: dict[str, set[StreamConnection]] = {}
         self._news: OrderedDict[str, _News] = OrderedDict()
+        self._closed = False
         self.delivered: int | None = None
         """The newest sequence every subscriber was told of; None before the first look."""
 
@@ -86,7 +87,7 @@ class Hub:
                     await self._clock.sleep(_RETRY_SECONDS)
         finally:
             # Whoever is left would wait for updates that nobody delivers any more.
-            self.close()
+            self._end_all()
 
     async def deliver(self, after: int) -> int:
         """Tell the subscribers every change after a sequence; returns the newest sequence."""
@@ -103,6 +104,8 @@ class Hub:
 
     def join(self, subscriber: StreamConnection) -> None:
         self._subscribers.setdefault(subscriber.partner_id, set()).add(subscriber)
+        if self._closed:
+            subscriber.end()
 
     def leave(self, subscriber: StreamConnection) -> None:
         group = self._subscribers.get(subscriber.partner_id, set())
@@ -115,7 +118,11 @@ class Hub:
         return sum(map(len, self._subscribers.values()))
 
     def close(self) -> None:
-        """Ask every connection to end with 1001."""
+        """Ask every connection to end with 1012, also those that are still to come."""
+        self._closed = True
+        self._end_all()
+
+    def _end_all(self) -> None:
         for group in tuple(self._subscribers.values()):
             for subscriber in tuple(group):
                 subscriber.end()
@@ -254,7 +261,7 @@ class StreamConnection:
         self._sending_since: float | None = None
         self._work = asyncio.Event()
         self._ending = asyncio.Event()
-        self._ending_code = CloseCode.SHUTDOWN
+        self._ending_code = CloseCode.RESTART
         self._arrivals: deque[float] = deque()
         self._strikes = 0
 
@@ -272,8 +279,8 @@ class StreamConnection:
         self._note_backlog()
         self._work.set()
 
-    def end(self, code: CloseCode = CloseCode.SHUTDOWN) -> None:
-        """The service shuts down, or ends it for the reason of the code."""
+    def end(self, code: CloseCode = CloseCode.RESTART) -> None:
+        """This process ends, or ends it for the reason of the code."""
         self._ending_code = code
         self._ending.set()
 
@@ -495,7 +502,10 @@ class StreamConnection:
         self._reply({"type": "unsubscribed"})
 
 
-Endpoint = Callable[[WebSocket, dict[str, str], Callable[[], None], Caller | None], Awaitable[None]]
+Endpoint = Callable[
+    [WebSocket, dict[str, str], Callable[[], None], Caller | None], Awaitable[str | None]
+]
+"""Returns whose connection it was."""
 
 
 def stream_endpoint(
@@ -513,7 +523,7 @@ def stream_endpoint(
         sent_by: dict[str, str],
         check: Callable[[], None],
         paying: Caller | None,
-    ) -> None:
+    ) -> str | None:
         _require_form(sent_by)
         try:
             caller = paying or directory.authenticate(sent_by, Access.KEY)
@@ -523,7 +533,7 @@ def stream_endpoint(
             await websocket.accept()
             await websocket.send_text(_auth_failed(refusal.message))
             await websocket.close(int(CloseCode.AUTH_FAILED), CloseCode.AUTH_FAILED.name)
-            return
+            return None
         check()
         await websocket.accept()
         key = "" if caller.key is None else caller.key.key
@@ -535,6 +545,7 @@ def stream_endpoint(
             # It was revoked while the handshake was answered, when the hub did not know of it.
             connection.end(CloseCode.AUTH_FAILED)
         await connection.run()
+        return connection.partner_id
 
     return serve
 

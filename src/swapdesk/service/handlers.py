@@ -18,6 +18,7 @@ from swapdesk.service.front import Front
 from swapdesk.service.multi.bundles import BundleWatch
 from swapdesk.service.multi.funding import FundingDesk
 from swapdesk.service.multi.groups import GroupDesk
+from swapdesk.service.observation import Observer
 from swapdesk.service.openapi import encoded_document
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
@@ -63,6 +64,8 @@ class ServiceParts(Struct, frozen=True):
     readiness: Readiness
     stream: Endpoint
     version: str
+    observers: tuple[Observer, ...] = ()
+    """Told of every request and every transition of this process."""
     payments: CallPayments | None = None
     """Takes payments of calls; None: without credentials there is no call."""
     dialect: Dialect = Dialect.CONTRACT

@@ -6,12 +6,11 @@ WebSocket handshake. Routes come from the operations table. No redirects: a trai
 another path (contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a
 row, except for the preflight of a page (:mod:`~swapdesk.service.browsers`).
 
-The log line of a request has its route, never a value of the caller's.
+Observers are told of each request by the name of its row, never by a value of the caller's.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import uuid
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -30,6 +29,7 @@ from swapdesk.service import browsers
 from swapdesk.service.access import Caller
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.handlers import Handlers, RequestContext, ServiceParts
+from swapdesk.service.observation import READY, STREAM, Call
 from swapdesk.service.payments import (
     PAGE_HEADERS,
     PaymentNeeded,
@@ -54,13 +54,13 @@ from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.query import known_pairs
 from swapdesk.wire.errors import ErrorCode
+from swapdesk.wire.multi import MultiExchange
 from swapdesk.wire.operation import Access, Operation, RateClass
-from swapdesk.wire.operations import DESCRIPTION_PATH, STREAM_PATH, operations_in
+from swapdesk.wire.operations import STREAM_PATH, operations_in
+from swapdesk.wire.orders import Order
 from swapdesk.wire.price_tiers import PriceTier
 
 logger = logging.getLogger(__name__)
-
-_log = logging.getLogger("swapdesk.service.requests")
 
 _OPEN_QUERIES = frozenset({"list_orders", "list_tokens"})
 """The public service ignores unknown parameters of these (contract 1.22)."""
@@ -71,12 +71,12 @@ _VENDOR_ENDS = b'"validUntil":{"type":"string"}'
 """Of a fixed rate in Unix seconds."""
 
 
-def in_dialect(dialect: Dialect, route: str, data: bytes) -> bytes:
+def in_dialect(dialect: Dialect, operation: str, data: bytes) -> bytes:
     """An answer with the names of a dialect. The description of the service has names as values,
     too."""
     if dialect is Dialect.CONTRACT:
         return data
-    if route == DESCRIPTION_PATH:
+    if operation == "openapi":
         return data.replace(b"serviceId", b"houdiniId").replace(_ENDS, _VENDOR_ENDS)
     return encode_json(dialect.names(decode_json(data, max_bytes=len(data))))
 
@@ -85,13 +85,10 @@ _Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Seen(Struct):
-    """What the log line of a request needs to know."""
+    """What the answer to a request, and whoever observes it, need to know."""
 
-    request_id: str
+    call: Call
     dialect: Dialect
-    route: str = "-"
-    partner: str | None = None
-    status: int = 0
     admission: RateDecision | None = None
     page: _Headers = ()
     """What lets the page that asks read the answer."""
@@ -102,20 +99,6 @@ class Seen(Struct):
         """A call that found a full window tells which, and when to come back."""
         if isinstance(error, LimitReached):
             self.admission = error.decision
-
-    def log(self, method: str, seconds: float) -> None:
-        """Write the line, where the log takes it."""
-        if not _log.isEnabledFor(logging.INFO):
-            return
-        line = {
-            "method": method,
-            "route": self.route,
-            "status": self.status,
-            "ms": round(seconds * 1000, 1),
-            "requestId": self.request_id,
-            "partner": self.partner,
-        }
-        _log.info(json.dumps(line))
 
 
 class Found(Struct, frozen=True):
@@ -220,12 +203,15 @@ class Surface:
     def __init__(self, parts: ServiceParts) -> None:
         self._parts = parts
         self._stream_path = parts.front.prefix + PREFIX + STREAM_PATH
+        self._ready_path = parts.front.prefix + PREFIX + READY_PATH
         self._router = Router(operations_in(parts.dialect), parts.front.prefix + PREFIX)
         self._handlers = Handlers(parts).table()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = str(uuid.UUID(int=self._parts.rng.getrandbits(128), version=4))
-        seen = Seen(request_id, self._parts.dialect)
+        client = scope.get("client") or ("",)
+        call = Call(request_id, scope.get("method", "WS"), address=client[0])
+        seen = Seen(call, self._parts.dialect)
         begin = self._parts.clock.monotonic()
         try:
             if scope["type"] == "websocket":
@@ -234,10 +220,12 @@ class Surface:
                 answer = await self._answer(scope, receive, seen)
                 await self._send(answer, send, seen)
         finally:
-            seen.log(scope.get("method", "WS"), self._parts.clock.monotonic() - begin)
+            call.seconds = self._parts.clock.monotonic() - begin
+            for observer in self._parts.observers:
+                observer.answered(call)
 
     async def _send(self, answer: _Answer, send: Send, seen: Seen) -> None:
-        seen.status = answer.status
+        seen.call.status = answer.status
         length = [] if answer.status == 204 else [(b"content-length", b"%d" % len(answer.body))]
         headers = [*length, *answer.headers, *self._stamp(seen)]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -246,7 +234,7 @@ class Surface:
     def _stamp(self, seen: Seen) -> list[tuple[bytes, bytes]]:
         """The headers that every answer carries."""
         stamp = [
-            (b"x-request-id", seen.request_id.encode()),
+            (b"x-request-id", seen.call.request_id.encode()),
             (b"date", _date(int(self._parts.clock.now().timestamp()))),
             *seen.page,
             *seen.paid,
@@ -259,7 +247,7 @@ class Surface:
         async def stamped(message: Message) -> None:
             if message["type"] in ("websocket.http.response.start", "websocket.accept"):
                 message["headers"] = [*message.get("headers", ()), *self._stamp(seen)]
-                seen.status = message.get("status", 101)
+                seen.call.status = message.get("status", 101)
             await send(message)
 
         websocket = WebSocket(scope, receive, stamped)
@@ -271,13 +259,14 @@ class Surface:
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
             paying = await self._stream_paid(scope, sent_by, seen)
-            seen.route = STREAM_PATH
+            seen.call.operation = STREAM
             check = partial(_no_parameters, scope["query_string"])
-            await self._parts.stream(websocket, sent_by, check, paying)
+            stream = self._parts.stream
+            seen.call.partner = await stream(websocket, sent_by, check, paying)
         except (ServiceError, StoreUnavailable) as refused:
             error = refused if isinstance(refused, ServiceError) else _at_present(refused, seen)
             seen.refused(error)
-            body = encode_json(error.body(seen.request_id))
+            body = encode_json(error.body(seen.call.request_id))
             denial = Response(body, error.status, error.headers, "application/json")
             await websocket.send_denial_response(denial)
         except PaymentNeeded as needed:
@@ -302,22 +291,22 @@ class Surface:
             if isinstance(result, _Answer):
                 return result
             data = result if isinstance(result, bytes) else encode_json(result)
-            return _Answer(in_dialect(seen.dialect, seen.route, data))
+            return _Answer(in_dialect(seen.dialect, seen.call.operation, data))
         except ServiceError as error:
             seen.refused(error)
-            return _refusal(error, seen.request_id, seen.dialect)
+            return _refusal(error, seen.call.request_id, seen.dialect)
         except PaymentNeeded as needed:
             return _unpaid(needed, Headers(scope=scope))
         except StoreUnavailable as unavailable:
-            return _refusal(_at_present(unavailable, seen), seen.request_id)
+            return _refusal(_at_present(unavailable, seen), seen.call.request_id)
         except ClientDisconnect:
             return _GONE
         except Exception:
             # The boundary of a request: whatever went wrong is logged whole and told to nobody.
-            logger.exception("request %s failed", seen.request_id)
+            logger.exception("request %s failed", seen.call.request_id)
             code = ErrorCode.INTERNAL_SERVER_ERROR
             refused = ServiceError(code, "Something went wrong. Quote the request id to support.")
-            return _refusal(refused, seen.request_id)
+            return _refusal(refused, seen.call.request_id)
 
     def _is_preflight(self, scope: Scope) -> bool:
         """Whether a browser asks for a page that would read what takes ``partner-id``."""
@@ -335,14 +324,14 @@ class Surface:
         origin = sent_by.get("origin")
         browsers.refuse_foreign(sent_by)
         if _path(scope) == self._stream_path:
-            seen.route = STREAM_PATH
+            seen.call.operation = STREAM
             raise _no_handshake(scope["method"])
-        if _path(scope) == PREFIX + READY_PATH:
-            seen.route = READY_PATH
+        if _path(scope) == self._ready_path:
+            seen.call.operation = READY
             return await self._ready(scope)
         found = self._router.find(scope["method"], _path(scope))
         operation = found.operation
-        seen.route = operation.path
+        seen.call.operation = operation.name
         if origin is not None and operation.access is Access.READ:
             seen.page = browsers.EVERY_PAGE
         request = Request(scope, receive)
@@ -380,7 +369,7 @@ class Surface:
                 # Until it is known to be allowed, the page may not read even the refusal.
                 seen.page = ()
                 seen.page = browsers.readable_by(origin, caller)
-            seen.partner = caller.partner.partner_id
+            seen.call.partner = caller.partner.partner_id
             seen.dialect = caller.dialect(self._parts.dialect)
             self._parts.requests.count(caller.partner)
             if not caller.pays:
@@ -395,7 +384,9 @@ class Surface:
         is refused tells how the windows stand."""
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
-            return await self._done(found, caller, request, seen, begins)
+            result = await self._done(found, caller, request, seen, begins)
+            seen.call.is_repeat = begins is not None and begins.decision is None
+            return result
         finally:
             if begins is not None:
                 seen.admission = begins.decision or await self._parts.rates.standing(
@@ -420,6 +411,7 @@ class Surface:
         if seen.dialect is Dialect.VENDOR and operation.name in _OPEN_QUERIES:
             pairs = known_pairs(operation.query or NoParameters, pairs)
         path = parameters(operation.path_parameters or NoParameters, found.parameters)
+        seen.call.order = getattr(path, "service_id", None) or getattr(path, "multi_id", None)
         query = parameters(operation.query or NoParameters, seen.dialect.asked(pairs))
         handler = self._handlers[operation.name]
         sent, asked = as_sent([*pairs, *found.parameters]), None
@@ -428,9 +420,14 @@ class Surface:
             asked = body(operation.body, sent)
         try:
             delivery = None if signed is None else signed[1]
-            return await handler(RequestContext(caller, path, query, asked, begins, delivery))
+            result = await handler(RequestContext(caller, path, query, asked, begins, delivery))
         except ServiceError as error:
             raise with_values(error, sent) from error.__cause__
+        if isinstance(result, Order):
+            seen.call.order = result.service_id
+        elif isinstance(result, MultiExchange):
+            seen.call.order = result.multi_id
+        return result
 
     def _is_paid(self, tier: PriceTier, sent_by: dict[str, str]) -> bool:
         """Whether a call has to be paid for: one without credentials, where payments are taken."""
@@ -563,7 +560,7 @@ def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
 
 def _at_present(unavailable: StoreUnavailable, seen: Seen) -> ServiceError:
     """What a request is told that the store did not answer."""
-    logger.warning("store unavailable, request %s: %s", seen.request_id, unavailable)
+    logger.warning("store unavailable, request %s: %s", seen.call.request_id, unavailable)
     code = ErrorCode.SERVICE_UNAVAILABLE
     return ServiceError(code, "The service cannot answer at present. Try again.")
 

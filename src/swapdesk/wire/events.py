@@ -37,8 +37,8 @@ class StreamError(StrEnum):
 
 
 class CloseCode(IntEnum):
-    SHUTDOWN = 1001
     INTERNAL = 1011
+    RESTART = 1012
     SLOW_READER = 1013
     PROTOCOL_ABUSE = 4400
     AUTH_FAILED = 4401

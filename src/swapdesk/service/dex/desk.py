@@ -335,7 +335,9 @@ class DexDesk:
                 return noted
             now = self._clock.now()
             changed = replace(order, detail=order.detail | noted, modified=now, due_at=now)
-            if await self._store.orders.advance(changed, expected_version=order.version):
+            if await self._store.orders.advance(
+                changed, expected_version=order.version, before=order.status
+            ):
                 return True
         raise ServiceError(
             ErrorCode.SERVICE_UNAVAILABLE, "The order changes at this moment. Try again."

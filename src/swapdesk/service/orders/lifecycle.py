@@ -303,17 +303,17 @@ class Worker:
 
     async def _commit(self, order: StoredOrder, rows: list[StoredOrder]) -> None:
         now = self._clock.now()
-        version = order.version
+        version, before = order.version, order.status
         for number, row in enumerate(rows, start=1):
             due = now if number < len(rows) or moving(row) else self._due(row, now)
             if row.status == OrderStatusCode.FINISHED and row.commission is None:
                 partner = self._directory.partners.get(row.partner_id)
                 row = replace(row, commission=commission_of(row, partner, self._venues))
             if not await self._store.orders.advance(
-                replace(row, due_at=due), expected_version=version
+                replace(row, due_at=due), expected_version=version, before=before
             ):
                 return
-            version += 1
+            version, before = version + 1, row.status
         if not rows:
             await self._store.orders.postpone(
                 order.service_id, owner=self._owner, due_at=self._due(order, now), attempt=0

@@ -279,7 +279,7 @@ async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
             return False
         ended = moved(found, OrderStatusCode.DELETED, found.in_status, found.out_status, now)
         deleted = replace(ended, due_at=None)
-        if await store.orders.advance(deleted, expected_version=found.version):
+        if await store.orders.advance(deleted, expected_version=found.version, before=found.status):
             return True
         # The worker was faster: what it wrote decides.
         found = await store.orders.current(order.service_id)

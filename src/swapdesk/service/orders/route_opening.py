@@ -120,7 +120,9 @@ class Opening:
                 return await self._commit(order, self._waiting(order, *opened))
             if rerouted is None:
                 return await self._commit(order, self._failed(order, code))
-            if not await self._store.orders.advance(rerouted, expected_version=order.version):
+            if not await self._store.orders.advance(
+                rerouted, expected_version=order.version, before=order.status
+            ):
                 return await self._current(order)
             order = replace(rerouted, version=order.version + 1)
             if self._clock.monotonic() >= until:
@@ -286,7 +288,9 @@ class Opening:
         )
 
     async def _commit(self, order: StoredOrder, changed: StoredOrder) -> StoredOrder:
-        if await self._store.orders.advance(changed, expected_version=order.version):
+        if await self._store.orders.advance(
+            changed, expected_version=order.version, before=order.status
+        ):
             return replace(changed, version=order.version + 1)
         return await self._current(order)
 

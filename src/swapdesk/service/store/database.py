@@ -129,6 +129,15 @@ class Wording(Struct, frozen=True):
     """SELECT of ``newest``: the number that everything committed from now on lies beyond."""
 
 
+class Pool(Struct, frozen=True):
+    """Connections of one process: how many there are, how many of them are free, and how many
+    pieces of work wait for one."""
+
+    size: int
+    free: int
+    waiting: int
+
+
 class Database(Protocol):
     """Every method raises StoreUnavailable when it cannot answer."""
 
@@ -158,6 +167,10 @@ class Database(Protocol):
     def exclusive(self, name: str) -> AbstractAsyncContextManager[Still]:
         """While inside, whatever is awaited there, nobody of another process is inside with the
         same name. Whoever is killed there is inside no more."""
+        ...
+
+    def pool(self) -> Pool | None:
+        """None for a database that is within the process."""
         ...
 
     def growth(self) -> AbstractContextManager[asyncio.Event]:

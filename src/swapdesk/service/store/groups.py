@@ -33,13 +33,15 @@ from swapdesk.service.store.records import (
     StoredOrder,
 )
 from swapdesk.service.store.rows import order_of
+from swapdesk.service.store.transitions import Transitions
 
 
 class Groups:
     """Groups, their orders and their bundles."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, transitions: Transitions) -> None:
         self._database = database
+        self._transitions = transitions
 
     async def begin(
         self,
@@ -64,6 +66,8 @@ class Groups:
             await calls.count_opened(db, group.multi_id, call, payment)
 
         await self._database.write(begun)
+        for order in its_orders:
+            self._transitions.report(order, None)
 
     async def get(self, partner_id: str, multi_id: str) -> StoredGroup | None:
         """None, too, while its create is not paid."""

@@ -42,6 +42,7 @@ from swapdesk.service.store.rows import (
     quote_of,
     values_of,
 )
+from swapdesk.service.store.transitions import Transitions
 from swapdesk.wire.orders import OrderStatusCode
 
 
@@ -84,6 +85,7 @@ class Orders:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.transitions = Transitions()
         self._claim = _CLAIM.format(skip_leased=database.wording.skip_leased)
 
     async def begin(
@@ -118,6 +120,7 @@ class Orders:
             await calls.count_opened(db, order.service_id, call, payment)
 
         await self._database.write(begun)
+        self.transitions.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
         """The one order a quote became, also after the quote itself was dropped: for its create,
@@ -173,8 +176,15 @@ class Orders:
     async def recent_payouts(self, partner_id: str, since: datetime, limit: int) -> RecentPayouts:
         return await self._database.read(lambda db: _recent_payouts(db, partner_id, since, limit))
 
-    async def advance(self, order: StoredOrder, *, expected_version: int) -> bool:
+    async def advance(
+        self,
+        order: StoredOrder,
+        *,
+        expected_version: int,
+        before: int | None = None,
+    ) -> bool:
         """Write the new state, its outbox row and ``expected_version + 1``, and end the lease.
+        ``before`` is the state that it leaves, for who watches.
 
         False when someone was first, the rank would fall, or the transaction the order was
         confirmed with is another order's already.
@@ -193,10 +203,13 @@ class Orders:
             return True
 
         try:
-            return await self._database.write(advanced)
+            moved = await self._database.write(advanced)
         except Taken:
             # Another order was confirmed with this transaction a moment ago.
             return False
+        if moved and before is not None:
+            self.transitions.report(order, before)
+        return moved
 
     async def postpone(
         self, service_id: str, *, owner: str, due_at: datetime | None, attempt: int

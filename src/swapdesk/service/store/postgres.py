@@ -26,6 +26,7 @@ from swapdesk.service.store.database import (
     NO_VALUES,
     Database,
     Place,
+    Pool,
     SchemaError,
     Still,
     StoreUnavailable,
@@ -120,11 +121,6 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
     return text, [values[name] for name in names]
 
 
-def _unstorable(values: Sequence[Any]) -> bool:
-    """Whether a text has the one character that PostgreSQL has not: then no row has the text."""
-    return any(type(value) is str and "\0" in value for value in values)
-
-
 class PostgresTransaction:
     """Statements on one connection."""
 
@@ -134,8 +130,6 @@ class PostgresTransaction:
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
         text, asked = _asked(statement, values)
-        if _unstorable(asked):
-            return []
         found: Sequence[Any] = await self._connection.fetch(text, *asked)
         return found
 
@@ -182,6 +176,8 @@ class PostgresDatabase(Database):
     def __init__(self, place: Place) -> None:
         self._place = place
         self._pool: Any = None
+        self._closed = False
+        self._waiting = 0
         self._grown: set[asyncio.Event] = set()
         self._untold = asyncio.Event()
         self._spreading: asyncio.Task[None] | None = None
@@ -205,6 +201,7 @@ class PostgresDatabase(Database):
         return cls(place)
 
     async def close(self) -> None:
+        self._closed = True
         if self._spreading is not None:
             self._spreading.cancel()
             await asyncio.gather(self._spreading, return_exceptions=True)
@@ -270,6 +267,11 @@ class PostgresDatabase(Database):
             with contextlib.suppress(*_FAILURES):
                 await connection.close(timeout=_ANSWER_SECONDS)
 
+    def pool(self) -> Pool:
+        if self._pool is None:
+            return Pool(0, 0, self._waiting)
+        return Pool(self._pool.get_size(), self._pool.get_idle_size(), self._waiting)
+
     @contextlib.contextmanager
     def growth(self) -> Iterator[asyncio.Event]:
         event = asyncio.Event()
@@ -283,6 +285,8 @@ class PostgresDatabase(Database):
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
         with _answered():
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
             if self._pool is None:
                 self._pool = await asyncpg.create_pool(
                     **_reached(self._place),
@@ -293,20 +297,26 @@ class PostgresDatabase(Database):
                     reset=_as_it_is,
                 )
             pool = self._pool
-            async with pool.acquire(timeout=_ANSWER_SECONDS) as connection:
-                try:
-                    yield connection
-                except asyncpg.ReadOnlySQLTransactionError:
-                    # The server became a replica behind its connections: look for the other one.
-                    await pool.expire_connections()
-                    raise
+            self._waiting += 1
+            try:
+                connection = await pool.acquire(timeout=_ANSWER_SECONDS)
+            finally:
+                self._waiting -= 1
+            try:
+                yield connection
+            except asyncpg.ReadOnlySQLTransactionError:
+                # The server became a replica behind its connections: look for the other one.
+                await pool.expire_connections()
+                raise
+            finally:
+                await pool.release(connection)
 
     def _wake(self, *_: object) -> None:
         for event in tuple(self._grown):
             event.set()
 
     def _begin_spreading(self) -> None:
-        if self._spreading is None:
+        if self._spreading is None and not self._closed:
             self._spreading = asyncio.create_task(self._spread(), name="store-spread")
 
     async def _spread(self) -> None:
@@ -417,4 +427,6 @@ def _answered() -> Iterator[None]:
 
 
 def _said(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "the database did not answer in time, or all connections to it are busy"
     return str(error) or type(error).__name__

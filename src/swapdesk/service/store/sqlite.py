@@ -368,6 +368,9 @@ class SqliteDatabase(Database):
 
         return await self.read(at_once)
 
+    def pool(self) -> None:
+        return None
+
     def sortable(self, amount: Decimal) -> str:
         """81 characters whose text order is the order of the numbers."""
         return format(amount, "081.40f")

@@ -28,7 +28,7 @@ class Store:
         self.database = database
         self.quotes = Quotes(database)
         self.orders = Orders(database)
-        self.groups = Groups(database)
+        self.groups = Groups(database, self.orders.transitions)
         self.calls = Calls(database)
         self.payments = CallPayments(database)
         self.books = Books(database)

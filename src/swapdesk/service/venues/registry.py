@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Coroutine, Iterable, Iterator
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from swapdesk.clock import Clock
 from swapdesk.service.venues.adapter import (
@@ -42,6 +42,9 @@ _FIRST_PAUSE = 5.0
 _LONGEST_PAUSE = 600.0
 
 
+BreakerState = Literal["closed", "open", "half_open"]
+
+
 class Breaker:
     """Opens after 5 failures in a row; 30 calls with under 20 % success always hold 5 of them.
 
@@ -55,6 +58,14 @@ class Breaker:
         self._open_until: float | None = None
         self._pause = _FIRST_PAUSE
         self._probing = False
+
+    @property
+    def state(self) -> BreakerState:
+        if self._open_until is None:
+            return "closed"
+        if self._probing or self._clock.monotonic() >= self._open_until:
+            return "half_open"
+        return "open"
 
     def admits(self) -> bool:
         """Whether a call may go out now; when open, taking the one probe counts as asking."""
@@ -189,6 +200,10 @@ class GuardedVenue:
     @property
     def provider(self) -> SwapProvider:
         return self._venue.provider
+
+    @property
+    def breaker(self) -> BreakerState:
+        return self._breaker.state
 
     @property
     def traits(self) -> VenueTraits:

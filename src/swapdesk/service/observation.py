@@ -1,0 +1,164 @@
+"""What whoever runs a service is told of each request and of each transition of an order.
+
+Observers get no header, no body, no query and no secret: of the caller the partner's id and, for
+whoever asked for it, the address. What they get of a request is bounded, save for its method and
+the ids that name an order; :class:`Log` writes either as data.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from swapdesk.clock import iso
+from swapdesk.service.store.records import StoredOrder
+from swapdesk.wire.orders import OrderStatusCode
+
+UNROUTED = "none"
+"""The operation of a request that is for none."""
+STREAM = "stream"
+READY = "ready"
+"""Operations that are not in the table of the API."""
+
+
+class Call(Struct):
+    """A request, as much as is known of it."""
+
+    request_id: str
+    method: str = ""
+    operation: str = UNROUTED
+    partner: str | None = None
+    order: str | None = None
+    """The order or the group that it was about."""
+    address: str = ""
+    status: int = 0
+    """0 for one that was broken off."""
+    seconds: float = 0.0
+    is_repeat: bool = False
+    """A create that was answered with the order of an earlier one."""
+
+
+class Observer(Protocol):
+    """Both are called on the way of a request or an order, so they neither wait nor raise."""
+
+    def answered(self, call: Call) -> None: ...
+
+    def moved(self, order: StoredOrder, before: int | None) -> None:
+        """``before`` is None for a new order."""
+        ...
+
+
+def state_name(status: int) -> str:
+    return OrderStatusCode(status).name.lower()
+
+
+_log = logging.getLogger("swapdesk.service.log")
+
+FIELDS = "fields"
+"""Where a record of the log carries members of its line."""
+
+
+class Log:
+    """One line for each request and each transition, at the level ``info``."""
+
+    def __init__(self, *, addresses: bool = False) -> None:
+        self._addresses = addresses
+
+    def answered(self, call: Call) -> None:
+        if not _log.isEnabledFor(logging.INFO):
+            return
+        fields = {
+            "requestId": call.request_id,
+            "partner": call.partner,
+            "operation": call.operation,
+            "method": call.method,
+            "status": call.status,
+            "ms": round(call.seconds * 1000, 1),
+            "order": call.order,
+        }
+        if self._addresses:
+            fields["address"] = call.address
+        _log.info("request", extra={FIELDS: fields})
+
+    def moved(self, order: StoredOrder, before: int | None) -> None:
+        if not _log.isEnabledFor(logging.INFO):
+            return
+        fields = {
+            "partner": order.partner_id,
+            "order": order.service_id,
+            "before": None if before is None else state_name(before),
+            "after": state_name(order.status),
+        }
+        _log.info("transition", extra={FIELDS: fields})
+
+
+MEMBERS: Mapping[str, Mapping[str, str]] = {
+    "every line": {
+        "time": "when it was written, ISO 8601 in UTC",
+        "level": "`debug`, `info`, `warning` or `error`",
+        "event": "`request`, `transition` or `message`",
+    },
+    "request": {
+        "requestId": "the `x-request-id` of the answer",
+        "partner": "id of the partner; null where nobody was known",
+        "operation": (
+            f"name of the operation; `{STREAM}`, `{READY}`, or `{UNROUTED}` for a path without one"
+        ),
+        "method": "as it was sent; `WS` for a stream",
+        "status": "of the answer, of a stream that of its handshake; 0 where it was broken off",
+        "ms": "milliseconds until the answer was sent; of a stream until it ended",
+        "order": "id of the order or the group that it named or made; null for none",
+        "address": "who was connected; only with `addresses = true`",
+    },
+    "transition": {
+        "partner": "id of the partner whose order it is",
+        "order": "id of the order",
+        "before": "the state it left; null for a new order",
+        "after": "the state it has",
+    },
+    "message": {
+        "logger": "the part of the program",
+        "message": "what it says",
+        "error": "the stack of a defect; absent for none",
+    },
+}
+"""Members of the lines, by the event of the line."""
+
+
+class JsonLines(logging.Formatter):
+    """One line of printable ASCII for each record, whatever its texts hold."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, Any] = {"time": iso(moment), "level": record.levelname.lower()}
+        fields = getattr(record, FIELDS, None)
+        if fields is not None:
+            line |= {"event": record.getMessage(), **fields}
+        else:
+            line |= {"event": "message", "logger": record.name, "message": record.getMessage()}
+            if record.exc_info:
+                line["error"] = self.formatException(record.exc_info)
+        # JSON escapes every control character but this one.
+        return json.dumps(line).replace("\x7f", "\\u007f")
+
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def write_log(level: str) -> None:
+    """Write lines to standard error from now on: those of the program from ``level``, those of
+    libraries from ``warning``."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    for earlier in [each for each in root.handlers if type(each) is logging.StreamHandler]:
+        root.removeHandler(earlier)
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("swapdesk").setLevel(level.upper())
