@@ -630,6 +630,24 @@ async def test_a_payment_is_free_again_until_it_is_settled(
     await another.close()
 
 
+async def test_a_payment_is_freed_by_the_call_that_it_served_alone(
+    store: Store, clock: ManualClock
+) -> None:
+    """Two processes see that a transaction came to nothing: the later one must not free what
+    serves another call by then, or that call's order would never be told."""
+    ends, payments = clock.now(), store.payments
+    assert await payments.reserve("a", ends)
+    await payments.note_sent("a", "0x1")
+    await payments.free("a", "0x1")
+    assert await payments.reserve("a", ends)
+    await payments.free("a", "0x1")
+    assert not await payments.reserve("a", ends)
+    await payments.note_sent("a", "0x2")
+    await payments.free("a", "0x1")
+    await payments.free("a")
+    assert not await payments.reserve("a", ends)
+
+
 async def test_a_handshake_is_denied_while_payments_cannot_be_written_down(
     service: ServiceParts, store: Store, anyone: httpx2.AsyncClient, ann: Caller
 ) -> None:
@@ -652,21 +670,3 @@ async def test_a_handshake_is_denied_while_payments_cannot_be_written_down(
     assert beginning["status"] == 503
     assert dict(beginning["headers"])[b"retry-after"] == b"1"
     assert json.loads(body["body"])["code"] == "SERVICE_UNAVAILABLE"
-
-
-async def test_a_payment_is_freed_by_the_call_that_it_served_alone(
-    store: Store, clock: ManualClock
-) -> None:
-    """Two processes see that a transaction came to nothing: the later one must not free what
-    serves another call by then, or that call's order would never be told."""
-    ends, payments = clock.now(), store.payments
-    assert await payments.reserve("a", ends)
-    await payments.note_sent("a", "0x1")
-    await payments.free("a", "0x1")
-    assert await payments.reserve("a", ends)
-    await payments.free("a", "0x1")
-    assert not await payments.reserve("a", ends)
-    await payments.note_sent("a", "0x2")
-    await payments.free("a", "0x1")
-    await payments.free("a")
-    assert not await payments.reserve("a", ends)
