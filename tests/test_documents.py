@@ -68,7 +68,7 @@ def spans(document: str) -> list[str]:
 def files() -> frozenset[str]:
     """Files and folders of the project, from its root."""
     found = {"."}
-    for top in ("src", "tests", "docs", "benchmarks", "themes", "requirements", ".ci"):
+    for top in ("src", "tests", "docs", "benchmarks", "themes", "requirements", "deploy", ".ci"):
         for path in (ROOT / top, *(ROOT / top).rglob("*")):
             if "__pycache__" not in path.parts:
                 found.add(path.relative_to(ROOT).as_posix())

@@ -415,6 +415,34 @@ def test_stores_that_cannot_be_used(data: Path, partner: Partner) -> None:
     partner.refused(9, "STORE_UNUSABLE", "list", "--read-only")
 
 
+def test_a_store_is_copied_lost_and_gone_on_with(partner: Partner, data: Path) -> None:
+    """While a service has it open, and what was committed last is not in its file yet."""
+    run = Store.open(data / "service.db")
+    made = partner.made("create", "Shop")
+    copy = data.parent / "copy.db"
+    told = InProcess(data.parent).made("backup", str(copy), "--data", str(data))
+    assert told == {"file": str(copy), "bytes": copy.stat().st_size}
+    assert copy.stat().st_mode & 0o777 == 0o600
+    partner.made("create", "Later")
+    asyncio.run(run.close())
+    InProcess(data.parent).refused(2, "FILE_EXISTS", "backup", str(copy), "--data", str(data))
+    for left in data.iterdir():
+        left.unlink()
+    copy.rename(data / "service.db")
+    assert [one["name"] for one in partner.made("list")["partners"]] == ["Shop"]
+    assert partner.shown()["keys"][0]["apiKey"] == made["apiKey"]
+    assert partner.made("create", "Later")["partner"]["name"] == "Later"
+
+
+def test_what_is_no_store_is_not_copied(partner: Partner, data: Path) -> None:
+    copy = data.parent / "copy.db"
+    (data / "service.db").write_bytes(b"this is no database" * 1000)
+    words = ("backup", str(copy), "--data", str(data))
+    InProcess(data.parent).refused(9, "STORE_UNUSABLE", *words)
+    assert not copy.exists()
+    InProcess(data.parent).refused(5, "NO_STORE", "backup", str(copy), "--data", str(data.parent))
+
+
 def test_a_desk_that_only_reads_changes_no_account(partner: Partner) -> None:
     assert partner("list", "--read-only").code == 0
     assert partner("create", "Shop", "--read-only").code == 9

@@ -32,7 +32,7 @@ RUN = {
     "send": ("1", "btc", "--to", "@bob", "--yes"),
 }
 
-OPENED = ("call", "session", "wallet", "output", "db", "now")
+OPENED = ("call", "session", "wallet", "output", "store", "act")
 """What a command is carried out on."""
 
 
@@ -397,7 +397,9 @@ def test_what_carries_a_command_out_takes_its_options() -> None:
     for name, work in carried_out.items():
         takes = signature(named(work))
         opened = [one for one in takes.parameters if one in OPENED]
-        options = {one.name for one in commands()[name].params} - {*OF_ALL, "read_only", "data"}
+        options = {one.name for one in commands()[name].params} - {*OF_ALL, "read_only"}
+        if "store" in opened:
+            options.discard("data")
         takes.bind(*opened, **dict.fromkeys(options))
 
 

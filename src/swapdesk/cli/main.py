@@ -65,6 +65,7 @@ COMMANDS: dict[str, str] = {
     "worker": "sandbox_commands:worker",
     "node": "sandbox_commands:node",
     "partner": "partner_commands:partner",
+    "backup": "partner_commands:backup",
     "config": "config_command:config",
     "profile": "config_command:profile",
     "tape": "sandbox_commands:tape",

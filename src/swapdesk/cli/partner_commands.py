@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from swapdesk.cli.cli_context import on_store
+from swapdesk.cli.cli_context import on_call, on_store
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,19 +73,32 @@ which = click.argument("which", metavar="ID|NAME")
 as_tier = click.Choice(TIERS, case_sensitive=False)
 
 
+of_data = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Data directory of the service; that of this home's sandbox by default.",
+)
+
+
 def of_service(command: F) -> F:
     """Options that say whose store it is."""
-    data = click.option(
-        "--data",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Data directory of the service; that of this home's sandbox by default.",
-    )
     config = click.option(
         "--config",
         type=click.Path(path_type=Path, dir_okay=False),
         help="The file of the service, as for swapdesk serve --config.",
     )
-    return data(config(command))
+    return of_data(config(command))
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@of_data
+@on_call("partner_report:back_up_store")
+def backup() -> None:
+    """Copy the store of a service into FILE, whole and as of one moment, while it runs.
+
+    A plain copy of service.db lacks what was written last. PostgreSQL has pg_dump for this.
+    """
 
 
 @click.group()

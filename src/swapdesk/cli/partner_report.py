@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import os
+import sqlite3
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from decimal import Decimal
@@ -33,6 +34,7 @@ from swapdesk.service.store import partners
 from swapdesk.service.store.books import NothingDue
 from swapdesk.service.store.database import Place, SchemaError, StoreUnavailable
 from swapdesk.service.store.partners import Act, NewKey
+from swapdesk.service.store.sqlite import back_up
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.dialect import Dialect
@@ -135,6 +137,44 @@ _REFUSALS: tuple[tuple[type[partners.PartnerRefused], str, str], ...] = (
 """What the store refuses: the code, and the argument at fault."""
 
 
+class BackupDocument(Struct, frozen=True):
+    """The file that was written, and its bytes."""
+
+    file: str
+    bytes: int
+
+
+def back_up_store(call: CliContext, file: Path, data: Path | None) -> None:
+    """Exit 5 where no service ever ran, 2 for a file that is there."""
+    source = _store_in(_place_of_data(call, data))
+    try:
+        size = back_up(source, file)
+    except FileExistsError:
+        said = f"{file} exists and is not replaced."
+        raise bad_input("FILE_EXISTS", said, field="file", money=UNBOOKED) from None
+    except (OSError, sqlite3.Error) as error:
+        said = f"The store was not copied: {error}."
+        raise CommandError(Exit.OWN_REFUSAL, "STORE_UNUSABLE", said, UNBOOKED) from None
+    call.output.say(
+        f"The store as it was just now is in {file}: {size:,} bytes. To go on from it, end the"
+        f" service, remove {source.name}-wal and {source.name}-shm, and put it in the place of"
+        f" {source}.",
+        document=BackupDocument(str(file), size),
+    )
+
+
+def _place_of_data(call: CliContext, data: Path | None) -> Path:
+    return (data or call.settings(lenient=True).home.sandbox).absolute()
+
+
+def _store_in(directory: Path) -> Path:
+    """The file of the store. Exit 5 where no service ever ran."""
+    if not (directory / DATABASE).exists():
+        said = f"No service has run in {directory} yet."
+        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
+    return directory / DATABASE
+
+
 def run_on_store(
     call: CliContext,
     work: Callable[[Output, Store, Act], Awaitable[int | None]],
@@ -178,7 +218,7 @@ def run_on_store(
 def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path | Place:
     """Where the service keeps its accounts."""
     if config is None:
-        return (data or call.settings(lenient=True).home.sandbox).absolute()
+        return _place_of_data(call, data)
     # On use: most of it is about chains and venues.
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
@@ -200,11 +240,8 @@ async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
             return await Store.connect(directory), SystemClock().now()
         except ValueError as error:
             raise SchemaError(f"{directory.url}: {error}") from None
-    if not (directory / DATABASE).exists():
-        said = f"No service has run in {directory} yet."
-        raise CommandError(Exit.NOT_FOUND, "NO_STORE", said, UNBOOKED)
-    now = _service_time(directory)
-    return Store.open(directory / DATABASE), now
+    file, now = _store_in(directory), _service_time(directory)
+    return Store.open(file), now
 
 
 def _operator() -> str:

@@ -80,6 +80,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "partner tier": (_PARTNER,),
     "partner override": (_PARTNER,),
     "partner origin": (_PARTNER,),
+    "backup": ("partner_report:BackupDocument",),
     "partner sums": ("partner_report:SumsDocument",),
     "partner audit": ("partner_report:AuditDocument",),
     "partner payout": ("partner_report:BookedDocument",),

@@ -1,0 +1,111 @@
+"""What is shipped to run a service with, held against the program: its commands, its file's keys,
+and the names that the files of ``deploy`` have of each other."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from swapdesk.cli.contract_commands import commands as programs
+from swapdesk.sandbox.service_file import ServiceConfig, read_service_file
+from swapdesk.service.router import PREFIX
+
+PROJECT = Path(__file__).parent.parent
+DEPLOY = PROJECT / "deploy"
+
+
+def text(name: str) -> str:
+    return (DEPLOY / name).read_text()
+
+
+@pytest.fixture
+def compose() -> dict[str, Any]:
+    parsed: dict[str, Any] = yaml.safe_load(text("compose.yaml"))
+    return parsed
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> ServiceConfig:
+    """As a process of the compose file reads it, with a password of this machine."""
+    password = tmp_path / "password"
+    password.touch(0o600)
+    password.write_text("a password")
+    file = tmp_path / "service.toml"
+    file.write_text(text("service.toml").replace("/run/secrets/store_password", str(password)))
+    return read_service_file(file)
+
+
+def commands() -> dict[str, list[str]]:
+    """Every command of ours that a file runs."""
+    parsed = yaml.safe_load(text("compose.yaml"))
+    found = {
+        f"compose {name}": service["command"]
+        for name, service in parsed["services"].items()
+        if service["image"] == "swapdesk"
+    }
+    (entry,) = re.findall(r"^CMD (\[.*\])$", text("Containerfile"), re.MULTILINE)
+    found["Containerfile"] = yaml.safe_load(entry)
+    for unit in sorted(DEPLOY.glob("*.service")):
+        (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
+        program, *words = shlex.split(line)
+        assert Path(program).name == "swapdesk"
+        found[unit.name] = words
+    return found
+
+
+@pytest.mark.parametrize("where", sorted(commands()))
+def test_what_is_run_is_a_command_with_these_options(where: str, tmp_path: Path) -> None:
+    name, *words = commands()[where]
+    file = tmp_path / "service.toml"
+    file.touch()
+    words = [str(file) if word == "/etc/swapdesk/service.toml" else word for word in words]
+    made = programs()[name].make_context(name, words)
+    assert made.params["config_file"] == file
+
+
+def test_the_files_mean_the_same_service(compose: dict[str, Any], config: ServiceConfig) -> None:
+    services = compose["services"]
+    api = {name for name, one in services.items() if "serve" in one.get("command", ())}
+    workers = {name for name, one in services.items() if "worker" in one.get("command", ())}
+    assert (len(api), len(workers)) == (2, 2)
+    nginx = text("nginx.conf")
+    upstream = set(re.findall(r"server (\S+?):(\d+) max_fails", nginx))
+    assert upstream == {(name, str(config.port)) for name in api}
+    assert f"location {config.http.prefix}/ {{" in nginx
+    assert f"server_name {config.http.public_url.split('/')[2]};" in nginx
+    (subnet,) = [one["subnet"] for one in compose["networks"]["inner"]["ipam"]["config"]]
+    assert config.http.proxies == (ipaddress.ip_network(subnet),)
+    ready = f"http://127.0.0.1:{config.port}{config.http.prefix}{PREFIX}/ready"
+    assert ready in text("swapdesk-api.service")
+    assert config.store is not None
+    assert "@database/swapdesk" in config.store.url
+    assert services["database"]["environment"]["POSTGRES_DB"] == "swapdesk"
+
+
+def test_a_sent_request_is_never_sent_again_and_nobody_names_an_address(
+    compose: dict[str, Any],
+) -> None:
+    nginx = text("nginx.conf")
+    assert re.findall(r"proxy_next_upstream ([^;]*);", nginx) == ["error timeout"]
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in nginx
+    assert 'proxy_set_header Forwarded "";' in nginx
+    for one in compose["services"].values():
+        if one["image"] == "swapdesk":
+            assert one["read_only"]
+            assert one["cap_drop"] == ["ALL"]
+    image = text("Containerfile")
+    assert len(re.findall(r"^FROM ", image, re.MULTILINE)) == 2
+    assert re.search(r"^USER (?!0\b|root\b)\S+$", image, re.MULTILINE)
+
+
+def test_the_extras_of_the_image_are_there() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    (named,) = re.findall(r"'\.\[([a-z,]+)\]'", text("Containerfile"))
+    assert set(named.split(",")) <= project["optional-dependencies"].keys()
