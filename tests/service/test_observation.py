@@ -165,7 +165,7 @@ async def test_a_line_for_each_transition(
 
 
 @pytest.mark.parametrize(
-    "text", ["a\nb", 'quote " and \\', "\x1b[2J\x7f\x00", "\u202e\u2028 é", "\ud800", "x" * 9_000]
+    "text", ["a\nb", 'quote " and \\', "\x1b[2J\x7f\x00", "\u202e\u2028 é", "x" * 9_000]
 )
 def test_whatever_a_text_holds_is_one_line_of_plain_ascii(text: str, lines: Lines) -> None:
     Log(addresses=True).answered(Call(text, text, text, text, text, text))
@@ -181,6 +181,14 @@ def test_whatever_a_text_holds_is_one_line_of_plain_ascii(text: str, lines: Line
     assert (request["order"], request["address"]) == (text, text)
     assert plain["message"] == f"no answer: {text}"
     assert "Traceback" in defect["error"]
+
+
+def test_a_lone_surrogate_is_escaped() -> None:
+    """Past the loggers: what pytest captures of them has to be UTF-8."""
+    record = logging.LogRecord("swapdesk", logging.INFO, "", 0, "no answer: %s", ("\ud800",), None)
+    line = JsonLines().format(record)
+    assert line.isascii()
+    assert json.loads(line)["message"] == "no answer: \ud800"
 
 
 def test_the_address_only_where_it_is_asked_for(lines: Lines) -> None:

@@ -73,19 +73,21 @@ which = click.argument("which", metavar="ID|NAME")
 as_tier = click.Choice(TIERS, case_sensitive=False)
 
 
+of_data = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Data directory of the service; that of this home's sandbox by default.",
+)
+
+
 def of_service(command: F) -> F:
     """Options that say whose store it is."""
-    data = click.option(
-        "--data",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Data directory of the service; that of this home's sandbox by default.",
-    )
     config = click.option(
         "--config",
         type=click.Path(path_type=Path, dir_okay=False),
         help="The file of the service, as for swapdesk serve --config.",
     )
-    return data(config(command))
+    return of_data(config(command))
 
 
 @click.command()
