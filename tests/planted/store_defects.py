@@ -120,7 +120,7 @@ SHARED = (
         "replica-kept-for-good",
         "After a failover a service goes on with a server that only reads, until it is restarted.",
         POSTGRES,
-        "                    await pool.expire_connections()\n",
+        "                await pool.expire_connections()\n",
         "",
         (f"{TROUBLE}::test_trouble_is_answered_503_and_over_when_it_is_over",),
     ),

@@ -93,7 +93,7 @@ class Late:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Without credentials one address has a limit; every call comes from its own.
         self.calls += 1
-        scope["client"] = (f"2001:db8::{self.calls:x}", 1)
+        scope["client"] = (f"2001:db8:{self.calls:x}::1", 1)
         await self.service(scope, receive, send)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import tempfile
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from databases import Cluster, Name
+from patience import PATIENCE
 from swapdesk.service.store.database import Place
+from swapdesk.service.store.records import OutboxRow
 from swapdesk.service.store.sqlite import SqliteDatabase
 from swapdesk.service.store.store import Store
 
@@ -68,6 +71,21 @@ async def changed(store: Store, statement: str, **values: Any) -> int:
 
 async def found(store: Store, query: str, **values: Any) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in await store.database.look(query, values)]
+
+
+async def announced(store: Store, after: int = 0) -> list[OutboxRow]:
+    """What the outbox tells, once it tells all that was committed: other tests write in the same
+    server, and what is younger than one of their transactions is told after it."""
+    (count,) = (await found(store, _BEYOND, after=after))[0]
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            rows = await store.outbox.after(after, 10_000)
+            if len(rows) >= count:
+                return rows
+            await asyncio.sleep(0.001)
+
+
+_BEYOND = "SELECT COUNT(*) FROM outbox WHERE sequence > :after"
 
 
 async def open_again(path: Path, world: Mapping[str, str] | None = None) -> Store:

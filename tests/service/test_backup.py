@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import databases
 from databases import Cluster
 from patience import PATIENCE
-from service.new_store import open_new, url_at
+from service.new_store import announced, open_new, url_at
 from service.orders_fixtures import EVERYTHING
 from service.test_store import begun, order
 from swapdesk.service.store.sqlite import back_up
@@ -62,7 +62,7 @@ async def test_what_was_acknowledged_before_the_backup_is_there_and_goes_on(
         await begun(store, number)
         await asyncio.sleep(0)
     await copying
-    told = await store.outbox.newest()
+    newest = await store.outbox.newest()
     await store.close()
     await asyncio.to_thread(restored, engine, place / "service.db", tmp_path / "copy")
     again = open_new(place / "service.db")
@@ -72,7 +72,7 @@ async def test_what_was_acknowledged_before_the_backup_is_there_and_goes_on(
     assert await again.orders.advance(order(1), expected_version=1)
     await begun(again, number + 1)
     assert f"order{number + 1:05}" in await orders_of(again)
-    rows = await again.outbox.after(0, 10)
+    rows = await announced(again)
     assert [row.service_id for row in rows] == ["order00001"]
-    assert engine == "postgres" or rows[0].sequence > told
+    assert engine == "postgres" or rows[0].sequence > newest
     await again.close()

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 import manual_time
 from service.blade import Blade, Cut, CutStore, CutVenue
+from service.new_store import announced
 from service.orders_fixtures import (
     ALICE,
     BOB,
@@ -394,4 +395,4 @@ async def test_an_order_between_two_venues_is_new(floor: Floor) -> None:
     assert (order.display_status, order.deposit_address) == ("WAITING_FOR_DEPOSIT", None)
     await floor.work(12)
     assert (await only_order(floor)).status == 0
-    assert [row.status for row in await floor.store.outbox.after(0, 10)] == [-1, 0]
+    assert [row.status for row in await announced(floor.store)] == [-1, 0]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 import manual_time
 from patience import eventually
+from service.new_store import announced
 from service.orders_fixtures import BTC, EVM, Floor, caller, reopen, row_of, venues_at
 from service.test_exchange_terms import create, fixed
 from service.venue import PlainVenue
@@ -43,7 +44,7 @@ async def begun(floor: Floor, **body: str) -> tuple[Order, PlainVenue, str]:
 
 
 async def shown(floor: Floor) -> list[int]:
-    return [row.status for row in await floor.store.outbox.after(0, 1000)]
+    return [row.status for row in await announced(floor.store)]
 
 
 @pytest.mark.proves(

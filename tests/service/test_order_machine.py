@@ -27,7 +27,7 @@ from msgspec.structs import replace
 import databases
 from sampling import examples
 from service.blade import Blade, Cut, CutStore, CutVenue
-from service.new_store import stores_of
+from service.new_store import announced, stores_of
 from service.orders_fixtures import ALICE, BOB, EVERYTHING, EVM, START, Floor, caller, exchange
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
@@ -206,7 +206,7 @@ class OrderMachine(RuleBasedStateMachine):
     @invariant()
     def the_outbox_tells_every_step(self) -> None:
         told: dict[str, list[tuple[int, int]]] = {}
-        for entry in self.runner.run(self.floor.store.outbox.after(0, 10_000)):
+        for entry in self.runner.run(announced(self.floor.store)):
             told.setdefault(entry.service_id, []).append((entry.version, entry.status))
         for row in self._rows():
             if self.clock.now() - row.modified > timedelta(hours=47):

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 import databases
 from manual_time import rest
 from patience import PATIENCE, eventually
-from service.new_store import found, open_new, stores_of, url_at
+from service.new_store import announced, found, open_new, stores_of, url_at
 from service.orders_fixtures import ALICE, EVERYTHING, START, Floor, caller, exchange
 from service.quote_calls import finish
 from service.test_store import begun, order, quote
@@ -447,7 +447,7 @@ async def test_clocks_ten_minutes_apart_move_an_order_once_and_never_back(
     for status in (LegStatus.EXCHANGING, LegStatus.FINISHED):
         venue.move(f"{order.service_id}:in", status)
         await asyncio.gather(*(each.work() for each in both))
-    rows = await floor.store.outbox.after(begin, 100)
+    rows = await announced(floor.store, begin)
     assert [row.version for row in rows] == sorted({row.version for row in rows})
     assert [row.rank for row in rows] == sorted(row.rank for row in rows)
     assert rows[-1].status == OrderStatusCode.FINISHED

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from patience import PATIENCE
-from service.new_store import changed, found, open_new
+from service.new_store import announced, changed, found, open_new
 from service.orders_fixtures import ALICE, BITCOIN, BOB, ETH, EVERYTHING, START
 from swapdesk.service.store import schema
 from swapdesk.service.store.database import SchemaError, StoreUnavailable, micros, moment_of
@@ -192,7 +192,7 @@ async def test_a_state_moves_by_compare_and_set_and_never_back(store: Store) -> 
     assert not await store.orders.advance(back, expected_version=2), "the rank would fall"
     now = await store.orders.get(ALICE.partner_id, row.service_id)
     assert now == replace(forward, version=2)
-    assert [(r.version, r.status, r.rank) for r in await store.outbox.after(0, 10)] == [(2, 2, 2)]
+    assert [(r.version, r.status, r.rank) for r in await announced(store)] == [(2, 2, 2)]
 
 
 async def test_a_change_that_is_refused_does_not_sink_those_it_is_committed_with(
@@ -216,7 +216,7 @@ async def test_a_change_that_is_refused_does_not_sink_those_it_is_committed_with
         now = await store.orders.current(row.service_id)
         assert now is not None
         assert now.version == 1 + of_number[n]
-    assert len(await store.outbox.after(0, 100)) == sum(moved)
+    assert len(await announced(store)) == sum(moved)
 
 
 async def test_the_outbox_wakes_and_keeps_the_order_of_commits(store: Store) -> None:
@@ -224,10 +224,10 @@ async def test_the_outbox_wakes_and_keeps_the_order_of_commits(store: Store) -> 
     waiting = asyncio.create_task(store.outbox.beyond(0))
     await asyncio.gather(*(store.orders.advance(row, expected_version=1) for row in rows))
     await asyncio.wait_for(waiting, PATIENCE)
-    told = await store.outbox.after(0, 100)
-    numbers = [row.sequence for row in told]
+    rows_told = await announced(store)
+    numbers = [row.sequence for row in rows_told]
     assert numbers == sorted(numbers)
-    assert sorted(row.service_id for row in told) == sorted(row.service_id for row in rows)
+    assert sorted(row.service_id for row in rows_told) == sorted(row.service_id for row in rows)
     await asyncio.wait_for(store.outbox.beyond(numbers[-1] - 1), PATIENCE)
     assert await store.outbox.after(numbers[-1], 100) == []
     assert await store.outbox.drop(START + timedelta(seconds=1)) == 30
