@@ -13,7 +13,7 @@ def metrics_page() -> str:
         "Metrics and log",
         "What a service of `swapdesk serve --config` tells whoever runs it. The tables `[metrics]`"
         " and `[log]` of its file are in the"
-        " [operator's guide](../guide/operator.md#7-watching-a-service).",
+        " [operator's guide](../guide/operator.md#6-watching-a-service).",
         section(
             "Metrics",
             "`GET /metrics`, in the text format of Prometheus. Labels are names of operations,"
