@@ -25,6 +25,7 @@ from typing import Any
 
 import httpx2
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 HERE = Path(__file__).resolve()
 TESTS = HERE.parent.parent
@@ -32,10 +33,12 @@ if str(TESTS) not in sys.path:
     sys.path.insert(0, str(TESTS))
 
 from patience import PATIENCE  # noqa: E402
-from service.loopback import listening, server_of  # noqa: E402
+from service.loopback import listening  # noqa: E402
+from service.new_store import found  # noqa: E402
 from service.orders_fixtures import (  # noqa: E402
     ALICE,
     BITCOIN,
+    BOB,
     BTC,
     CHAINS,
     ETH,
@@ -46,45 +49,66 @@ from service.orders_fixtures import (  # noqa: E402
     venues_at,
 )
 from swapdesk.clock import ManualClock, SystemClock  # noqa: E402
-from swapdesk.service.app import assemble  # noqa: E402
+from swapdesk.sandbox.http_server import build_server  # noqa: E402
+from swapdesk.service.app import Role, assemble, build_service, in_background  # noqa: E402
+from swapdesk.service.store.database import Place  # noqa: E402
 from swapdesk.service.store.store import Store  # noqa: E402
+from swapdesk.wire.account import RateWindows  # noqa: E402
 
 HEADERS = {"Authorization": credentials(ALICE)}
+A_MINUTE = 7
+LIMITED = replace(
+    BOB, exchange_limits=RateWindows(per_minute=A_MINUTE, per_hour=10**6, per_day=10**6)
+)
 
 
-async def serve(store: Path, venues: Path) -> None:
-    """The service until it is killed; says where it listens on standard output."""
+async def serve(asked: dict[str, str]) -> None:
+    """The service, or one process of it, until it is killed; says on standard output that it is
+    there, and where it listens."""
+    if "database" in asked:
+        store = await Store.connect(Place(asked["database"], connections=4))
+    else:
+        store = Store.open(asked["store"])
     parts = assemble(
         SystemClock(),
         random.SystemRandom(),
-        Store.open(store),
+        store,
         CHAINS,
         TOKENS,
-        venues_at(venues),
-        [ALICE],
+        venues_at(Path(asked["venues"])),
+        [ALICE, LIMITED],
         [XMR.id, BITCOIN.id],
     )
-    server = server_of(parts)
+    role = Role[asked.get("role", "BOTH")]
+    if Role.ANSWERS not in role:
+        async with in_background(parts, role):
+            _say({"pid": os.getpid()})
+            await asyncio.Event().wait()
+    server = build_server(build_service(parts, role), parts.clock, lifespan=True)
     bound = listening()
     bound.listen(64)
     port = bound.getsockname()[1]
-    ready = json.dumps({"pid": os.getpid(), "url": f"http://127.0.0.1:{port}/v2"})
     serving = asyncio.create_task(server.serve([bound]))
     while not server.started:
         await asyncio.wait({serving}, timeout=0.002)
-    sys.stdout.write(ready + "\n")
-    sys.stdout.flush()
+    _say({"pid": os.getpid(), "url": f"http://127.0.0.1:{port}/v2"})
     await serving
 
 
+def _say(ready: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(ready) + "\n")
+    sys.stdout.flush()
+
+
 def nursery() -> None:
-    """Fork one service per line ``{"store", "venues"}`` on standard input, until it ends."""
+    """Fork one service, or one process of it, for each line on standard input, until that ends: its
+    ``venues``, and its ``store`` or its ``database`` and ``role``."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         asked = json.loads(line)
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            asyncio.run(serve(Path(asked["store"]), Path(asked["venues"])))
+            asyncio.run(serve(asked))
             os._exit(0)
 
 
@@ -222,35 +246,38 @@ async def run(directory: Path, *, cycles: int, seed: int) -> Tally:
 
 async def verify(directory: Path, tally: Tally) -> list[str]:
     """Everything wrong with what is left on disk, after the worker has finished what was open."""
-    wrong = list(tally.contradictions)
     with contextlib.closing(sqlite3.connect(directory / "s.db")) as db:
         (verdict,) = db.execute("PRAGMA integrity_check").fetchone()
-        if verdict != "ok":
-            wrong.append(f"integrity: {verdict}")
+    wrong = [] if verdict == "ok" else [f"integrity: {verdict}"]
     clock = ManualClock(SystemClock().now() + timedelta(seconds=60))
     floor = Floor(directory / "s.db", clock, venues_at(directory / "v.db"))
+    return wrong + await finished(floor, directory / "v.db", tally)
+
+
+async def finished(floor: Floor, venues: Path, tally: Tally) -> list[str]:
+    """Everything wrong with orders and venues once the worker has finished what was open; the store
+    is closed then."""
+    wrong, store = list(tally.contradictions), floor.store
     for _ in range(200):
-        clock.advance(15)
-        await floor.worker.step(clock.now())
-        with contextlib.closing(sqlite3.connect(directory / "s.db")) as db:
-            (left,) = db.execute("SELECT COUNT(*) FROM orders WHERE status < 0").fetchone()
+        floor.clock.advance(15)
+        await floor.worker.step(floor.clock.now())
+        ((left,),) = await found(store, "SELECT COUNT(*) FROM orders WHERE status < 0")
         if not left:
             break
     else:
         wrong.append(f"{left} orders were never finished")
-    await floor.store.close()
-    with contextlib.closing(sqlite3.connect(directory / "s.db")) as db:
-        rows = db.execute(
-            "SELECT service_id, quote_id, status, deposit_address FROM orders"
-        ).fetchall()
-        grouped = db.execute(
-            "SELECT groups.multi_id, group_concat(service_id) FROM groups"
-            " LEFT JOIN orders ON orders.multi_id = groups.multi_id GROUP BY groups.multi_id"
-        )
-        groups = {multi_id: set((ids or "").split(",")) for multi_id, ids in grouped}
-        told = db.execute("SELECT service_id, MIN(status) FROM outbox GROUP BY service_id")
-        announced = dict(told.fetchall())
-    with contextlib.closing(sqlite3.connect(directory / "v.db")) as db:
+    rows = await found(store, "SELECT service_id, quote_id, status, deposit_address FROM orders")
+    groups: dict[str, set[str]] = {
+        multi_id: set() for (multi_id,) in await found(store, "SELECT multi_id FROM groups")
+    }
+    for multi_id, sid in await found(
+        store, "SELECT multi_id, service_id FROM orders WHERE multi_id IS NOT NULL"
+    ):
+        groups[multi_id].add(sid)
+    told = "SELECT service_id, MAX(status) AS newest FROM outbox GROUP BY service_id"
+    announced = dict(await found(store, told))
+    await store.close()
+    with contextlib.closing(sqlite3.connect(venues)) as db:
         accounts = dict(db.execute("SELECT key, address FROM accounts").fetchall())
     by_quote = {quote_id: (sid, address) for sid, quote_id, _, address in rows}
     if len(by_quote) != len(rows):

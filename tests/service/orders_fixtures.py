@@ -93,9 +93,11 @@ class Floor:
     clock: ManualClock
     adapters: Sequence[PlainVenue]
     rng: random.Random = field(default_factory=lambda: random.Random(7))
+    opened: Store | None = None
+    """Instead of the store at the path."""
 
     def __post_init__(self) -> None:
-        self.store: Store = open_new(self.path)
+        self.store: Store = self.opened or open_new(self.path)
         parts = assemble(
             self.clock,
             self.rng,

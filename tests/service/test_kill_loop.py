@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from databases import OwnServer
+from service import process_kills
 from service.kill_loop import run, verify
 from service.new_store import stores_of
 
@@ -20,3 +22,24 @@ async def test_kill_nine_at_random_moments(tmp_path: Path, request: pytest.Fixtu
         assert await verify(tmp_path, tally) == []
     assert len(tally.acknowledged) > 10 * cycles, "the load was real"
     assert len(tally.groups) > cycles // 2, "and there were groups in it"
+
+
+@pytest.mark.timeout(1800)
+async def test_processes_and_their_database_are_killed(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """20 seconds, ten minutes with ``--full``: every create is definite or found, none is lost or
+    doubled, no order goes back, and no window lets more through than its limit."""
+    full = request.config.getoption("--full", default=False)
+    with OwnServer.started() as own:
+        tally, service, callers = await process_kills.run(
+            own, tmp_path, seconds=600 if full else 20, restarts=3 if full else 1, seed=20261128
+        )
+        assert await process_kills.verify(own, tmp_path, tally) == []
+    print(
+        f"{len(tally.acknowledged)} orders acknowledged of {len(tally.sent)} creates,"
+        f" {callers.refused} refused by a limit, {service.kills} processes killed"
+    )
+    assert service.kills > 20, "they were killed"
+    assert len(tally.acknowledged) > 100, "the load was real"
+    assert callers.refused > 0, "and the limit was reached"
