@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,9 @@ async def test_processes_and_their_database_are_killed(
             own, tmp_path, seconds=600 if full else 20, restarts=3 if full else 1, seed=20261128
         )
         assert await process_kills.verify(own, tmp_path, tally) == []
-    print(
-        f"{len(tally.acknowledged)} orders acknowledged of {len(tally.sent)} creates,"
-        f" {callers.refused} refused by a limit, {service.kills} processes killed"
+    sys.stdout.write(
+        f"{len(tally.acknowledged)} orders of {len(tally.sent)} creates, {callers.refused} refused"
+        f" by the limit, {service.kills} processes killed\n"
     )
     assert service.kills > 20, "they were killed"
     assert len(tally.acknowledged) > 100, "the load was real"
