@@ -36,7 +36,7 @@ async def test_processes_and_their_database_are_killed(
         tally, service, callers = await process_kills.run(
             own, tmp_path, seconds=600 if full else 20, restarts=3 if full else 1, seed=20261128
         )
-        assert await process_kills.verify(own, tmp_path, tally) == []
+        assert await process_kills.verify(own, tmp_path, tally, callers.minutes) == []
     sys.stdout.write(
         f"{len(tally.acknowledged)} orders of {len(tally.sent)} creates, {callers.refused} refused"
         f" by the limit, {service.kills} processes killed\n"
