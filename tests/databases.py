@@ -14,6 +14,7 @@ import os
 import pwd
 import shutil
 import signal
+import signal
 import socket
 import subprocess
 import sys
@@ -320,4 +321,6 @@ def _programs(place: Path) -> Path:
 
 
 if __name__ == "__main__":
+    # Whoever ends a run by its process group leaves no server and no directory behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     (_obey if sys.argv[2:] else _keep)(Path(sys.argv[1]))
