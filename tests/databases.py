@@ -14,7 +14,6 @@ import os
 import pwd
 import shutil
 import signal
-import signal
 import socket
 import subprocess
 import sys
