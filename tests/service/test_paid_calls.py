@@ -19,7 +19,7 @@ import pytest
 import manual_time
 from service.blade import Cut
 from service.http_calls import calling, raw_call
-from service.new_store import found, open_new
+from service.new_store import announced, found, open_new
 from service.orders_fixtures import venues_at
 from service.test_orders_api import BTC_ADDRESS
 from service.venue import PlainVenue
@@ -317,6 +317,7 @@ class Watched:
             seen = await self._service.hub.find(self.stream.partner_id, name)
             assert (seen is not None) is (name in listed)
         self.stream.heard.clear()
+        await announced(self._service.store)
         await self._service.hub.deliver(0)
         assert set(self.stream.heard) == listed
         return listed

@@ -18,6 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 import manual_time
 from patience import PATIENCE, eventually
 from service.loopback import listening, server_of, serving
+from service.new_store import announced
 from service.orders_fixtures import venues_at
 from service.test_orders_api import created
 from service.venue import PlainVenue
@@ -107,7 +108,7 @@ async def moved(
 
 async def told(service: ServiceParts) -> None:
     """Until the hub has passed on all that was committed: nothing older comes after it."""
-    rows = await service.store.outbox.after(0, 1_000)
+    rows = await announced(service.store)
     last = rows[-1].sequence if rows else 0
     await eventually(lambda: (service.hub.delivered or 0) >= last)  # type: ignore[attr-defined]
 
