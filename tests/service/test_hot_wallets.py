@@ -84,8 +84,10 @@ async def test_two_processes_number_their_transactions_in_turn(
         await asyncio.to_thread(
             Cluster.of_run().run,
             Cluster.of_run().execute(
-                "postgres",
-                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'",
+                database,
+                # Of this database: beside it other tests hold locks of theirs.
+                "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON database = oid"
+                " WHERE locktype = 'advisory' AND datname = current_database()",
             ),
         )
         await other.send(reader, address, b"")

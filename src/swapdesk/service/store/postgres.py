@@ -422,6 +422,7 @@ class PostgresDatabase(Database):
                 finally:
                     await connection.close(timeout=_ANSWER_SECONDS)
             except _FAILURES as error:
+                _end_where_told(error)
                 log.warning("store: commits of others are not heard of: %s", _said(error))
                 self._wake()
                 await asyncio.sleep(_RETRY_SECONDS)
@@ -500,9 +501,18 @@ def _answered() -> Iterator[None]:
     try:
         yield
     except _FAILURES as error:
+        _end_where_told(error)
         if isinstance(error, asyncpg.SyntaxOrAccessError | asyncpg.DataError):
             log.error("store: %s", _said(error))
         raise StoreUnavailable(_said(error)) from error
+
+
+def _end_where_told(error: BaseException) -> None:
+    """Raise CancelledError where somebody ends this task, and the library told of the connection
+    that broke with it instead: whoever goes on after a failure would never end."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError from error
 
 
 def _said(error: BaseException) -> str:
