@@ -224,18 +224,22 @@ def _line(partner_id: str) -> str:
 
 
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
-    """The sums as they follow from the orders and the reversals."""
+    """The sums as they follow from the orders and the reversals.
+
+    What earned something is told by its digits. As a number it would go through SQLite's floating
+    point, where what another library has left in the unit's registers makes the first one 0.
+    """
     return (
         " SELECT partner_id, day, CAST(SUM(orders) AS BIGINT) AS orders,"  # noqa: S608 - ours
         " CAST(SUM(private) AS BIGINT) AS private,"
         " exact_sum(volume) AS volume, exact_sum(commission) AS commission,"
-        " CAST(SUM(CASE WHEN CAST(commission AS NUMERIC) > 0 THEN 1 ELSE 0 END) AS BIGINT)"
-        " AS entries FROM ("
+        " CAST(SUM(entries) AS BIGINT) AS entries FROM ("
         " SELECT partner_id, finished_day AS day, 1 AS orders,"
         " CASE WHEN route = 'private' THEN 1 ELSE 0 END AS private,"
-        " COALESCE(amount_in_usd, '0') AS volume, COALESCE(commission, '0') AS commission"
+        " COALESCE(amount_in_usd, '0') AS volume, COALESCE(commission, '0') AS commission,"
+        " CASE WHEN TRIM(CAST(commission AS TEXT), '0.') <> '' THEN 1 ELSE 0 END AS entries"
         f" FROM orders WHERE status = 4{of_orders}"
-        " UNION ALL SELECT partner_id, day, 0, 0, '0', amount"
+        " UNION ALL SELECT partner_id, day, 0, 0, '0', amount, 0"
         f" FROM commissions WHERE kind = 'reversal'{of_reversals}"
         ") AS every GROUP BY partner_id, day"
     )

@@ -59,7 +59,7 @@ WORDING = Wording(
     # One writer: whoever has the higher number commits later.
     settled="TRUE",
     first_rows="LIMIT :limit",
-    clock="SELECT CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER) AS now",
+    clock="SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 AS now",
     # The highest number ever given, also after its row was dropped.
     newest="SELECT seq AS newest FROM sqlite_sequence WHERE name = 'outbox'",
 )
