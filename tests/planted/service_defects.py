@@ -28,6 +28,14 @@ SERVING = (
         ("tests/service/test_store_file.py::test_an_answer_follows_the_commit",),
     ),
     Defect(
+        "verdict-of-another-process",
+        "A trader whose token another process found malicious is not warned.",
+        "swapdesk/service/app.py",
+        '            ("scans", _LOOK_SECONDS, parts.scans.catch_up),\n',
+        "",
+        ("tests/service/test_scans.py::test_a_verdict_is_known_to_every_process_a_second_later",),
+    ),
+    Defect(
         "ready-without-a-node",
         "A balancer sends traders to a service that can follow no order, for its node is down.",
         "swapdesk/service/readiness.py",
