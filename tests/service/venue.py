@@ -91,19 +91,7 @@ class PlainVenue:
         self._reports: dict[str, LegReport] = {}
         self._accounts: dict[str, DepositInstruction] = {}
         self._file = None if path is None else _open_file(path)
-        for key, *instruction in (
-            []
-            if self._file is None
-            else self._file.execute(
-                "SELECT key, address, tag, amount_in, amount_out FROM accounts WHERE venue = ?",
-                (code,),
-            )
-        ):
-            address, tag, amount_in, amount_out = instruction
-            self._accounts[key] = DepositInstruction(
-                address, tag, Decimal(amount_in), Decimal(amount_out)
-            )
-            self._reports[key] = LegReport(LegStatus.WAITING)
+        self._read("*")
 
     # The protocol
 
@@ -135,7 +123,7 @@ class PlainVenue:
         return VenueQuote(amount, amount_out, self._minutes, limits)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        known = self._accounts.get(leg.key)
+        known = self._account(leg.key)
         if known is not None:
             return known
         trouble = self.trouble
@@ -163,10 +151,11 @@ class PlainVenue:
 
     async def find(self, key: str) -> DepositInstruction | None:
         self._answer(key)
-        return self._accounts.get(key)
+        return self._account(key)
 
     async def report(self, key: str) -> LegReport | None:
         self._answer(key)
+        self._account(key)
         known = self._reports.get(key)
         if self.trouble.report_slowly:
             await self.trouble.released.wait()
@@ -230,11 +219,30 @@ class PlainVenue:
         if self.trouble.silent:
             raise Transient("no answer")
 
+    def _account(self, key: str) -> DepositInstruction | None:
+        """Also one that it opened for another process of the service."""
+        if key not in self._accounts:
+            self._read(key)
+        return self._accounts.get(key)
+
+    def _read(self, keys: str) -> None:
+        """What its file has of accounts whose keys are like this."""
+        if self._file is None:
+            return
+        found = self._file.execute(
+            "SELECT key, address, tag, amount_in, amount_out FROM accounts"
+            " WHERE venue = ? AND key GLOB ?",
+            (self.provider.short_name, keys),
+        )
+        for key, address, tag, *amounts in found:
+            self._accounts[key] = DepositInstruction(address, tag, *map(Decimal, amounts))
+            self._reports[key] = LegReport(LegStatus.WAITING)
+
     def _keep(self, leg: LegOrder, instruction: DepositInstruction) -> None:
         if self._file is not None:
             with self._file:
                 self._file.execute(
-                    "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
                     (
                         self.provider.short_name,
                         leg.key,
