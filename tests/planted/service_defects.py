@@ -75,6 +75,17 @@ SERVING = (
         ),
     ),
     Defect(
+        "lease-that-outlives-its-worker",
+        "The order of a killed worker waits while its rate runs out.",
+        "swapdesk/service/orders/lifecycle.py",
+        "LEASE = timedelta(seconds=8)",
+        "LEASE = timedelta(seconds=30)",
+        (
+            "tests/service/test_kill_loop.py::"
+            "test_the_order_of_a_killed_worker_is_taken_within_ten_seconds",
+        ),
+    ),
+    Defect(
         "lease-by-the-own-clock",
         "A worker whose clock is ahead takes orders that another one still works on.",
         "swapdesk/service/store/orders.py",
