@@ -21,7 +21,6 @@ from manual_time import rest
 from patience import PATIENCE
 from service.loopback import on_port
 from service.new_store import found, open_new, stores_of
-from service.orders_fixtures import START
 from service.outside_session import Outsider, Session
 from service.plain_bundler import PlainBundler
 from service.plain_dex import PlainChain, PlainDex
@@ -42,7 +41,7 @@ from service.world import (
     WEBHOOK_SECRETS,
 )
 from swapdesk.chain.smart_account import account_address
-from swapdesk.clock import SystemClock
+from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.http_server import build_server
 from swapdesk.service.app import Onchain, Role, assemble, build_service, in_background
 from swapdesk.service.handlers import ServiceParts
@@ -75,16 +74,17 @@ ON_CHAIN = [
 ]
 
 
-class StandingClock(SystemClock):
-    """The time of day stands until it is moved, so that whatever tells it tells the same. What
-    waits, waits by the machine; who waits for another look waits less long."""
-
-    def __init__(self) -> None:
-        super().__init__(wall=lambda: self.moment)
-        self.moment = START
+class StandingClock(ManualClock):
+    """Stands until it is moved, so that whatever tells the time tells the same, and no deadline
+    passes on a slow machine. Only who waits for another look goes on by itself, and sooner."""
 
     async def sleep(self, seconds: float) -> None:
-        await super().sleep(seconds / 25 if seconds <= 0.5 else seconds)
+        if seconds <= 0.5:
+            await asyncio.sleep(seconds / 20)
+        elif seconds == 1.0:
+            await asyncio.sleep(seconds)
+        else:
+            await super().sleep(seconds)
 
 
 class RateVenue(PlainVenue):
@@ -186,7 +186,7 @@ class Desk(Struct):
 
     async def passes(self, seconds: float) -> None:
         await self.settled()
-        self.clock.moment += timedelta(seconds=seconds)
+        self.clock.advance(seconds)
         await self.settled()
 
     async def settled(self) -> None:
@@ -244,7 +244,8 @@ async def serving(desk: Desk, database: Path, roles: Sequence[Role]) -> AsyncIte
             if Role.ANSWERS not in role:
                 await running.enter_async_context(in_background(parts, role))
                 continue
-            server = build_server(build_service(parts, role), desk.clock, lifespan=True)
+            # Connections have an age of their own: they outlive the days that are passed over.
+            server = build_server(build_service(parts, role), SystemClock(), lifespan=True)
             port = await running.enter_async_context(on_port(server))
             urls.append(f"http://127.0.0.1:{port}/v2")
         yield urls
