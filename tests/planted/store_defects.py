@@ -10,6 +10,7 @@ CALLS = "swapdesk/service/store/calls.py"
 TESTS = "tests/service/test_postgres.py"
 STORE = "tests/service/test_store.py"
 TROUBLE = "tests/service/test_database_trouble.py"
+TIME = "tests/service/test_timekeeping.py"
 
 SHARED = (
     Defect(
@@ -83,6 +84,22 @@ SHARED = (
         "            past = row is None or row.number < number\n",
         "            past = row is None or row.number != number\n",
         (f"{TESTS}::test_clocks_ten_minutes_apart_count_in_one_window",),
+    ),
+    Defect(
+        "wrong-clock-acts",
+        "A process whose clock is ahead gives up bundles and payments that are still in time.",
+        "swapdesk/service/timekeeping.py",
+        "            self._wrong.set()\n",
+        "",
+        (f"{TIME}::test_nothing_is_done_by_a_clock_that_is_wrong",),
+    ),
+    Defect(
+        "wrong-clock-answers",
+        "A process whose clock is behind takes quotes that ended long ago, at their old price.",
+        "swapdesk/service/router.py",
+        "        if operation.access is not Access.OPEN or operation.signed:\n",
+        "        if operation.signed:\n",
+        (f"{TIME}::test_nothing_is_done_by_a_clock_that_is_wrong",),
     ),
     Defect(
         "payouts-chosen-alike",

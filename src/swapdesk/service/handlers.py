@@ -29,6 +29,7 @@ from swapdesk.service.rate_limits import CountedCall, RateLimiter, RequestCounte
 from swapdesk.service.readiness import Readiness
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.store import Store
+from swapdesk.service.timekeeping import Timekeeper
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.webhooks import Delivery, Webhooks
 from swapdesk.wire.chains import ChainList, SwapProvider
@@ -61,6 +62,7 @@ class ServiceParts(Struct, frozen=True):
     hub: Hub
     worker: Worker
     webhooks: Webhooks
+    timekeeper: Timekeeper
     readiness: Readiness
     stream: Endpoint
     version: str
