@@ -159,6 +159,22 @@ SHARED = (
         (f"{TROUBLE}::test_changes_that_share_a_commit_that_is_cut_are_made_once",),
     ),
     Defect(
+        "end-taken-for-a-failure",
+        "A worker that is told to end while its database breaks goes on, and is never replaced.",
+        POSTGRES,
+        "        _end_where_told(error)\n        if isinstance",
+        "        if isinstance",
+        (f"{TROUBLE}::test_whoever_is_ended_ends_though_its_connection_breaks_just_then",),
+    ),
+    Defect(
+        "listener-never-ends",
+        "A process whose database breaks while it ends listens for ever, and is never replaced.",
+        POSTGRES,
+        "                _end_where_told(error)\n                log.warning(",
+        "                log.warning(",
+        (f"{TROUBLE}::test_whoever_is_ended_ends_though_its_connection_breaks_just_then",),
+    ),
+    Defect(
         "replica-is-a-crash",
         "While no server can be written to, partners are told of a defect.",
         POSTGRES,

@@ -17,7 +17,7 @@ import pytest
 
 from databases import GUARDED, OwnServer
 from manual_time import pass_seconds
-from patience import eventually
+from patience import PATIENCE, eventually
 from service.groups import row as group_row
 from service.http_calls import code, running
 from service.new_store import announced, found
@@ -45,8 +45,16 @@ class Wire:
         self.within = b"INSERT INTO orders"
         self.cuts = 0
         self.ends = False
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def break_off(self) -> None:
+        """End every connection as it stands, and those that are still to come."""
+        self.ends, self.cuts = True, 1
+        for writer in self._writers:
+            writer.transport.abort()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         try:
             answers, there = await asyncio.open_unix_connection(self._server)
         except OSError:
@@ -208,6 +216,34 @@ async def test_a_service_ends_while_its_database_is_gone(
     finally:
         server.start()
     assert "request counts: the store does not answer" in caplog.text
+
+
+async def test_whoever_is_ended_ends_though_its_connection_breaks_just_then(
+    server: OwnServer,
+    database: str,
+    store: Store,
+    wire: tuple[Wire, Path],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What the library tells of the connection is no failure that somebody goes on after."""
+    asks = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = $1 AND query LIKE $2"
+
+    async def wait(db: Any) -> None:
+        await db.rows("SELECT pg_sleep(4)")
+
+    waiting = asyncio.create_task(store.database.write(wait))
+    with store.database.growth():
+        async with connected(server, database) as other, asyncio.timeout(PATIENCE):
+            for query in ("%pg_sleep%", "LISTEN%"):
+                while not await other.fetchval(asks, database, query):  # noqa: ASYNC110 - of the server
+                    await asyncio.sleep(0.002)
+        waiting.cancel()
+        wire[0].break_off()
+        closing = asyncio.create_task(store.close())
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await eventually(lambda: closing.done() or "are not heard of" in caplog.text)
+    assert closing.done()
 
 
 @pytest.mark.parametrize("cut", ["asked", "answered"])
