@@ -175,6 +175,14 @@ SHARED = (
         (f"{TROUBLE}::test_whoever_is_ended_ends_though_its_connection_breaks_just_then",),
     ),
     Defect(
+        "revoked-key-lives-on",
+        "A key that was revoked is taken for as long as a process cannot look at its partners.",
+        "swapdesk/service/router.py",
+        "        await self._parts.partners.require()\n",
+        "",
+        (f"{TROUBLE}::test_no_key_is_taken_of_partners_that_cannot_be_looked_at",),
+    ),
+    Defect(
         "replica-is-a-crash",
         "While no server can be written to, partners are told of a defect.",
         POSTGRES,

@@ -26,9 +26,12 @@ from service.test_store import begun, order
 from service.venue import PlainVenue
 from service.world import AS_FIRST, EVM, FIRST
 from swapdesk.clock import ManualClock
+from swapdesk.service.access import Tier
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.partner_watch import KNOWN_SECONDS
 from swapdesk.service.store import postgres
 from swapdesk.service.store.database import SchemaError, StoreUnavailable
+from swapdesk.service.store.partners import Act
 from swapdesk.service.store.postgres import Place, PostgresDatabase
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import CentralizedVenue, LegStatus, VenueTraits
@@ -480,6 +483,32 @@ async def test_whoever_stands_in_the_way_is_let_pass(
         (await api.post("/exchanges", json=wanted)).raise_for_status()
     used = await found(store, "SELECT DISTINCT used FROM usage WHERE rate_class = 'exchange'")
     assert (len(await orders(store)), used) == (1, [(1,)])
+
+
+async def test_no_key_is_taken_of_partners_that_cannot_be_looked_at(
+    service: ServiceParts,
+    server: OwnServer,
+    database: str,
+    store: Store,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever has the table may revoke one just now; a look counts for five seconds."""
+    monkeypatch.setitem(postgres._SETTINGS, "lock_timeout", "20")
+    shop, key = await store.partners.create("Shop", Tier.PRO, Act(clock.now(), "operator"))
+    async with running(service, {"authorization": f"{key.key}:{key.secret}"}) as api:
+        async with connected(server, database) as other, other.transaction():
+            await other.execute("LOCK TABLE partner_changes IN ACCESS EXCLUSIVE MODE")
+            await other.execute("UPDATE api_keys SET revoked = 1")
+            await other.execute("UPDATE partner_changes SET number = number + 1")
+            await pass_seconds(clock, KNOWN_SECONDS)
+            assert (await api.get("/orders")).status_code == 200
+            await pass_seconds(clock, 1)
+            unavailable(await api.get("/orders"))
+            for told in (service.hub.deliver(0), service.hub.find(shop.partner_id, "any")):
+                with pytest.raises(StoreUnavailable, match="lock timeout"):
+                    await told
+        assert (await api.get("/orders")).status_code == 401
 
 
 # What a service that starts is told

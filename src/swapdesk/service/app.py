@@ -36,6 +36,7 @@ from swapdesk.service.observation import Observer
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.partner_account import PartnerAccount
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.payments import FOLLOW_SECONDS, CallPayments, CallTerms, Facilitator
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
@@ -159,7 +160,7 @@ async def in_background(parts: ServiceParts, role: Role) -> AsyncIterator[None]:
     # The books need the terms of partners as much as the surface does.
     looks: list[tuple[str, float, _Work]] = [
         ("clock", _LOOK_SECONDS, parts.timekeeper.look),
-        ("partners", _LOOK_SECONDS, parts.take_up_partners),
+        ("partners", _LOOK_SECONDS, parts.partners.look),
     ]
     background: dict[str, _Work] = {}
     by_time: dict[str, _Work] = {}
@@ -185,7 +186,7 @@ async def in_background(parts: ServiceParts, role: Role) -> AsyncIterator[None]:
     for name, work in by_time.items():
         background[name] = partial(parts.timekeeper.while_right, work)
     await parts.timekeeper.look()
-    await parts.take_up_partners()
+    await parts.partners.look()
     tasks = [
         asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
         for name, part in background.items()
@@ -248,7 +249,9 @@ def assemble(
     worker = Worker(store, catalog, registry, clock, desk, directory, clock_tolerance)
     groups = GroupDesk(store, catalog, registry, engine, desk, clock, rng, worker)
     watch = BundleWatch(store, chains_of.bundler, clock, intervene)
-    hub = Hub(store, desk, clock)
+    watched = PartnerWatch(store, clock, directory)
+    hub = Hub(store, desk, clock, watched)
+    watched.listen(lambda: hub.end_refused(directory.accepts))
     paid = chains_of.payments
     payments = None if paid is None else CallPayments(*paid, store, clock)
     requests = RequestCounter(store, clock)
@@ -257,6 +260,7 @@ def assemble(
         clock=clock,
         rng=rng,
         directory=directory,
+        partners=watched,
         catalog=catalog,
         venues=registry,
         store=store,

@@ -258,7 +258,7 @@ class Surface:
                 raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
             sent_by = _sent_by(scope)
             browsers.refuse_foreign(sent_by, stream=True)
-            self._require_time()
+            await self._require_knowledge()
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
             paying = await self._stream_paid(scope, sent_by, seen)
@@ -338,7 +338,7 @@ class Surface:
         if origin is not None and operation.access is Access.READ:
             seen.page = browsers.EVERY_PAGE
         if operation.access is not Access.OPEN or operation.signed:
-            self._require_time()
+            await self._require_knowledge()
         request = Request(scope, receive)
         signed = await self._signed(request, found, seen) if operation.signed else None
         if operation.access is not Access.OPEN:
@@ -479,9 +479,10 @@ class Surface:
             self._count_stranger(request.scope, seen)
             raise
 
-    def _require_time(self) -> None:
-        """Windows, prices and payments go by time. The caller is told nothing of the clock: another
-        process may answer, or this one later."""
+    async def _require_knowledge(self) -> None:
+        """Windows, prices and payments go by time, and keys are revoked by others. The caller is
+        told nothing of either: another process may answer, or this one later."""
+        await self._parts.partners.require()
         if not self._parts.timekeeper.is_right:
             raise ServiceError(ErrorCode.SERVICE_UNAVAILABLE, _NOT_NOW)
 

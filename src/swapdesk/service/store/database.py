@@ -49,7 +49,7 @@ class StoreUnavailable(Exception):
     """The store did not answer, and nothing has changed; ``in_doubt``: nobody knows whether
     everything has, for its commit was asked for and not answered."""
 
-    def __init__(self, message: str, *, in_doubt: bool = False) -> None:
+    def __init__(self, message: str = "", *, in_doubt: bool = False) -> None:
         super().__init__(message)
         self.in_doubt = in_doubt
 
