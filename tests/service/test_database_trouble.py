@@ -505,6 +505,7 @@ async def test_no_key_is_taken_of_partners_that_cannot_be_looked_at(
             assert (await api.get("/orders")).status_code == 200
             await pass_seconds(clock, 1)
             unavailable(await api.get("/orders"))
+            assert (await api.get("/ready")).status_code == 503
             for told in (service.hub.deliver(0), service.hub.find(shop.partner_id, "any")):
                 with pytest.raises(StoreUnavailable, match="lock timeout"):
                     await told

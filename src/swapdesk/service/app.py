@@ -280,7 +280,7 @@ def assemble(
         worker=worker,
         webhooks=Webhooks(webhook_secrets or {}, store, clock, worker, watch),
         timekeeper=timekeeper,
-        readiness=Readiness(store, timekeeper, worker, hub, chains_of.sightings, clock),
+        readiness=Readiness(store, timekeeper, watched, worker, hub, chains_of.sightings, clock),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
         observers=tuple(observers),

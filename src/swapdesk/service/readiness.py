@@ -20,6 +20,7 @@ from swapdesk.clock import Clock
 from swapdesk.service.dex.desk import Head, Sightings
 from swapdesk.service.events import Hub
 from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.store import Store
 from swapdesk.service.timekeeping import Timekeeper
@@ -98,6 +99,7 @@ class Readiness:
         self,
         store: Store,
         timekeeper: Timekeeper,
+        partners: PartnerWatch,
         worker: Worker,
         hub: Hub,
         chains: Mapping[str, Sightings],
@@ -105,6 +107,7 @@ class Readiness:
     ) -> None:
         self._store = store
         self._timekeeper = timekeeper
+        self._partners = partners
         self._worker = worker
         self._hub = hub
         self._chains = chains
@@ -141,6 +144,8 @@ class Readiness:
         return self._standing
 
     async def _backlog(self, now: datetime) -> Backlog:
+        # Without them no call is taken.
+        await self._partners.require()
         due = await self._store.orders.next_due()
         told, untold = self._hub.delivered, None
         if told is not None:
