@@ -91,7 +91,7 @@ class PlainVenue:
         self._reports: dict[str, LegReport] = {}
         self._accounts: dict[str, DepositInstruction] = {}
         self._file = None if path is None else _open_file(path)
-        self._read("*")
+        self._look_up()
 
     # The protocol
 
@@ -220,29 +220,29 @@ class PlainVenue:
             raise Transient("no answer")
 
     def _account(self, key: str) -> DepositInstruction | None:
-        """Also one that it opened for another process of the service."""
+        """What was opened under a key, by whichever process asked this venue for it."""
         if key not in self._accounts:
-            self._read(key)
+            self._look_up("AND key = ?", key)
         return self._accounts.get(key)
 
-    def _read(self, keys: str) -> None:
-        """What its file has of accounts whose keys are like this."""
+    def _look_up(self, where: str = "", *values: str) -> None:
         if self._file is None:
             return
-        found = self._file.execute(
-            "SELECT key, address, tag, amount_in, amount_out FROM accounts"
-            " WHERE venue = ? AND key GLOB ?",
-            (self.provider.short_name, keys),
-        )
-        for key, address, tag, *amounts in found:
-            self._accounts[key] = DepositInstruction(address, tag, *map(Decimal, amounts))
+        for key, address, tag, amount_in, amount_out in self._file.execute(
+            "SELECT key, address, tag, amount_in, amount_out FROM accounts"  # noqa: S608 - ours
+            f" WHERE venue = ? {where}",
+            (self.provider.short_name, *values),
+        ):
+            self._accounts[key] = DepositInstruction(
+                address, tag, Decimal(amount_in), Decimal(amount_out)
+            )
             self._reports[key] = LegReport(LegStatus.WAITING)
 
     def _keep(self, leg: LegOrder, instruction: DepositInstruction) -> None:
         if self._file is not None:
             with self._file:
                 self._file.execute(
-                    "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
+                    "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?)",
                     (
                         self.provider.short_name,
                         leg.key,
