@@ -9,6 +9,7 @@ prices, so no amount is told in dollars and no token is scanned.
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
+from msgspec.structs import asdict
 from starlette.types import ASGIApp
 
 from swapdesk.chain.rpc.evm import EvmError, quantity
@@ -285,8 +287,8 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
         try:
             listener = held.enter_context(listen(config.bind, config.port))
         except OSError as error:
-            raise ServiceRefused(f"bind: {config.bind}:{config.port}: {error.strerror}") from None
-        await held.enter_async_context(_beside(file, workers, clock))
+            raise _not_free("bind", config.bind, config.port, "--port", error) from None
+        await held.enter_async_context(_beside(file, workers, config.metrics, clock))
         await _answer(config, parts, role, listener, stop, metrics)
 
 
@@ -341,7 +343,7 @@ async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> As
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
-        raise ServiceRefused(f"metrics: {place.bind}:{place.port}: {error.strerror}") from None
+        raise _not_free("metrics", place.bind, place.port, "--metrics-port", error) from None
     stop = asyncio.Event()
     with listener:
         server = build_server(door, clock)
@@ -352,6 +354,13 @@ async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> As
         finally:
             stop.set()
             await serving
+
+
+def _not_free(key: str, bind: str, port: int, option: str, error: OSError) -> ServiceRefused:
+    said = f"{key}: {bind}:{port}: {error.strerror}"
+    if error.errno == errno.EADDRINUSE:
+        said += f": give this process a port of its own with {option}"
+    return ServiceRefused(said)
 
 
 async def _answer(
@@ -414,10 +423,13 @@ _REFUSED_SECONDS = 2.0
 
 
 @asynccontextmanager
-async def _beside(file: Path, workers: int, clock: Clock) -> AsyncIterator[None]:
-    """So many workers that are started again when they die, and end with this process. Raises
-    ServiceRefused where one does not begin."""
-    orders = [{"config": str(file), "number": number} for number in range(1, workers + 1)]
+async def _beside(
+    file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
+) -> AsyncIterator[None]:
+    """So many workers that are started again when they die, and end with this process, whose own
+    ``metrics`` are there. Raises ServiceRefused where one does not begin."""
+    places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
+    orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
     children = [Child(__spec__.name, partial(dict, each), (), clock) for each in orders]
     keeping: list[asyncio.Task[None]] = []
     try:
@@ -452,7 +464,7 @@ async def _work_for_starter(orders: dict[str, Any]) -> int:
         async with AsyncExitStack() as held:
             config = read_service_file(Path(orders["config"]))
             write_log(config.log.level)
-            place = config.metrics and config.metrics.beside(orders["number"])
+            place = orders["metrics"] and MetricsEntry(**orders["metrics"])
             parts, _ = await _opened(config, place, SystemClock(), held)
             async with in_background(parts, Role.WORKS):
                 announce({"ready": True})
