@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from msgspec.structs import replace
 
+from sandbox.solana.solana_world import USDC, running
 from service.http_calls import declined
 from service.new_store import changed
 from service.orders_fixtures import ALICE, BOB, FRANK, START, Floor, caller, venues_at
@@ -469,3 +471,19 @@ async def test_sums_that_were_spoiled_are_found_and_written_anew(store: Store) -
     await store.books.rebuild(found)
     assert (await store.books.recount()).agrees
     assert [await store.books.of(of.partner_id) for of in (ALICE, BOB)] == whole
+
+
+async def test_sums_are_counted_where_a_program_left_registers_full(
+    tmp_path: Path,
+) -> None:
+    """A token that Solana's machine mints leaves the floating point unit of its thread, and of
+    every thread that this one starts, without a free register: SQLite then reads the first number
+    out of a text as 0."""
+    async with running(tmp_path / "solana") as world:
+        await world.node.fund(str((await world.rich()).pubkey()), 5, str(USDC))
+    store = Store.open(tmp_path / "service.db")
+    try:
+        await finish(store, (usual(1, ALICE), START, ALICE))
+        assert await store.books.recount() == Recount(1, (), 0)
+    finally:
+        await store.close()

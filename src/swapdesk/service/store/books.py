@@ -226,8 +226,8 @@ def _line(partner_id: str) -> str:
 def _counted(of_orders: str = "", of_reversals: str = "") -> str:
     """The sums as they follow from the orders and the reversals.
 
-    What earned something is told by its digits. As a number it would go through SQLite's floating
-    point, where what another library has left in the unit's registers makes the first one 0.
+    What earned something is told by its digits: as a number it would go through SQLite's floating
+    point, which reads the first one as 0 where Solana's machine has left the registers full.
     """
     return (
         " SELECT partner_id, day, CAST(SUM(orders) AS BIGINT) AS orders,"  # noqa: S608 - ours

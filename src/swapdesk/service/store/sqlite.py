@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from swapdesk.clock import SystemClock
 from swapdesk.database_writing import durable
 from swapdesk.paths import make_directories
 from swapdesk.service.store import old_files, schema
@@ -36,6 +37,7 @@ from swapdesk.service.store.database import (
     Values,
     Wording,
     Work,
+    micros,
     numbered,
 )
 from swapdesk.service.store.schema import Types
@@ -59,7 +61,7 @@ WORDING = Wording(
     # One writer: whoever has the higher number commits later.
     settled="TRUE",
     first_rows="LIMIT :limit",
-    clock="SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000 AS now",
+    clock="SELECT exact_now() AS now",
     # The highest number ever given, also after its row was dropped.
     newest="SELECT seq AS newest FROM sqlite_sequence WHERE name = 'outbox'",
 )
@@ -498,6 +500,8 @@ class _ExactSum:
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
-    """``exact_plus`` and ``exact_sum``: additions of decimal text."""
+    """``exact_plus`` and ``exact_sum``, additions of decimal text, and ``exact_now``,
+    microseconds since 1970: SQLite's own functions for either calculate with floating point."""
     connection.create_function("exact_plus", 2, _plus, deterministic=True)
     connection.create_aggregate("exact_sum", 1, _ExactSum)  # type: ignore[arg-type]
+    connection.create_function("exact_now", 0, lambda: micros(SystemClock().now()))
