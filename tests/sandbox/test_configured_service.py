@@ -41,6 +41,7 @@ from swapdesk.sandbox.processes import listen
 from swapdesk.sandbox.service_process import build_partners
 from swapdesk.service.access import StoredPartner
 from swapdesk.service.store.database import Place
+from swapdesk.service.store.schema import VERSION
 from swapdesk.service.store.store import Store
 
 LACKING = """
@@ -467,6 +468,32 @@ def test_workers_beside_a_service_are_started_again_and_end_with_it(
         until(lambda: worker not in children_of(ready["pid"]), what="the end of the worker")
         (another,) = until(lambda: children_of(ready["pid"]), what="another worker")
     until(lambda: not Path(f"/proc/{another}").exists(), what="the end of all")
+
+
+def test_processes_end_where_a_newer_release_takes_their_database(
+    chain: dict[str, Any], database: str, tmp_path: Path
+) -> None:
+    """And say so in the words of a start on it."""
+    file = written(tmp_path, chain["rpc"], chain["chainId"], f'[store]\nurl = "{database}"\n')
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "swapdesk", command, "--config", str(file)],
+            env=environment(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for command in ("serve", "worker")
+    ]
+    for each in processes:
+        assert json.loads(each.stdout.readline())["pid"] == each.pid
+    taken = f"UPDATE schema_version SET number = {VERSION + 1}, serves_from = {VERSION + 1}"  # noqa: S608 - a number of ours
+    Cluster.of_run().run(rows_of(database, taken))
+    for each in processes:
+        _, said = each.communicate(timeout=PATIENCE)
+        assert each.returncode == 2, said
+        assert f"{database}: it has schema {VERSION + 1}, this release knows" in said
 
 
 async def rows_of(database: str, query: str) -> list[Any]:

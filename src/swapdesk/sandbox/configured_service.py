@@ -284,13 +284,15 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
         parts, metrics = await _opened(config, config.metrics, clock, held)
         if Role.ANSWERS not in role:
             await _work(config, parts, stop, metrics)
-            return
-        try:
-            listener = held.enter_context(listen(config.bind, config.port))
-        except OSError as error:
-            raise _not_free("bind", config.bind, config.port, "--port", error) from None
-        await held.enter_async_context(_beside(file, workers, config.metrics, clock))
-        await _answer(config, parts, role, listener, stop, metrics)
+        else:
+            try:
+                listener = held.enter_context(listen(config.bind, config.port))
+            except OSError as error:
+                raise _not_free("bind", config.bind, config.port, "--port", error) from None
+            await held.enter_async_context(_beside(file, workers, config.metrics, clock))
+            await _answer(config, parts, role, listener, stop, metrics)
+        if parts.readiness.outgrown is not None:
+            raise ServiceRefused(f"{_place_of(config)}: {parts.readiness.outgrown}")
 
 
 async def _opened(
@@ -329,13 +331,18 @@ async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack)
         try:
             return await Store.connect(config.store, world)
         except (SchemaError, StoreUnavailable, ValueError) as error:
-            raise ServiceRefused(f"store: {config.store.url}: {error}") from None
+            raise ServiceRefused(f"{_place_of(config)}: {error}") from None
     try:
         make_directories(config.data)
         held.callback(os.close, await lock_directory(config.data, clock))
         return Store.open(config.data / DATABASE, world)
     except (DirectoryInUse, SchemaError, OSError) as error:
-        raise ServiceRefused(f"data: {error}") from None
+        raise ServiceRefused(f"{_place_of(config)}: {error}") from None
+
+
+def _place_of(config: ServiceConfig) -> str:
+    """Of the store, as the file names it."""
+    return "data" if config.store is None else f"store: {config.store.url}"
 
 
 @asynccontextmanager
@@ -373,7 +380,7 @@ async def _answer(
     metrics: str | None,
 ) -> None:
     hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
-    door = HostCheck(build_service(parts, role), hosts, parts.clock)
+    door = HostCheck(build_service(parts, role, stop), hosts, parts.clock)
     server = build_server(
         door, parts.clock, lifespan=True, front=config.http, drain_seconds=DRAIN_SECONDS
     )
@@ -395,7 +402,7 @@ async def _answer(
 async def _work(
     config: ServiceConfig, parts: ServiceParts, stop: asyncio.Event, metrics: str | None
 ) -> None:
-    async with in_background(parts, Role.WORKS):
+    async with in_background(parts, Role.WORKS, stop):
         _say(_line(config, metrics))
         await stop.wait()
 
@@ -467,7 +474,7 @@ async def _work_for_starter(orders: dict[str, Any]) -> int:
             write_log(config.log.level)
             place = orders["metrics"] and MetricsEntry(**orders["metrics"])
             parts, _ = await _opened(config, place, SystemClock(), held)
-            async with in_background(parts, Role.WORKS):
+            async with in_background(parts, Role.WORKS, stop):
                 announce({"ready": True})
                 await stop.wait()
     except (ServiceFileRefused, ServiceRefused) as refused:
