@@ -33,6 +33,7 @@ T = TypeVar("T")
 Name = Literal["sqlite", "postgres"]
 NAMES: tuple[Name, ...] = ("sqlite", "postgres")
 
+MEMORY = "/dev/shm"
 OTHER = "SWAPDESK_TEST_DATABASE"
 PLACE = "TESTS_DATABASES"
 """The variable with the directory that all workers share."""
@@ -50,11 +51,17 @@ def begin() -> None:
     """Let the workers find the keeper of the server; it ends with this process."""
     if OTHER in os.environ:
         return
-    # Not where directories of tests are: the path of a socket has to be short.
-    os.environ[PLACE] = tempfile.mkdtemp(prefix="databases-", dir="/tmp")
+    os.environ[PLACE] = str(_new_place("databases-"))
     _keepers.append(
         subprocess.Popen([sys.executable, __file__, os.environ[PLACE]], stdin=subprocess.PIPE)
     )
+
+
+def _new_place(prefix: str) -> Path:
+    """In memory where directories of tests are, which halves what the system does for a server; in
+    no other of them, for the path of a socket has to be short and open to the server's user."""
+    shared = MEMORY if tempfile.gettempdir() == MEMORY else "/tmp"
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=shared))
 
 
 def end() -> None:
@@ -180,7 +187,7 @@ class OwnServer:
     @classmethod
     @contextlib.contextmanager
     def started(cls) -> Iterator[OwnServer]:
-        own = cls(Path(tempfile.mkdtemp(prefix="database-", dir="/tmp")))
+        own = cls(_new_place("database-"))
         try:
             yield own
         finally:
