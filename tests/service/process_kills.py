@@ -55,13 +55,14 @@ class Service:
 
 
 class Callers:
-    """Create as fast as they are answered, until ``over``; what has no answer is asked for again
-    until it has one."""
+    """Create one after the other, until ``over``, with a ``rest`` of some seconds in between; what
+    has no answer is asked for again until it has one."""
 
-    def __init__(self, service: Service, tally: Tally, rng: random.Random) -> None:
+    def __init__(self, service: Service, tally: Tally, rng: random.Random, rest: float) -> None:
         self._service = service
         self._tally = tally
         self._rng = rng
+        self._rest = rest
         self._http = httpx2.AsyncClient(
             limits=httpx2.Limits(max_connections=CALLERS), timeout=PATIENCE, trust_env=False
         )
@@ -88,6 +89,8 @@ class Callers:
                 continue
             for quote in answer.json()["quotes"][:2]:
                 await self._create({"quoteId": quote["quoteId"], "addressTo": BTC}, headers)
+            # Spread, so that some are under way at any moment.
+            await asyncio.sleep(self._rng.uniform(0, 2 * self._rest))
 
     async def _create(self, body: dict[str, str], headers: dict[str, str]) -> None:
         """Until it is definite: an order, or a refusal."""
@@ -125,7 +128,7 @@ class Callers:
 
 
 async def run(
-    own: OwnServer, directory: Path, *, seconds: float, restarts: int, seed: int
+    own: OwnServer, directory: Path, *, seconds: float, restarts: int, rest: float, seed: int
 ) -> tuple[Tally, Service, Callers]:
     """Start, load, kill and restart for so long; then everybody is answered, and all is killed."""
     rng, tally = random.Random(seed), Tally()
@@ -135,7 +138,7 @@ async def run(
         service = Service(nursery, asked)
         for place in range(len(ROLES)):
             await service.start(place)
-        callers = Callers(service, tally, rng)
+        callers = Callers(service, tally, rng, rest)
         callers.minutes.add(int(time.time()) // 60)
         calling = asyncio.create_task(callers.run())
         begin, restarted = time.monotonic(), 0
