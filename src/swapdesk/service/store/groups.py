@@ -65,7 +65,7 @@ class Groups:
             await db.run_each(orders.INSERT_ORDER, rows)
             await calls.count_opened(db, group.multi_id, call, payment)
 
-        await self._database.write(begun)
+        await self._database.write(begun, behind=calls.line_of(call))
         for order in its_orders:
             self._transitions.report(order, None)
 
