@@ -94,6 +94,22 @@ SHARED = (
         (f"{TESTS}::test_two_creates_never_choose_by_the_same_payouts",),
     ),
     Defect(
+        "order-read-for-each-reader",
+        "A thousand streams of an order ask the database a thousand times when it changes.",
+        "swapdesk/service/events.py",
+        "        if news.reading is None:\n",
+        "        if True:\n",
+        (f"{TESTS}::test_an_order_is_read_once_for_all_who_are_told_of_it",),
+    ),
+    Defect(
+        "reader-that-leaves-ends-the-read",
+        "A stream that ends takes the update with it that others wait for.",
+        "swapdesk/service/events.py",
+        "await asyncio.shield(reading)",
+        "await reading",
+        (f"{TESTS}::test_an_order_is_read_once_for_all_who_are_told_of_it",),
+    ),
+    Defect(
         "line-passed-in-the-middle",
         "Two creates of a partner each hold what the other one waits for, and stand for a second.",
         ORDERS,

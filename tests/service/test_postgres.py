@@ -22,10 +22,11 @@ import databases
 from manual_time import rest
 from patience import PATIENCE, eventually
 from service.new_store import announced, found, open_new, stores_of, url_at
-from service.orders_fixtures import ALICE, EVERYTHING, START, Floor, caller, exchange
+from service.orders_fixtures import ALICE, BOB, EVERYTHING, START, Floor, caller, exchange
 from service.quote_calls import finish
 from service.test_store import begun, order, quote
 from swapdesk.clock import ManualClock
+from swapdesk.service.events import Hub
 from swapdesk.service.orders.lifecycle import LEASE
 from swapdesk.service.rate_limits import CallShare, CountedCall, LimitReached
 from swapdesk.service.store import postgres, schema
@@ -149,6 +150,25 @@ async def test_a_reader_waits_for_whoever_holds_a_row_back(
         await transaction.rollback()
         await within_patience(waiting)
     assert await told(store, begin) == [row.service_id]
+
+
+async def test_an_order_is_read_once_for_all_who_are_told_of_it(floor: Floor, path: Path) -> None:
+    """Also while the first one waits for the database, and though that one leaves."""
+    other = Floor(path, floor.clock, floor.adapters, random.Random(8))
+    hub = Hub(other.store, other.desk, floor.clock)
+    begin = await floor.store.outbox.newest()
+    order = await floor.create()
+    await hub.deliver(begin)
+    leaving, *readers = (
+        asyncio.create_task(hub.latest(ALICE.partner_id, order.service_id)) for _ in range(4)
+    )
+    await asyncio.sleep(0)  # they have asked by now
+    leaving.cancel()
+    read = await within_patience(asyncio.gather(*readers))
+    assert [each and each.service_id for each in read] == [order.service_id] * 3
+    assert other.store.database.pool().size == 1, "a connection for each that asks at once"
+    assert await hub.latest(BOB.partner_id, order.service_id) is None
+    await other.store.close()
 
 
 async def test_a_commit_of_another_process_wakes_at_once(
