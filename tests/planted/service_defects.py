@@ -16,6 +16,7 @@ NO_PLACE = (
 GUARDS = "tests/service/test_venue_wrappers.py"
 FRONT = "tests/service/test_front.py"
 BOUNDS = "tests/sandbox/test_http_bounds.py"
+OBSERVED = "tests/service/test_observation.py"
 
 SERVING = (
     Defect(
@@ -26,6 +27,50 @@ SERVING = (
         '            self._resolve(batch)\n            connection.execute("COMMIT")\n'
         "        except sqlite3.Error as error:\n",
         ("tests/service/test_store_file.py::test_an_answer_follows_the_commit",),
+    ),
+    Defect(
+        "query-in-the-log",
+        "Whoever reads the log has the secret that somebody sent in the address of a request.",
+        "swapdesk/service/router.py",
+        '        found = self._router.find(scope["method"], _path(scope))\n'
+        "        operation = found",
+        '        seen.call.operation = _path(scope) + scope["query_string"].decode()\n'
+        '        found = self._router.find(scope["method"], _path(scope))\n'
+        "        operation = found",
+        (f"{OBSERVED}::test_a_line_for_each_request",),
+    ),
+    Defect(
+        "address-in-the-log",
+        "The log tells from where each partner calls although nobody asked for it.",
+        "swapdesk/service/observation.py",
+        "        if self._addresses:\n",
+        "        if call.address:\n",
+        (f"{OBSERVED}::test_the_address_only_where_it_is_asked_for",),
+    ),
+    Defect(
+        "transition-without-a-line",
+        "Nobody can tell from the log when the operator took an order off its partner's list.",
+        "swapdesk/service/orders/presentation.py",
+        "expected_version=found.version, before=found.status):",
+        "expected_version=found.version):",
+        (f"{OBSERVED}::test_a_line_for_each_transition",),
+    ),
+    Defect(
+        "refusals-not-counted",
+        "An operator whose partners are all refused sees no request at all.",
+        "swapdesk/service/metrics.py",
+        "        operation, status = call.operation, call.status\n",
+        "        operation, status = call.operation, call.status\n"
+        "        if status >= 400:\n            return\n",
+        (f"{OBSERVED}::test_requests_creates_and_transitions_are_counted",),
+    ),
+    Defect(
+        "stopped-worker-has-no-backlog",
+        "Orders of a worker that was stopped wait, and no metric and no balancer tells of it.",
+        "swapdesk/service/store/orders.py",
+        "WHERE lease_until IS NOT NULL AND due_at IS NOT NULL) AS every",
+        "WHERE lease_until IS NOT NULL AND due_at IS NULL) AS every",
+        (f"{OBSERVED}::test_gauges_tell_how_it_stands",),
     ),
     Defect(
         "ready-without-a-node",
@@ -97,8 +142,8 @@ SERVING = (
         "group-sunk-by-one",
         "One refused change makes the orders unavailable that were to be committed with it.",
         "swapdesk/service/store/postgres.py",
-        "return [StoreUnavailable(str(outcome)) for _ in items] if all_done else None",
-        "return [StoreUnavailable(str(outcome)) for _ in items]",
+        "        if not all_done:\n            return None\n",
+        "",
         (
             "tests/service/test_store.py::"
             "test_a_change_that_is_refused_does_not_sink_those_it_is_committed_with",

@@ -11,6 +11,7 @@ ORDERS = "swapdesk/service/store/orders.py"
 TESTS = "tests/service/test_postgres.py"
 STORE = "tests/service/test_store.py"
 TROUBLE = "tests/service/test_database_trouble.py"
+TIME = "tests/service/test_timekeeping.py"
 
 SHARED = (
     Defect(
@@ -84,6 +85,22 @@ SHARED = (
         "            past = row is None or row.number < number\n",
         "            past = row is None or row.number != number\n",
         (f"{TESTS}::test_clocks_ten_minutes_apart_count_in_one_window",),
+    ),
+    Defect(
+        "wrong-clock-acts",
+        "A process whose clock is ahead gives up bundles and payments that are still in time.",
+        "swapdesk/service/timekeeping.py",
+        "            self._wrong.set()\n",
+        "",
+        (f"{TIME}::test_nothing_is_done_by_a_clock_that_is_wrong",),
+    ),
+    Defect(
+        "wrong-clock-answers",
+        "A process whose clock is behind takes quotes that ended long ago, at their old price.",
+        "swapdesk/service/router.py",
+        "        if operation.access is not Access.OPEN or operation.signed:\n",
+        "        if operation.signed:\n",
+        (f"{TIME}::test_nothing_is_done_by_a_clock_that_is_wrong",),
     ),
     Defect(
         "payouts-chosen-alike",
@@ -165,6 +182,63 @@ SHARED = (
         "            if not left or not isinstance(error.__cause__, _IN_THE_WAY):\n",
         "            if not left:\n",
         (f"{TROUBLE}::test_a_create_whose_commit_is_cut_is_found_by_its_twin",),
+    ),
+    Defect(
+        "group-created-twice",
+        "A group whose commit was cut is told to nobody, and whoever repeats it has it twice.",
+        POSTGRES,
+        "            unavailable.in_doubt = is_done\n",
+        "",
+        (f"{TROUBLE}::test_a_group_whose_commit_is_cut_is_created_once",),
+    ),
+    Defect(
+        "own-group-met-as-anothers",
+        "A group that was created by a commit in doubt is answered as a defect.",
+        "swapdesk/service/store/groups.py",
+        "            if not in_doubt:\n                raise\n",
+        "            raise\n",
+        (f"{TROUBLE}::test_a_group_whose_commit_is_cut_is_created_once",),
+    ),
+    Defect(
+        "payouts-before-the-own-group",
+        "A private group whose commit is in doubt meets its own payouts, and is created again.",
+        "swapdesk/service/store/groups.py",
+        "        async def begun(db: Transaction) -> None:\n",
+        "        async def begun(db: Transaction) -> None:\n"
+        "            await orders.admit(db, its_orders, payouts)\n",
+        (f"{TROUBLE}::test_a_group_whose_commit_is_cut_is_created_once",),
+    ),
+    Defect(
+        "shared-commit-repeated",
+        "Changes of a commit that was cut are made again though nobody knows whether they stand.",
+        POSTGRES,
+        "            all_done = True\n",
+        "            all_done = False\n",
+        (f"{TROUBLE}::test_changes_that_share_a_commit_that_is_cut_are_made_once",),
+    ),
+    Defect(
+        "end-taken-for-a-failure",
+        "A worker that is told to end while its database breaks goes on, and is never replaced.",
+        POSTGRES,
+        "        _end_where_told(error)\n        if isinstance",
+        "        if isinstance",
+        (f"{TROUBLE}::test_whoever_is_ended_ends_though_its_connection_breaks_just_then",),
+    ),
+    Defect(
+        "listener-never-ends",
+        "A process whose database breaks while it ends listens for ever, and is never replaced.",
+        POSTGRES,
+        "                _end_where_told(error)\n                log.warning(",
+        "                log.warning(",
+        (f"{TROUBLE}::test_whoever_is_ended_ends_though_its_connection_breaks_just_then",),
+    ),
+    Defect(
+        "revoked-key-lives-on",
+        "A key that was revoked is taken for as long as a process cannot look at its partners.",
+        "swapdesk/service/router.py",
+        "        await self._parts.partners.require()\n",
+        "",
+        (f"{TROUBLE}::test_no_key_is_taken_of_partners_that_cannot_be_looked_at",),
     ),
     Defect(
         "replica-is-a-crash",

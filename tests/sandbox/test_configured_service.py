@@ -171,6 +171,7 @@ def test_the_catalogue_is_what_the_pools_trade(api: httpx2.Client) -> None:
     tokens = api.get("/tokens", params={"pageSize": 100}).json()["tokens"]
     assert {BASE["ETH"].token_id, BASE["USDC"].token_id} <= {token["id"] for token in tokens}
     assert all(token["hasDex"] and not token["hasCex"] for token in tokens)
+    assert all(token["modified"] == token["created"] for token in tokens), "in every process"
     assert [venue["shortName"] for venue in api.get("/swaps").json()] == ["ba"]
 
 

@@ -53,6 +53,10 @@ class Service:
         os.kill(self._there.pop(place)["pid"], signal.SIGKILL)
         self.kills += 1
 
+    def kill_all(self) -> None:
+        for place in tuple(self._there):
+            self.kill(place)
+
 
 class Callers:
     """Create as fast as they are answered, until ``over``; what has no answer is asked for again
@@ -133,28 +137,30 @@ async def run(
     asked = {"database": own.cluster.url("kills"), "venues": str(directory / "v.db")}
     async with _nursery() as nursery:
         service = Service(nursery, asked)
-        for place in range(len(ROLES)):
-            await service.start(place)
-        callers = Callers(service, tally, rng)
-        callers.minutes.add(int(time.time()) // 60)
-        calling = asyncio.create_task(callers.run())
-        begin, restarted = time.monotonic(), 0
-        while (passed := time.monotonic() - begin) < seconds:
-            await asyncio.wait({calling}, timeout=rng.uniform(0.3, 0.7))
-            assert not calling.done(), calling.result()
-            if passed > (restarted + 1) * seconds / (restarts + 1):
-                restarted += 1
-                await asyncio.to_thread(own.stop)
-                await asyncio.to_thread(own.start)
-            for place in (rng.choice((0, 1)), rng.choice((2, 3))):
-                service.kill(place)
+        try:
+            for place in range(len(ROLES)):
                 await service.start(place)
-        callers.over = True
-        async with asyncio.timeout(PATIENCE):
-            await calling
-        callers.minutes.add(int(time.time()) // 60)
-        for place in range(len(ROLES)):
-            service.kill(place)
+            callers = Callers(service, tally, rng)
+            callers.minutes.add(int(time.time()) // 60)
+            calling = asyncio.create_task(callers.run())
+            begin, restarted = time.monotonic(), 0
+            while (passed := time.monotonic() - begin) < seconds:
+                await asyncio.wait({calling}, timeout=rng.uniform(0.3, 0.7))
+                assert not calling.done(), calling.result()
+                if passed > (restarted + 1) * seconds / (restarts + 1):
+                    restarted += 1
+                    await asyncio.to_thread(own.stop)
+                    await asyncio.to_thread(own.start)
+                for place in (rng.choice((0, 1)), rng.choice((2, 3))):
+                    service.kill(place)
+                    await service.start(place)
+            callers.over = True
+            async with asyncio.timeout(PATIENCE):
+                await calling
+            callers.minutes.add(int(time.time()) // 60)
+        finally:
+            # They hold on to the nursery's pipes, which are waited for.
+            service.kill_all()
     return tally, service, callers
 
 

@@ -82,7 +82,7 @@ async def test_each_part_by_name(
     service: ServiceParts, base: Node, ethereum: Node, clock: ManualClock
 ) -> None:
     async with running(service) as api:
-        everything = {"status": "ready", "database": "ok", "worker": "ok"}
+        everything = {"status": "ready", "database": "ok", "clock": "ok", "worker": "ok"}
         assert await told(api) == (200, {**everything, "nodes": {"base": "ok", "ethereum": "ok"}})
         base.state = "away"
         clock.advance(1)

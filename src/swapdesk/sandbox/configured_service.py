@@ -200,7 +200,8 @@ def _catalog(config: ServiceConfig, clock: Clock) -> tuple[list[Chain], list[Tok
     others = [chain for chain in build_chains() if chain.short_name not in places]
     everything = build_tokens([*chains, *others], clock.now())
     tokens = [
-        token.model_copy(update=_UNPRICED)
+        # Of no moment at which a process began: all of them tell the same.
+        token.model_copy(update={**_UNPRICED, "modified": token.created})
         for token in everything
         if (place := places.get(token.chain)) is not None
         and (token.chain, (token.address or place.wrapped).lower()) in traded

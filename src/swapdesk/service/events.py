@@ -25,6 +25,7 @@ from swapdesk.service.access import Caller, Directory
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.presentation import visible
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.store import Store
@@ -64,10 +65,11 @@ class _News(Struct):
 class Hub:
     """One per process. ``run`` until cancelled, which ends every connection with 1012."""
 
-    def __init__(self, store: Store, desk: OrderDesk, clock: Clock) -> None:
+    def __init__(self, store: Store, desk: OrderDesk, clock: Clock, partners: PartnerWatch) -> None:
         self._store = store
         self._desk = desk
         self._clock = clock
+        self._partners = partners
         self._subscribers: dict[str, set[StreamConnection]] = {}
         self._news: OrderedDict[str, _News] = OrderedDict()
         self._closed = False
@@ -92,7 +94,9 @@ class Hub:
             self._end_all()
 
     async def deliver(self, after: int) -> int:
-        """Tell the subscribers every change after a sequence; returns the newest sequence."""
+        """Tell the subscribers every change after a sequence; returns the newest sequence. Whose
+        key was revoked meanwhile is none of them."""
+        await self._partners.require()
         while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             for row in rows:
                 self._news.pop(row.service_id, None)  # what was read of it is old now
@@ -139,6 +143,7 @@ class Hub:
 
     async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """The order, if the partner may see it now."""
+        await self._partners.require()
         return await self._desk.find(partner_id, service_id)
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:

@@ -1,4 +1,5 @@
-"""Whether a service can do its work: the database, somebody who carries out due orders, the nodes.
+"""Whether a service can do its work: the database, its clock, somebody who carries out due orders,
+the nodes.
 
 The parts are asked together, at most once a second however many want to know, and none for longer
 than ``PROBE_SECONDS``. The answer is public, so that it names parts alone; the log says why one is
@@ -19,8 +20,10 @@ from swapdesk.clock import Clock
 from swapdesk.service.dex.desk import Head, Sightings
 from swapdesk.service.events import Hub
 from swapdesk.service.orders.lifecycle import Worker
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.store import Store
+from swapdesk.service.timekeeping import Timekeeper
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS
 from swapdesk.service.venues.registry import within
 from swapdesk.wire.encoding.codec import encode_json
@@ -37,10 +40,10 @@ _FRESH_SECONDS = 1.0
 
 class Backlog(Struct, frozen=True):
     """What waits in the store: how long the oldest order has been due, and the oldest change that
-    the streams of this process were not told of; in seconds, 0 for none. ``untold`` is None where
-    the process has no streams."""
+    the streams of this process were not told of; in seconds, 0 for none. None for what a clock that
+    is wrong cannot tell, and for ``untold`` where the process has no streams."""
 
-    overdue: float
+    overdue: float | None
     untold: float | None
 
 
@@ -48,6 +51,7 @@ class Standing(Struct, frozen=True):
     """What the parts answered; None for one that was silent. ``works`` tells of this process."""
 
     backlog: Backlog | None
+    clock_is_right: bool
     works: bool
     heads: Mapping[str, Head | None]
 
@@ -55,7 +59,7 @@ class Standing(Struct, frozen=True):
     def worker(self) -> str:
         if self.works:
             return "ok"
-        if self.backlog is None:
+        if self.backlog is None or self.backlog.overdue is None:
             return "unknown"
         return "ok" if self.backlog.overdue <= OVERDUE_SECONDS else "late"
 
@@ -65,7 +69,7 @@ class Standing(Struct, frozen=True):
         every process would leave its balancer at once."""
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
-        if self.backlog is None or self.worker != "ok" or not able:
+        if self.backlog is None or not self.clock_is_right or self.worker != "ok" or not able:
             return "unready"
         return "ready" if all(answering) else "degraded"
 
@@ -78,6 +82,7 @@ class Standing(Struct, frozen=True):
             {
                 "status": self.status,
                 "database": "silent" if self.backlog is None else "ok",
+                "clock": "ok" if self.clock_is_right else "differs",
                 "worker": self.worker,
                 "nodes": {
                     chain: "silent" if head is None else "ok"
@@ -93,12 +98,16 @@ class Readiness:
     def __init__(
         self,
         store: Store,
+        timekeeper: Timekeeper,
+        partners: PartnerWatch,
         worker: Worker,
         hub: Hub,
         chains: Mapping[str, Sightings],
         clock: Clock,
     ) -> None:
         self._store = store
+        self._timekeeper = timekeeper
+        self._partners = partners
         self._worker = worker
         self._hub = hub
         self._chains = chains
@@ -127,16 +136,23 @@ class Readiness:
         )
         self._looked = self._clock.monotonic()
         self._standing = Standing(
-            backlog, self._worker.is_alive, dict(zip(self._chains, heads, strict=True))
+            backlog,
+            self._timekeeper.is_right,
+            self._worker.is_alive,
+            dict(zip(self._chains, heads, strict=True)),
         )
         return self._standing
 
     async def _backlog(self, now: datetime) -> Backlog:
+        # Without them no call is taken.
+        await self._partners.require()
         due = await self._store.orders.next_due()
         told, untold = self._hub.delivered, None
         if told is not None:
             oldest = await self._store.outbox.oldest_beyond(told)
             untold = _age(oldest, now)
+        if not self._timekeeper.is_right:
+            return Backlog(None, None)
         return Backlog(_age(due, now), untold)
 
     async def _answered(self, part: str, question: Coroutine[Any, Any, T]) -> T | None:

@@ -46,7 +46,12 @@ class Place(Struct, frozen=True):
 
 
 class StoreUnavailable(Exception):
-    """The store did not answer; nothing is known to have changed."""
+    """The store did not answer, and nothing has changed; ``in_doubt``: nobody knows whether
+    everything has, for its commit was asked for and not answered."""
+
+    def __init__(self, message: str = "", *, in_doubt: bool = False) -> None:
+        super().__init__(message)
+        self.in_doubt = in_doubt
 
 
 class Taken(Exception):

@@ -241,7 +241,9 @@ class _Group:
             results: list[Any] = outcome
             return results
         # Whether a commit that failed has happened is not known of any of them.
-        return [StoreUnavailable(str(outcome)) for _ in items] if all_done else None
+        if not all_done:
+            return None
+        return [StoreUnavailable(str(outcome), in_doubt=True) for _ in items]
 
     async def _behind_line(self, work: Work[T]) -> T:
         async def passed(db: Transaction) -> T:
@@ -311,10 +313,16 @@ class PostgresDatabase(Database):
         return await group.write(work)
 
     async def _once(self, work: Work[T]) -> T:
-        async with self._connection() as connection:
-            transaction = PostgresTransaction(connection)
-            async with connection.transaction():
-                result = await work(transaction)
+        is_done = False
+        try:
+            async with self._connection() as connection:
+                transaction = PostgresTransaction(connection)
+                async with connection.transaction():
+                    result = await work(transaction)
+                    is_done = True
+        except StoreUnavailable as unavailable:
+            unavailable.in_doubt = is_done
+            raise
         if transaction.tells:
             self._wake()
             self._untold.set()
