@@ -18,7 +18,7 @@ import httpx2
 
 from databases import OwnServer
 from patience import PATIENCE
-from service.kill_loop import A_MINUTE, HEADERS, LIMITED, Tally, _nursery, finished
+from service.kill_loop import A_MINUTE, HEADERS, LIMITED, Tally, finished, forking
 from service.new_store import found
 from service.orders_fixtures import BITCOIN, BTC, ETH, Floor, credentials, venues_at
 from swapdesk.clock import ManualClock, SystemClock
@@ -135,7 +135,7 @@ async def run(
     rng, tally = random.Random(seed), Tally()
     own.cluster.run(own.cluster._created("kills"))
     asked = {"database": own.cluster.url("kills"), "venues": str(directory / "v.db")}
-    async with _nursery() as nursery:
+    async with forking() as nursery:
         service = Service(nursery, asked)
         try:
             for place in range(len(ROLES)):

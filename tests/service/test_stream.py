@@ -133,7 +133,12 @@ async def told(service: ServiceParts) -> None:
     ],
 )
 async def test_refusals_before_the_upgrade(
-    base: str, headers: dict[str, str], query: str, status: int, code: str
+    base: str,
+    headers: dict[str, str],
+    query: str,
+    status: int,
+    code: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with pytest.raises(websockets.InvalidStatus) as refused:
         async with stream(base, headers, f"?{query}"):
@@ -147,6 +152,7 @@ async def test_refusals_before_the_upgrade(
     assert answer.headers["x-request-id"] == body["requestId"]
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers.get_all("date") == ["Fri, 20 Nov 2026 14:02:11 GMT"]
+    assert "handshake" not in caplog.text, "a stranger's mistake is no error of the service"
 
 
 @pytest.mark.parametrize(

@@ -331,14 +331,19 @@ class SqliteDatabase(Database):
         return cls(path, writer)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self.end)
+        await asyncio.to_thread(self._end_threads)
+        # Here, where it is looked at.
+        self._looking.close()
 
     def end(self) -> None:
         """As ``close``, from a thread that may wait."""
+        self._end_threads()
+        self._looking.close()
+
+    def _end_threads(self) -> None:
         self._writer.close()
         self._readers.shutdown(wait=True)
         self._reading.close()
-        self._looking.close()
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
         """On the event loop: a thread's turn would take longer, and a reader never waits for the
