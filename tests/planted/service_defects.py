@@ -89,6 +89,14 @@ SERVING = (
         ("tests/service/test_readiness.py::test_each_part_by_name",),
     ),
     Defect(
+        "outgrown-release-goes-on",
+        "A release that a newer one has ended writes orders into tables that it does not know.",
+        "swapdesk/service/app.py",
+        "    await parts.store.close()\n    for task",
+        "    for task",
+        ("tests/service/test_outgrown.py::test_work_ends_and_leaves_no_half_order",),
+    ),
+    Defect(
         "order-state-overwritten",
         "Two workers move one order, and the later one takes the state of the first back.",
         "swapdesk/service/store/orders.py",

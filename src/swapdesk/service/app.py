@@ -43,7 +43,7 @@ from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.readiness import Readiness
 from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
-from swapdesk.service.store.database import ClockDiffers, StoreUnavailable
+from swapdesk.service.store.database import ClockDiffers, SchemaError, StoreUnavailable
 from swapdesk.service.store.store import Store
 from swapdesk.service.timekeeping import Timekeeper
 from swapdesk.service.venues.adapter import CentralizedVenue
@@ -150,14 +150,41 @@ class Role(Flag):
     BOTH = ANSWERS | WORKS
 
 
-def build_service(parts: ServiceParts, role: Role = Role.BOTH) -> Starlette:
+async def _until_outgrown(
+    parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
+) -> None:
+    """End all ``work`` once a newer release has taken a step of the schema after which this one
+    must not use the database: nothing is read or written from then on. What was begun, the release
+    that took the step goes on with, as after a crash."""
+    while parts.readiness.outgrown is None:
+        await parts.clock.sleep(_LOOK_SECONDS)
+        try:
+            await parts.store.check_schema()
+        except StoreUnavailable:
+            continue  # as the other looks say
+        except SchemaError as error:
+            logger.error("all work ends: the database cannot be used any more: %s", error)
+            parts.readiness.outgrown = error
+    await parts.store.close()
+    for task in work:
+        task.cancel()
+    parts.hub.close()
+    stop.set()
+
+
+def build_service(
+    parts: ServiceParts, role: Role = Role.BOTH, stop: asyncio.Event | None = None
+) -> Starlette:
     """The application of a process that answers; its lifespan runs what goes on beside."""
-    return _Application(Surface(parts), lambda _: in_background(parts, role))
+    return _Application(Surface(parts), lambda _: in_background(parts, role, stop))
 
 
 @contextlib.asynccontextmanager
-async def in_background(parts: ServiceParts, role: Role) -> AsyncIterator[None]:
-    """Run what a process does by itself until the block ends, which ends with a flush."""
+async def in_background(
+    parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
+) -> AsyncIterator[None]:
+    """Run what a process does by itself until the block ends, which ends with a flush. ``stop`` is
+    set where the process can do nothing any more."""
     # The books need the terms of partners as much as the surface does.
     looks: list[tuple[str, float, _Work]] = [
         ("clock", _LOOK_SECONDS, parts.timekeeper.look),
@@ -193,6 +220,8 @@ async def in_background(parts: ServiceParts, role: Role) -> AsyncIterator[None]:
         asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
         for name, part in background.items()
     ]
+    watching = _until_outgrown(parts, tuple(tasks), stop or asyncio.Event())
+    tasks.append(asyncio.create_task(watching, name="schema"))
     try:
         yield
     finally:

@@ -21,7 +21,7 @@ from swapdesk.service.dex.desk import Head, Sightings
 from swapdesk.service.events import Hub
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.partner_watch import PartnerWatch
-from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.database import SchemaError, StoreUnavailable
 from swapdesk.service.store.store import Store
 from swapdesk.service.timekeeping import Timekeeper
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS
@@ -48,12 +48,20 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """What the parts answered; None for one that was silent. ``works`` tells of this process."""
+    """What the parts answered; None for one that was silent. ``works`` tells of this process.
+    ``outgrown``: the database is of a newer release, and this process does not use it any more."""
 
     backlog: Backlog | None
+    outgrown: bool
     clock_is_right: bool
     works: bool
     heads: Mapping[str, Head | None]
+
+    @property
+    def database(self) -> str:
+        if self.outgrown:
+            return "newer"
+        return "silent" if self.backlog is None else "ok"
 
     @property
     def worker(self) -> str:
@@ -69,7 +77,8 @@ class Standing(Struct, frozen=True):
         every process would leave its balancer at once."""
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
-        if self.backlog is None or not self.clock_is_right or self.worker != "ok" or not able:
+        parts = (self.database, self.worker)
+        if parts != ("ok", "ok") or not self.clock_is_right or not able:
             return "unready"
         return "ready" if all(answering) else "degraded"
 
@@ -81,7 +90,7 @@ class Standing(Struct, frozen=True):
         return encode_json(
             {
                 "status": self.status,
-                "database": "silent" if self.backlog is None else "ok",
+                "database": self.database,
                 "clock": "ok" if self.clock_is_right else "differs",
                 "worker": self.worker,
                 "nodes": {
@@ -116,6 +125,8 @@ class Readiness:
         self._looked = float("-inf")
         self._looking: asyncio.Task[Standing] | None = None
         self._silent: set[str] = set()
+        self.outgrown: SchemaError | None = None
+        """Why all work has ended, once the database is of a newer release."""
 
     async def look(self) -> Standing:
         """The standing of a second ago at most."""
@@ -137,6 +148,7 @@ class Readiness:
         self._looked = self._clock.monotonic()
         self._standing = Standing(
             backlog,
+            self.outgrown is not None,
             self._timekeeper.is_right,
             self._worker.is_alive,
             dict(zip(self._chains, heads, strict=True)),

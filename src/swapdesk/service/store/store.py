@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
+from swapdesk.service.store import schema
 from swapdesk.service.store.books import Books
 from swapdesk.service.store.calls import Calls
 from swapdesk.service.store.database import Database, Place, moment_of
@@ -56,6 +57,12 @@ class Store:
         from swapdesk.service.store.postgres import PostgresDatabase
 
         return cls(await PostgresDatabase.open(place, world))
+
+    async def check_schema(self) -> None:
+        """Raises SchemaError once a newer release has taken a step that ends the work of this
+        one."""
+        rows = await self.database.look(schema.VERSION_ROW)
+        schema.check_version(next(iter(rows), None))
 
     async def now(self) -> datetime:
         """By the database's own clock."""
