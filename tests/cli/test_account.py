@@ -271,20 +271,24 @@ def test_what_operators_changed(partner: Partner) -> None:
     """Newest first, without any secret; also of what was refused nothing."""
     assert partner("audit").stdout.endswith("No operator has changed anything.\n")
     made = partner.made("create", "Shop")
-    partner("override", "Shop", "--markup", "1")
+    partner("override", "Shop", "--markup", "1", "--read", "5/-/50", "--fixed-rates", "on")
+    partner("override", "Shop", "--quote", "1/2/3", "--remove", "fee-share", "--remove", "markup")
+    partner("override", "Shop", "--remove", "all")
     partner.refused(2, "NO_SUCH_PARTNER", "suspend", "Nobody")
     partner("revoke", made["apiKey"])
     changes = partner.made("audit")["changes"]
     who = {"by": getpass.getuser(), "partnerId": made["partner"]["partnerId"], "partner": "Shop"}
     assert [each["action"] for each in changes] == [
         f"revoke {made['apiKey']}",
-        "override, default_markup 1",
+        "override, without all",
+        "override, quote 1/2/3, without fee-share, without markup",
+        "override, read 5/-/50, markup 1, fixed-rates on",
         "create",
     ]
     assert all(who.items() <= each.items() for each in changes)
     assert parse_rfc3339(changes[0]["at"]) >= parse_rfc3339(changes[-1]["at"])
     printed = partner("audit").stdout
-    assert printed.count("Shop") == 3
+    assert printed.count("Shop") == 5
     assert made["apiSecret"] not in printed + json.dumps(changes)
 
 
@@ -407,7 +411,8 @@ def test_words_that_change_nothing(partner: Partner, words: tuple[str, ...], cod
 
 
 def test_stores_that_cannot_be_used(data: Path, partner: Partner) -> None:
-    Partner(data).refused(5, "NO_STORE", "list")
+    for word in ("--config", "--data"):
+        assert word in Partner(data).refused(5, "NO_STORE", "list")["next"]
     with closing(sqlite3.connect(data / "service.db")) as db:
         db.execute("UPDATE schema_version SET number = ?, serves_from = ?", (VERSION + 1,) * 2)
         db.commit()
@@ -440,7 +445,17 @@ def test_what_is_no_store_is_not_copied(partner: Partner, data: Path) -> None:
     words = ("backup", str(copy), "--data", str(data))
     InProcess(data.parent).refused(9, "STORE_UNUSABLE", *words)
     assert not copy.exists()
+    refused = partner.refused(9, "STORE_UNUSABLE", "list")
+    assert "is damaged, restore a backup of it: file is not a database" in refused["message"]
     InProcess(data.parent).refused(5, "NO_STORE", "backup", str(copy), "--data", str(data.parent))
+
+
+def test_a_copy_needs_a_directory_that_is_there(partner: Partner, data: Path) -> None:
+    copy = data / "none" / "copy.db"
+    words = ("backup", str(copy), "--data", str(data))
+    error = InProcess(data.parent).refused(2, "FILE_UNUSABLE", *words)
+    assert error["message"] == f"{copy} cannot be written: No such file or directory."
+    assert "directory that exists" in error["next"]
 
 
 def test_a_desk_that_only_reads_changes_no_account(partner: Partner) -> None:

@@ -171,12 +171,13 @@ def test_a_sandbox_waits_for_its_directory_and_then_says_who_uses_it(
     )
     with (own_home / "sandbox" / "lock").open("r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
+        held.truncate()
         result = cli("chains", "--json", home=own_home)
     assert (result.code, result.error["code"]) == (7, "SANDBOX_NOT_READY")
-    assert "another sandbox uses" in result.error["message"]
+    assert "another swapdesk uses" in result.error["message"]
     out, err = second.communicate(timeout=PATIENCE)
     assert (second.returncode, out) == (2, b"")
-    assert b"another sandbox uses" in err
+    assert f"another swapdesk (process {clean.ready['pid']}) uses ".encode() in err
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:

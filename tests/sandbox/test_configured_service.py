@@ -117,12 +117,15 @@ def api(ready: dict[str, Any], home: Path) -> Iterator[httpx2.Client]:
         yield client
 
 
-def test_the_line_of_a_service_says_what_it_serves(ready: dict[str, Any]) -> None:
+def test_the_line_of_a_service_says_what_it_serves(ready: dict[str, Any], home: Path) -> None:
     assert ready["schemaVersion"] == 1
     assert (ready["chains"], ready["venues"]) == (["base"], ["ba"])
     assert ready["leftOut"] == ["kraken", "is"]
     assert ready["url"].endswith("/behind/v2")
     assert ready["publicUrl"] == "https://api.shop.example/swap/v2"
+    told = [json.loads(line).get("message", "") for line in (home / "log").read_text().splitlines()]
+    (kraken, _) = [each for each in told if each.startswith("left out: ")]
+    assert kraken.startswith("left out: venues.kraken: kraken (exchange) lacks an adapter")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +244,10 @@ def test_a_node_of_another_chain_is_refused(chain: dict[str, Any], tmp_path: Pat
     file = written(tmp_path, chain["rpc"], 8453)
     error = refused(tmp_path, file).error
     assert error["code"] == "CONFIG"
-    assert "chains.base.chain_id is 8453" in error["message"]
+    number = next(n for n, line in enumerate(file.open(), 1) if line.startswith("chain_id"))
+    assert f"service.toml:{number}: chains.base.chain_id is 8453" in error["message"]
+    assert error["money"] == "where it was; this process does nothing"
+    assert error["next"] == "you: put right what the message names, and start it again"
 
 
 def test_a_token_that_calls_cannot_be_paid_in_is_refused(
@@ -368,10 +374,14 @@ def test_a_port_that_another_process_has_is_named_with_the_option_for_another(
     file.write_text(f"{GOOD}[metrics]\nport = 0\n")
     with listen("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
-        for option in ("--port", "--metrics-port"):
+        for option, line in (("--port", 2), ("--metrics-port", 8)):
             said = refused(tmp_path, file, option, port).error["message"]
+            assert f"service.toml:{line}: " in said
             assert f"127.0.0.1:{port}: Address already in use" in said
             assert f"give this process a port of its own with {option}." in said
+    file.write_text(f'bind = "192.0.2.1"\n{GOOD}')
+    said = refused(tmp_path, file).error["message"]
+    assert "service.toml:1: bind: 192.0.2.1:0: " in said
     alone = run_here("serve", "--sandbox", "--metrics-port", "0", "--json", home=tmp_path)
     assert (alone.code, alone.error["code"]) == (2, "USAGE")
 
@@ -519,6 +529,15 @@ def test_several_processes_over_one_file_are_refused(tmp_path: Path) -> None:
         assert "several processes need [store] with a PostgreSQL" in result.error["message"]
     alone = run_here("serve", "--sandbox", "--workers", "2", "--json", home=tmp_path)
     assert (alone.code, alone.error["code"]) == (2, "USAGE")
+
+
+def test_a_damaged_store_is_restored_from_a_backup(tmp_path: Path) -> None:
+    file = tmp_path / "service.toml"
+    file.write_text(GOOD)
+    (tmp_path / "data").mkdir(0o700)
+    write_private(tmp_path / "data" / "service.db", b"this is no database" * 1000)
+    said = refused(tmp_path, file).error["message"]
+    assert "service.toml:1: data: the file is damaged, restore a backup of it: " in said
 
 
 def test_an_intermediary_that_no_pool_trades_is_refused(tmp_path: Path) -> None:

@@ -81,14 +81,14 @@ async def test_every_change_is_taken_up(
         "default_markup": Decimal(1),
         "fixed_rates": False,
     }
-    await operator.set_overrides(who, given, (), act(clock))
+    await operator.set_overrides(who, given, (), "given", act(clock))
     found = await seen()
     assert (found.read_limits.per_minute, found.exchange_limits.per_day) == (1, 0)
     assert (found.earns_of_fees, found.default_markup) == (Decimal("7.25"), 1)
     assert not found.fixed_rates
     await operator.set_tier(who, Tier.FREE, act(clock))
     assert (await seen()).read_limits.per_day == 3, "an override outlives a change of the tier"
-    await operator.set_overrides(who, {}, given, act(clock))
+    await operator.set_overrides(who, {}, given, "removed", act(clock))
     assert (await seen()).earns_of_fees == 0
     assert (await seen()).read_limits.per_minute == 60
     await operator.set_origin(who, "https://shop.example", True, act(clock))
@@ -221,7 +221,8 @@ async def test_what_an_operator_changes_is_written_down(
 ) -> None:
     made, key = await created(operator, clock)
     clock.advance(60)
-    await operator.set_overrides("Shop", {"read": (1, None, 3)}, ("fee_share",), act(clock))
+    given = {"read": (1, None, 3)}
+    await operator.set_overrides("Shop", given, ("fee_share",), "in these words", act(clock))
     await operator.suspend("Shop", True, act(clock))
     await operator.revoke(key.key, act(clock))
     await operator.revoke(key.key, act(clock))
@@ -230,7 +231,7 @@ async def test_what_an_operator_changes_is_written_down(
     assert [one.action for one in noted] == [
         f"revoke {key.key}",
         "suspend",
-        "override, read 1/-/3, without fee_share",
+        "override, in these words",
         "create",
     ]
     assert [one.at == clock.now() for one in noted] == [True, True, True, False]

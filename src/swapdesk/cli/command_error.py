@@ -137,6 +137,8 @@ UNMOVED = "where it was; nothing was sent"
 """Of commands about orders there are: what was paid for those is with them."""
 UNSENT = "nothing was sent"
 """Of a command line that cannot be read: what it was to do is not known, nor where money is."""
+UNSERVED = "where it was; this process does nothing"
+"""Of a process of a service that does not start, or may not go on."""
 CORRECT = "you: correct the command"
 JOURNAL = "where the journal says"
 SANDBOX = "in the sandbox; none of it is real"
@@ -180,7 +182,8 @@ _OF_INPUT: tuple[Row, ...] = (
      "This works in the sandbox alone, and the profile is live.", UNTOUCHED, CORRECT),
     ("ONLY_SANDBOX", _BAD, "Nothing is named that could be served.", UNTOUCHED,
      "you: add --sandbox or --config"),
-    ("VENUES_MISSING", _BAD, "Venues of the file need what is not there.", UNTOUCHED,
+    ("VENUES_MISSING", _BAD, "Venues of the file need what is not there.",
+     UNSERVED,
      "you: supply what is missing, or set required = false"),
     ("ONLY_LOOPBACK", _BAD, "The chains serve this machine alone.", UNTOUCHED, CORRECT),
     ("NEEDS_YES", _BAD, "It creates, signs or writes, and nobody can be asked.", UNTOUCHED, YES),
@@ -459,9 +462,9 @@ _OF_ALL: tuple[Row, ...] = (
     ("CASE_FAILED", _OWN, "A case could not be made; those before it stay.",
      "the sandbox's; nothing here is real", "you: swapdesk orders list shows what was made"),
     ("NO_STORE", _NOT_FOUND, "No service has run on this data.", UNMOVED,
-     "you: swapdesk serve --sandbox, or name its directory with --data"),
+     "you: swapdesk serve --sandbox, or name the service with --data or --config"),
     ("STORE_UNUSABLE", _OWN, "The store of the service cannot be used.", UNMOVED,
-     "you: start the swapdesk that wrote it"),
+     "you: do what the message says; a damaged store is restored from a backup"),
     ("NOTHING_DUE", _OWN, "There is nothing to be booked.", UNMOVED, CORRECT),
     ("RECEIVER_GONE", _NOT_FOUND, "The receiver answered 410: it wants no deliveries any more.",
      UNTOUCHED, "you: give listen another receiver, or start it again once this one is back"),

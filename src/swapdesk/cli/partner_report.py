@@ -156,7 +156,16 @@ def back_up_store(call: CliContext, file: Path, data: Path | None, config: Path 
     except FileExistsError:
         said = f"{file} exists and is not replaced."
         raise bad_input("FILE_EXISTS", said, field="file", money=UNBOOKED) from None
-    except (OSError, sqlite3.Error) as error:
+    except OSError as error:
+        said = f"{file} cannot be written: {error.strerror or error}."
+        raise bad_input(
+            "FILE_UNUSABLE",
+            said,
+            field="file",
+            money=UNBOOKED,
+            next="you: name a file in a directory that exists and that you may write to",
+        ) from None
+    except sqlite3.Error as error:
         said = f"The store was not copied: {error}."
         raise CommandError(Exit.OWN_REFUSAL, "STORE_UNUSABLE", said, UNBOOKED) from None
     call.output.say(
@@ -352,6 +361,7 @@ async def override_terms(
     }
     given = {name: value for name, value in values.items() if value is not None}
     removed = tuple(OVERRIDES) if "all" in remove else remove
+    gone = ("all",) if "all" in remove else remove
     if "all" not in remove and (both := sorted(given.keys() & set(remove))):
         said = f"{', '.join(both)} is given and removed at once."
         raise bad_input("USAGE", said, money=UNCHANGED)
@@ -361,9 +371,24 @@ async def override_terms(
         which,
         {OVERRIDES[name]: value for name, value in given.items()},
         [OVERRIDES[name] for name in removed],
+        ", ".join(
+            [
+                *(f"{name} {_typed(value)}" for name, value in given.items()),
+                *(f"without {name}" for name in gone),
+            ]
+        ),
         act,
     )
     _tell(output, account)
+
+
+def _typed(value: object) -> str:
+    """The value of an override as the command takes it."""
+    if isinstance(value, tuple):
+        return "/".join("-" if each is None else str(each) for each in value)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
 
 
 async def change_origins(

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, desk_command, in_sandbox, on_call
-from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
+from swapdesk.cli.command_error import UNSERVED, CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.quote_options import read_digits
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def serve(
     """
     if config_file is not None:
         _alone("config_file")
-        config = _configured(call, config_file, port, metrics_port)
+        config = _configured(config_file, port, metrics_port)
         from swapdesk.sandbox.configured_service import serve_configured
 
         return _until_told(config_file, lambda: serve_configured(config_file, config, workers))
@@ -226,7 +226,7 @@ def worker(call: CliContext, config_file: Path, metrics_port: int | None) -> int
     Any number may work beside "swapdesk serve --config FILE" over the same PostgreSQL database.
     Prints one JSON line when it begins; SIGTERM ends it.
     """
-    config = _configured(call, config_file, metrics_port=metrics_port)
+    config = _configured(config_file, metrics_port=metrics_port)
     from swapdesk.sandbox.configured_service import work_configured
 
     return _until_told(config_file, lambda: work_configured(config_file, config))
@@ -234,19 +234,26 @@ def worker(call: CliContext, config_file: Path, metrics_port: int | None) -> int
 
 def _until_told(file: Path, serve: Callable[[], None]) -> int:
     from swapdesk.sandbox.configured_service import ServiceRefused
+    from swapdesk.sandbox.service_file import place_in
 
     try:
         serve()
     except ServiceRefused as refused:
-        raise bad_input("CONFIG", f"{file}: {refused}.", field="config") from None
+        raise bad_input(
+            "CONFIG",
+            f"{place_in(file, refused.key)}: {refused}.",
+            field="config",
+            money=UNSERVED,
+            next="you: put right what the message names, and start it again",
+        ) from None
     return Exit.DONE
 
 
 def _configured(
-    call: CliContext, file: Path, port: int | None = None, metrics_port: int | None = None
+    file: Path, port: int | None = None, metrics_port: int | None = None
 ) -> ServiceConfig:
     """What a file says, with these ports in place of its own: several processes of a machine may
-    share the file. Exit 2 for one that cannot be served; venues that are left out are told."""
+    share the file. Exit 2 for one that cannot be served."""
     from swapdesk.cli.sandbox_lifetime import (
         require_metrics,
         require_postgres,
@@ -259,26 +266,20 @@ def _configured(
     try:
         config = read_service_file(file).at(port, metrics_port)
     except ServiceFileRefused as refused:
-        raise bad_input("CONFIG", f"{refused}.", field="config") from None
+        raise bad_input("CONFIG", f"{refused}.", field="config", money=UNSERVED) from None
     if config.store is not None:
         require_postgres()
     if config.metrics is not None:
         require_metrics()
-    lists = {
-        f"venues.{venue.code}": f"{venue.name} ({venue.kind}) lacks {' and '.join(venue.lacks)}"
-        for venue in config.lacking
-    }
     if any(venue.required for venue in config.lacking):
         raise CommandError(
             Exit.BAD_INPUT,
             "VENUES_MISSING",
             "Venues cannot be served: "
-            + "; ".join(f"{key}: {said}" for key, said in lists.items())
+            + "; ".join(f"venues.{each.code}: {each.shortfall}" for each in config.lacking)
             + ".",
-            fields={key: {"message": said} for key, said in lists.items()},
+            fields={f"venues.{each.code}": {"message": each.shortfall} for each in config.lacking},
         )
-    for key, said in lists.items():
-        call.output.talk(f"Left out: {key}: {said}.")
     return config
 
 

@@ -81,7 +81,12 @@ CLOCK_TOLERANCE = timedelta(seconds=30)
 
 
 class ServiceRefused(Exception):
-    """The service cannot be started as the file says; the message says why."""
+    """The service cannot be started as the file says; the message says why, and ``key`` which of
+    its keys or tables is at fault, if one is."""
+
+    def __init__(self, said: str, *key: str) -> None:
+        super().__init__(said)
+        self.key = key
 
 
 async def build_configured(
@@ -151,10 +156,12 @@ async def _payments(
         gas = await reader.client.balance(wallet.address)
     except EvmError as error:
         raise ServiceRefused(
-            f"payments: the node of {entry.chain} cannot be asked about the token: {error}"
+            f"payments: the node of {entry.chain} cannot be asked about the token: {error}",
+            *("chains", entry.chain, "rpc"),
         ) from None
     except ValueError as error:
-        raise ServiceRefused(f"payments.token: {entry.token} {error}") from None
+        said = f"payments.token: {entry.token} {error}"
+        raise ServiceRefused(said, "payments", "token") from None
     if gas == 0:
         logger.warning(
             "payments: %s has nothing to pay gas with on %s; no payment is settled until it has",
@@ -233,7 +240,8 @@ def _intermediaries(config: ServiceConfig, tokens: list[Token]) -> Iterable[str]
         found = next((t for t in tokens if (t.symbol, t.chain) == (symbol, chain)), None)
         if found is None:
             raise ServiceRefused(
-                f"intermediaries: {symbol}.{chain} is not traded by a pool of this file"
+                f"intermediaries: {symbol}.{chain} is not traded by a pool of this file",
+                "intermediaries",
             )
         yield found.id
 
@@ -250,7 +258,8 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
         if told != reader.place.chain_id:
             raise ServiceRefused(
                 f"chains.{reader.place.name}.chain_id is {reader.place.chain_id},"
-                f" and the node at {reader.place.rpc} says {told}"
+                f" and the node at {reader.place.rpc} says {told}",
+                *("chains", reader.place.name, "chain_id"),
             )
 
 
@@ -288,11 +297,11 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
             try:
                 listener = held.enter_context(listen(config.bind, config.port))
             except OSError as error:
-                raise _not_free("bind", config.bind, config.port, "--port", error) from None
+                raise _not_free(config.bind, config.port, "--port", error) from None
             await held.enter_async_context(_beside(file, workers, config.metrics, clock))
             await _answer(config, parts, role, listener, stop, metrics)
         if parts.readiness.outgrown is not None:
-            raise ServiceRefused(f"{_place_of(config)}: {parts.readiness.outgrown}")
+            raise _unusable(config, parts.readiness.outgrown)
 
 
 async def _opened(
@@ -331,18 +340,20 @@ async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack)
         try:
             return await Store.connect(config.store, world)
         except (SchemaError, StoreUnavailable, ValueError) as error:
-            raise ServiceRefused(f"{_place_of(config)}: {error}") from None
+            raise _unusable(config, error) from None
     try:
         make_directories(config.data)
         held.callback(os.close, await lock_directory(config.data, clock))
         return Store.open(config.data / DATABASE, world)
     except (DirectoryInUse, SchemaError, OSError) as error:
-        raise ServiceRefused(f"{_place_of(config)}: {error}") from None
+        raise _unusable(config, error) from None
 
 
-def _place_of(config: ServiceConfig) -> str:
-    """Of the store, as the file names it."""
-    return "data" if config.store is None else f"store: {config.store.url}"
+def _unusable(config: ServiceConfig, why: object) -> ServiceRefused:
+    """The store, as the file names it."""
+    if config.store is None:
+        return ServiceRefused(f"data: {why}", "data")
+    return ServiceRefused(f"store: {config.store.url}: {why}", "store", "url")
 
 
 @asynccontextmanager
@@ -351,7 +362,7 @@ async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> As
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
-        raise _not_free("metrics", place.bind, place.port, "--metrics-port", error) from None
+        raise _not_free(place.bind, place.port, "--metrics-port", error, "metrics") from None
     stop = asyncio.Event()
     with listener:
         server = build_server(door, clock)
@@ -364,11 +375,13 @@ async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> As
             await serving
 
 
-def _not_free(key: str, bind: str, port: int, option: str, error: OSError) -> ServiceRefused:
-    said = f"{key}: {bind}:{port}: {error.strerror}"
+def _not_free(bind: str, port: int, option: str, error: OSError, *table: str) -> ServiceRefused:
+    """Whether it is the port or the address, as the keys of a table have them."""
+    key = (*table, "port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "bind")
+    said = f"{'.'.join(key)}: {bind}:{port}: {error.strerror}"
     if error.errno == errno.EADDRINUSE:
         said += f": give this process a port of its own with {option}"
-    return ServiceRefused(said)
+    return ServiceRefused(said, *key)
 
 
 async def _answer(
@@ -389,6 +402,7 @@ async def _answer(
     )
     if await started(server, stop):
         public = config.http.public_url
+        _tell_left_out(config)
         _say(
             {
                 "url": f"{url_of(config.bind, listener)}{config.http.prefix}{PREFIX}",
@@ -403,8 +417,15 @@ async def _work(
     config: ServiceConfig, parts: ServiceParts, stop: asyncio.Event, metrics: str | None
 ) -> None:
     async with in_background(parts, Role.WORKS, stop):
+        _tell_left_out(config)
         _say(_line(config, metrics))
         await stop.wait()
+
+
+def _tell_left_out(config: ServiceConfig) -> None:
+    """Once the rest is ready: before, it would stand above what keeps the process from it."""
+    for entry in config.lacking:
+        logger.warning("left out: venues.%s: %s", entry.code, entry.shortfall)
 
 
 def _say(line: Mapping[str, object]) -> None:

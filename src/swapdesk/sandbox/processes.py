@@ -43,7 +43,7 @@ def said(error: Exception, code: int) -> int:
 
 
 class DirectoryInUse(Exception):
-    """Another sandbox lives in this directory."""
+    """Another process serves this directory."""
 
 
 async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT_SECONDS) -> int:
@@ -57,12 +57,19 @@ async def lock_directory(directory: Path, clock: Clock, *, seconds: float = WAIT
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if clock.monotonic() >= until:
+                holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip()
+                named = f" (process {holder})" if holder.isdecimal() else ""
                 os.close(handle)
-                raise DirectoryInUse(f"another sandbox uses {directory}") from None
+                raise DirectoryInUse(f"another swapdesk{named} uses {directory}") from None
             await clock.sleep(_TRY_SECONDS)
         else:
             if _is_at(handle, directory / LOCK_FILE):
                 os.set_inheritable(handle, True)
+                # On a full disk whoever waits is told of no process, and the lock holds all the
+                # same.
+                with contextlib.suppress(OSError):
+                    os.ftruncate(handle, 0)
+                    os.pwrite(handle, str(os.getpid()).encode(), 0)
                 return handle
             # Whoever had the lock has put the directory aside: another one is in its place.
             os.close(handle)

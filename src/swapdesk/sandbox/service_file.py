@@ -53,6 +53,11 @@ class VenueEntry(Struct, frozen=True):
     secret: bytes | None = None
     lacks: tuple[str, ...] = ()
 
+    @property
+    def shortfall(self) -> str:
+        """What is missing, in a sentence."""
+        return f"{self.name} ({self.kind}) lacks {' and '.join(self.lacks)}"
+
     def __repr__(self) -> str:
         return f"VenueEntry({self.code})"
 
@@ -123,6 +128,12 @@ class ServiceConfig(Struct, frozen=True):
 
 class ServiceFileRefused(Exception):
     """The file cannot be used; each problem names its line and key."""
+
+
+def place_in(file: Path, key: tuple[str, ...]) -> str:
+    """The file, with the line of a key that it has, or of the table that this belongs into."""
+    line = read_document(file, FILE_LIMIT).line_of(*key) if key else None
+    return str(file) if line is None else f"{file}:{line}"
 
 
 def read_service_file(file: Path) -> ServiceConfig:
@@ -537,8 +548,7 @@ class _Reading:
         if kind == "exchange":
             credentials = "credentials_file: the credentials of an account there"
             return (
-                "an adapter: no centralised exchange has one yet (service/venues/adapter.py says"
-                " what it must do)",
+                "an adapter: no centralised exchange has one yet",
                 *(() if "credentials_file" in found else (credentials,)),
             )
         return ("a source of live prices: this kind quotes from a market, not from pools",)

@@ -203,11 +203,11 @@ class Partners:
         )
 
     async def set_overrides(
-        self, which: str, given: Mapping[str, Any], removed: Iterable[str], act: Act
+        self, which: str, given: Mapping[str, Any], removed: Iterable[str], said: str, act: Act
     ) -> StoredPartner:
         """Give overrides by their names in Overrides and remove others; what is not named stays. A
-        window that is None keeps what is in force without those that are removed. Raises
-        NoSuchPartner."""
+        window that is None keeps what is in force without those that are removed. ``said`` is what
+        was asked for, in the words of the operator. Raises NoSuchPartner."""
         gone = dict.fromkeys(removed)
 
         def overridden(partner: StoredPartner) -> StoredPartner:
@@ -220,9 +220,7 @@ class Partners:
             }
             return replace(left, overrides=replace(left.overrides, **whole))
 
-        said = [f"{name} {_told(value)}" for name, value in given.items()]
-        action = ", ".join(["override", *said, *(f"without {name}" for name in gone)])
-        return await self._change(which, act, action, overridden)
+        return await self._change(which, act, f"override, {said}", overridden)
 
     async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
         """Add a page that may use the account's id, or remove one. Raises NoSuchPartner, and
@@ -289,14 +287,6 @@ async def note_act(db: Transaction, act: Act, action: str, partner_id: str) -> N
     await db.run(
         insertion("audit", ("at", "operator", "action", "partner_id")),
         {"at": micros(act.at), "operator": act.by, "action": action, "partner_id": partner_id},
-    )
-
-
-def _told(value: object) -> str:
-    return (
-        "/".join("-" if each is None else str(each) for each in value)
-        if isinstance(value, tuple)
-        else str(value)
     )
 
 

@@ -450,6 +450,9 @@ def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
     return connection
 
 
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
 def _prepare(connection: sqlite3.Connection, world: Mapping[str, str]) -> None:
     """Create the tables in a new file, or check an old one and bring it up to date.
 
@@ -469,7 +472,7 @@ def _prepare(connection: sqlite3.Connection, world: Mapping[str, str]) -> None:
         if version:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
-                raise SchemaError(f"the file is damaged: {verdict}")
+                raise SchemaError(f"the file is damaged, restore a backup of it: {verdict}")
         if 0 < version <= old_files.LAST:
             old_files.to_last(connection, version)
             tables = ";".join([*schema.statements(schema.TABLES, TYPES), ""])
@@ -485,7 +488,9 @@ def _prepare(connection: sqlite3.Connection, world: Mapping[str, str]) -> None:
             raise
         connection.execute("COMMIT")
     except sqlite3.DatabaseError as error:
-        raise SchemaError(f"the file cannot be used: {error}") from error
+        is_damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+        what = "is damaged, restore a backup of it" if is_damaged else "cannot be used"
+        raise SchemaError(f"the file {what}: {error}") from error
 
 
 def _plus(one: str, other: str) -> str:
