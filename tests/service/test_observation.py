@@ -114,6 +114,7 @@ async def test_a_line_for_each_request(
 ) -> None:
     order = await created(api)
     details = await api.get(f"/orders/{order['serviceId']}?apiKey=first-key")
+    confirmed = await api.post("/dex/confirmTx", json={"id": order["serviceId"]})
     await api.get("/orders/nobodys", headers={"authorization": "first-key:wrong-secret"})
     await api.get("/nothing/of/this?secret=x")
     told = [
@@ -124,6 +125,7 @@ async def test_a_line_for_each_request(
         ("get_quotes", 200, "partner-first", None),
         ("create_exchange", 200, "partner-first", order["serviceId"]),
         ("get_order", 200, "partner-first", order["serviceId"]),
+        ("dex_confirm_transaction", confirmed.status_code, "partner-first", order["serviceId"]),
         ("get_order", 401, None, None),
         ("none", 404, None, None),
     ]

@@ -51,6 +51,7 @@ from swapdesk.service.request_reading import (
 )
 from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.webhooks import Delivery
+from swapdesk.wire.dex import ConfirmTransactionRequest
 from swapdesk.wire.encoding.codec import decode_json, encode_json
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.encoding.query import known_pairs
@@ -423,6 +424,8 @@ class Surface:
         if operation.body is not None:
             sent = json_object(await raw_body(request) if signed is None else signed[0])
             asked = body(operation.body, sent)
+        if isinstance(asked, ConfirmTransactionRequest):
+            seen.call.order = asked.id
         try:
             delivery = None if signed is None else signed[1]
             result = await handler(RequestContext(caller, path, query, asked, begins, delivery))
