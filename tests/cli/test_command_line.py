@@ -92,6 +92,18 @@ def test_the_command_starts_its_python_from_any_folder(tmp_path: Path, beside: b
         tells_its_version([str(command)], other, environment(tmp_path, **variables), str(command))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a script of POSIX")
+def test_the_command_names_its_python_where_that_is_gone(tmp_path: Path) -> None:
+    """As an update of the system leaves a virtual environment; another Python has no packages."""
+    shutil.copy(Path(__file__).parents[2] / "scripts" / "swapdesk", tmp_path)
+    python = tmp_path / "python3"
+    python.symlink_to(tmp_path / "gone")
+    command = [str(tmp_path / "swapdesk"), "--version"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    said = f"swapdesk: its Python, {python}, cannot be run: install swapdesk anew\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", said)
+
+
 def test_help_names_every_command_and_every_exit_code(here: InProcess) -> None:
     told = here("-h")
     assert told.code == 0, told
