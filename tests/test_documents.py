@@ -323,7 +323,13 @@ def test_every_command_is_in_the_reference(reference: dict[str, str]) -> None:
 def test_the_manual_page_is_installed_and_has_every_command(reference: dict[str, str]) -> None:
     project = tomllib.loads(text("pyproject.toml"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["shared-data"] == {"docs/reference/swapdesk.1": "share/man/man1/swapdesk.1"}
+    assert wheel["shared-data"] == {
+        "docs/reference/swapdesk.1": "share/man/man1/swapdesk.1",
+        "deploy": "share/swapdesk/deploy",
+    }
+    sdist = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert set(wheel["force-include"]) <= set(sdist), "a wheel is built from it, too"
+    assert "deploy" in sdist
     page = reference["docs/reference/swapdesk.1"]
     told = re.findall(r"^\.SS swapdesk ([a-z ]+)", page.replace("\\-", "-"), re.MULTILINE)
     assert {one.split()[0] for one in told} == set(COMMANDS)
