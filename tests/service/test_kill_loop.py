@@ -41,12 +41,17 @@ async def test_kill_nine_at_random_moments(tmp_path: Path, request: pytest.Fixtu
 async def test_processes_and_their_database_are_killed(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """20 seconds, ten minutes with ``--full``: every create is definite or found, none is lost or
-    doubled, no order goes back, and no window lets more through than its limit."""
+    """20 seconds, ten minutes of a full load with ``--full``: every create is definite or found,
+    none is lost or doubled, no order goes back, and no window lets more through than its limit."""
     full = request.config.getoption("--full", default=False)
     with OwnServer.started() as own:
         tally, service, callers = await process_kills.run(
-            own, tmp_path, seconds=600 if full else 20, restarts=3 if full else 1, seed=20261128
+            own,
+            tmp_path,
+            seconds=600 if full else 20,
+            restarts=3 if full else 1,
+            rest=0 if full else 2,
+            seed=20261128,
         )
         assert await process_kills.verify(own, tmp_path, tally, callers.minutes) == []
     sys.stdout.write(
