@@ -46,6 +46,13 @@ _SANDBOX = (
     "uvicorn.protocols.websockets.websockets_sansio_impl",
     "uvicorn.loops.uvloop",
 )
+_CONFIGURED = (
+    *_ASKING,
+    "swapdesk.sandbox.configured_service",
+    "swapdesk.service.store.postgres",
+    "uvicorn.protocols.websockets.websockets_sansio_impl",
+    "uvicorn.loops.uvloop",
+)
 _MODULES = {
     "swapdesk.sandbox.node": _SANDBOX,
     "swapdesk.sandbox.service_process": _SANDBOX,
@@ -103,5 +110,8 @@ def imports_of(words: Sequence[str]) -> tuple[str, ...]:
         # Programs of the tests are desks, as a rule with a wallet.
         own = Path(words[0]).relative_to(_TESTS).with_suffix("")
         return (*_AGENT, ".".join(own.parts))
-    more = {"serve": _SANDBOX, "node": _CHAINS}.get(words[2] if len(words) > 2 else "", ())
+    serving = _CONFIGURED if "--config" in words else _SANDBOX
+    more = {"serve": serving, "worker": _CONFIGURED, "node": _CHAINS}.get(
+        words[2] if len(words) > 2 else "", ()
+    )
     return _MODULES[words[1]] + (more if words[1] == "swapdesk" else ())

@@ -84,6 +84,12 @@ def test_the_files_mean_the_same_service(compose: dict[str, Any], config: Servic
     assert config.http.proxies == (ipaddress.ip_network(subnet),)
     ready = f"http://127.0.0.1:{config.port}{config.http.prefix}{PREFIX}/ready"
     assert ready in text("swapdesk-api.service")
+    # Both units of a machine read this file.
+    assert config.metrics is not None
+    unit = text("swapdesk-worker.service")
+    (beside,) = re.findall(r"worker --config \S+ --metrics-port (\d+)$", unit, re.MULTILINE)
+    assert int(beside) not in (config.metrics.port, config.port)
+    assert f"http://127.0.0.1:{beside}/ready" in unit
     assert config.store is not None
     assert "@database/swapdesk" in config.store.url
     assert services["database"]["environment"]["POSTGRES_DB"] == "swapdesk"

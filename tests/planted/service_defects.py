@@ -16,6 +16,7 @@ NO_PLACE = (
 GUARDS = "tests/service/test_venue_wrappers.py"
 FRONT = "tests/service/test_front.py"
 BOUNDS = "tests/sandbox/test_http_bounds.py"
+OBSERVED = "tests/service/test_observation.py"
 
 SERVING = (
     Defect(
@@ -28,12 +29,81 @@ SERVING = (
         ("tests/service/test_store_file.py::test_an_answer_follows_the_commit",),
     ),
     Defect(
+        "verdict-of-another-process",
+        "A trader whose token another process found malicious is not warned.",
+        "swapdesk/service/app.py",
+        '            ("scans", _LOOK_SECONDS, parts.scans.catch_up),\n',
+        "",
+        ("tests/service/test_scans.py::test_a_verdict_is_known_to_every_process_a_second_later",),
+    ),
+    Defect(
+        "query-in-the-log",
+        "Whoever reads the log has the secret that somebody sent in the address of a request.",
+        "swapdesk/service/router.py",
+        '        found = self._router.find(scope["method"], _path(scope))\n'
+        "        operation = found",
+        '        seen.call.operation = _path(scope) + scope["query_string"].decode()\n'
+        '        found = self._router.find(scope["method"], _path(scope))\n'
+        "        operation = found",
+        (f"{OBSERVED}::test_a_line_for_each_request",),
+    ),
+    Defect(
+        "address-in-the-log",
+        "The log tells from where each partner calls although nobody asked for it.",
+        "swapdesk/service/observation.py",
+        "        if self._addresses:\n",
+        "        if call.address:\n",
+        (f"{OBSERVED}::test_the_address_only_where_it_is_asked_for",),
+    ),
+    Defect(
+        "transition-without-a-line",
+        "Nobody can tell from the log when the operator took an order off its partner's list.",
+        "swapdesk/service/orders/presentation.py",
+        "expected_version=found.version, before=found.status):",
+        "expected_version=found.version):",
+        (f"{OBSERVED}::test_a_line_for_each_transition",),
+    ),
+    Defect(
+        "refusals-not-counted",
+        "An operator whose partners are all refused sees no request at all.",
+        "swapdesk/service/metrics.py",
+        "        operation, status = call.operation, call.status\n",
+        "        operation, status = call.operation, call.status\n"
+        "        if status >= 400:\n            return\n",
+        (f"{OBSERVED}::test_requests_creates_and_transitions_are_counted",),
+    ),
+    Defect(
+        "stopped-worker-has-no-backlog",
+        "Orders of a worker that was stopped wait, and no metric and no balancer tells of it.",
+        "swapdesk/service/store/orders.py",
+        "WHERE lease_until IS NOT NULL AND due_at IS NOT NULL) AS every",
+        "WHERE lease_until IS NOT NULL AND due_at IS NULL) AS every",
+        (f"{OBSERVED}::test_gauges_tell_how_it_stands",),
+    ),
+    Defect(
         "ready-without-a-node",
         "A balancer sends traders to a service that can follow no order, for its node is down.",
         "swapdesk/service/readiness.py",
         "        able = not answering or any(answering)\n",
         "        able = True\n",
         ("tests/service/test_readiness.py::test_each_part_by_name",),
+    ),
+    Defect(
+        "ready-without-a-worker",
+        "A balancer sends traders to a service whose workers were never started: what they pay in"
+        " is not followed.",
+        "swapdesk/service/readiness.py",
+        "            attended = seen is not None and _age(seen, now) <= ABSENT_SECONDS\n",
+        "",
+        ("tests/service/test_readiness.py::test_no_worker_has_come",),
+    ),
+    Defect(
+        "outgrown-release-goes-on",
+        "A release that a newer one has ended writes orders into tables that it does not know.",
+        "swapdesk/service/app.py",
+        "    await parts.store.close()\n    for task",
+        "    for task",
+        ("tests/service/test_outgrown.py::test_work_ends_and_leaves_no_half_order",),
     ),
     Defect(
         "order-state-overwritten",
@@ -67,6 +137,17 @@ SERVING = (
         ),
     ),
     Defect(
+        "lease-that-outlives-its-worker",
+        "The order of a killed worker waits while its rate runs out.",
+        "swapdesk/service/orders/lifecycle.py",
+        "LEASE = timedelta(seconds=8)",
+        "LEASE = timedelta(seconds=30)",
+        (
+            "tests/service/test_kill_loop.py::"
+            "test_the_order_of_a_killed_worker_is_taken_within_ten_seconds",
+        ),
+    ),
+    Defect(
         "lease-by-the-own-clock",
         "A worker whose clock is ahead takes orders that another one still works on.",
         "swapdesk/service/store/orders.py",
@@ -97,8 +178,8 @@ SERVING = (
         "group-sunk-by-one",
         "One refused change makes the orders unavailable that were to be committed with it.",
         "swapdesk/service/store/postgres.py",
-        "return [StoreUnavailable(str(outcome)) for _ in items] if all_done else None",
-        "return [StoreUnavailable(str(outcome)) for _ in items]",
+        "        if not all_done:\n            return None\n",
+        "",
         (
             "tests/service/test_store.py::"
             "test_a_change_that_is_refused_does_not_sink_those_it_is_committed_with",

@@ -7,9 +7,11 @@ from .defect import Defect
 POSTGRES = "swapdesk/service/store/postgres.py"
 OUTBOX = "swapdesk/service/store/outbox.py"
 CALLS = "swapdesk/service/store/calls.py"
+ORDERS = "swapdesk/service/store/orders.py"
 TESTS = "tests/service/test_postgres.py"
 STORE = "tests/service/test_store.py"
 TROUBLE = "tests/service/test_database_trouble.py"
+TIME = "tests/service/test_timekeeping.py"
 
 SHARED = (
     Defect(
@@ -64,15 +66,15 @@ SHARED = (
         "windows-counted-side-by-side",
         "A partner makes more calls than its limit on as many processes as there are.",
         CALLS,
-        "    await _alone(db, call.counted, call.rate_class)\n",
-        "",
+        "    return None if call is None else _line(call.counted, call.rate_class)\n",
+        "    return None\n",
         (f"{TESTS}::test_windows_are_exact_over_processes",),
     ),
     Defect(
         "unused-calls-counted-again",
         "Calls that a process gave back count, and a partner is refused below its limit.",
         CALLS,
-        "                await _alone(db, *count)\n",
+        "                await db.alone(_line(*count))\n",
         "                pass\n",
         (f"{TESTS}::test_calls_that_are_given_back_are_not_counted_over",),
     ),
@@ -85,12 +87,85 @@ SHARED = (
         (f"{TESTS}::test_clocks_ten_minutes_apart_count_in_one_window",),
     ),
     Defect(
+        "wrong-clock-acts",
+        "A process whose clock is ahead gives up bundles and payments that are still in time.",
+        "swapdesk/service/timekeeping.py",
+        "            self._wrong.set()\n",
+        "",
+        (f"{TIME}::test_nothing_is_done_by_a_clock_that_is_wrong",),
+    ),
+    Defect(
+        "wrong-clock-answers",
+        "A process whose clock is behind takes quotes that ended long ago, at their old price.",
+        "swapdesk/service/router.py",
+        "        if operation.access is not Access.OPEN or operation.signed:\n",
+        "        if operation.signed:\n",
+        (f"{TIME}::test_nothing_is_done_by_a_clock_that_is_wrong",),
+    ),
+    Defect(
         "payouts-chosen-alike",
         "Two private orders at once are paid from the same wallet, which ties them together.",
-        "swapdesk/service/store/orders.py",
+        ORDERS,
         '        await db.alone(f"payouts {private.partner_id}")\n',
         "        pass\n",
         (f"{TESTS}::test_two_creates_never_choose_by_the_same_payouts",),
+    ),
+    Defect(
+        "order-read-for-each-reader",
+        "A thousand streams of an order ask the database a thousand times when it changes.",
+        "swapdesk/service/events.py",
+        "        if news.reading is None:\n",
+        "        if True:\n",
+        (f"{TESTS}::test_an_order_is_read_once_for_all_who_are_told_of_it",),
+    ),
+    Defect(
+        "reader-that-leaves-ends-the-read",
+        "A stream that ends takes the update with it that others wait for.",
+        "swapdesk/service/events.py",
+        "await asyncio.shield(reading)",
+        "await reading",
+        (f"{TESTS}::test_an_order_is_read_once_for_all_who_are_told_of_it",),
+    ),
+    Defect(
+        "line-passed-in-the-middle",
+        "Two creates of a partner each hold what the other one waits for, and stand for a second.",
+        ORDERS,
+        "            await calls.count_opened(db, order.service_id, call, payment)\n\n"
+        "        await self._database.write(begun, behind=calls.line_of(call))\n",
+        "            if call is not None:\n"
+        "                await db.alone(calls.line_of(call))\n"
+        "            await calls.count_opened(db, order.service_id, call, payment)\n\n"
+        "        await self._database.write(begun)\n",
+        (f"{TESTS}::test_whoever_waits_for_a_call_to_count_holds_nothing_meanwhile",),
+    ),
+    Defect(
+        "creates-one-by-one",
+        "Each create of a partner waits for the commit of the one before.",
+        POSTGRES,
+        "                await self._commit(items)\n",
+        "                for item in items:\n                    await self._commit([item])\n",
+        (f"{TESTS}::test_creates_that_wait_for_each_other_are_committed_together",),
+    ),
+    Defect(
+        "renewal-waits-for-an-end",
+        "A worker that keeps its leases and a commit of several orders stand for a second.",
+        ORDERS,
+        '    " AND lease_owner = :owner{skip_leased})"\n',
+        '    " AND lease_owner = :owner)"\n',
+        (f"{TESTS}::test_an_order_that_is_worked_on_holds_up_no_other_one",),
+    ),
+    Defect(
+        "hints-hold-each-other-up",
+        "Orders that a hint made due stand still until the slowest of them is committed.",
+        ORDERS,
+        "        await asyncio.gather(\n"
+        "            *(self._database.write(partial(hastened, values=each)) for each in values)\n"
+        "        )\n",
+        "        async def together(db: Transaction) -> None:\n"
+        "            for each in values:\n"
+        "                await hastened(db, each)\n\n"
+        "        await self._database.write(together)\n",
+        (f"{TESTS}::test_an_order_that_is_worked_on_holds_up_no_other_one",),
     ),
     Defect(
         "claims-wait-for-each-other",
@@ -107,6 +182,63 @@ SHARED = (
         "            if not left or not isinstance(error.__cause__, _IN_THE_WAY):\n",
         "            if not left:\n",
         (f"{TROUBLE}::test_a_create_whose_commit_is_cut_is_found_by_its_twin",),
+    ),
+    Defect(
+        "group-created-twice",
+        "A group whose commit was cut is told to nobody, and whoever repeats it has it twice.",
+        POSTGRES,
+        "            unavailable.in_doubt = is_done\n",
+        "",
+        (f"{TROUBLE}::test_a_group_whose_commit_is_cut_is_created_once",),
+    ),
+    Defect(
+        "own-group-met-as-anothers",
+        "A group that was created by a commit in doubt is answered as a defect.",
+        "swapdesk/service/store/groups.py",
+        "            if not in_doubt:\n                raise\n",
+        "            raise\n",
+        (f"{TROUBLE}::test_a_group_whose_commit_is_cut_is_created_once",),
+    ),
+    Defect(
+        "payouts-before-the-own-group",
+        "A private group whose commit is in doubt meets its own payouts, and is created again.",
+        "swapdesk/service/store/groups.py",
+        "        async def begun(db: Transaction) -> None:\n",
+        "        async def begun(db: Transaction) -> None:\n"
+        "            await orders.admit(db, its_orders, payouts)\n",
+        (f"{TROUBLE}::test_a_group_whose_commit_is_cut_is_created_once",),
+    ),
+    Defect(
+        "shared-commit-repeated",
+        "Changes of a commit that was cut are made again though nobody knows whether they stand.",
+        POSTGRES,
+        "            all_done = True\n",
+        "            all_done = False\n",
+        (f"{TROUBLE}::test_changes_that_share_a_commit_that_is_cut_are_made_once",),
+    ),
+    Defect(
+        "end-taken-for-a-failure",
+        "A worker that is told to end while its database breaks goes on, and is never replaced.",
+        POSTGRES,
+        "        _end_where_told(error)\n        if isinstance",
+        "        if isinstance",
+        (f"{TROUBLE}::test_whoever_is_ended_ends_though_its_connection_breaks_just_then",),
+    ),
+    Defect(
+        "listener-never-ends",
+        "A process whose database breaks while it ends listens for ever, and is never replaced.",
+        POSTGRES,
+        "                _end_where_told(error)\n                log.warning(",
+        "                log.warning(",
+        (f"{TROUBLE}::test_whoever_is_ended_ends_though_its_connection_breaks_just_then",),
+    ),
+    Defect(
+        "revoked-key-lives-on",
+        "A key that was revoked is taken for as long as a process cannot look at its partners.",
+        "swapdesk/service/router.py",
+        "        await self._parts.partners.require()\n",
+        "",
+        (f"{TROUBLE}::test_no_key_is_taken_of_partners_that_cannot_be_looked_at",),
     ),
     Defect(
         "replica-is-a-crash",

@@ -25,28 +25,25 @@ from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.chain_money import chain_of
 from sandbox.running import Running, until
+from sandbox.service_files import BASE, CONTRACTS, written
 from sandbox.test_paid_calls import USDC, Payer, give, told
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.deployments import SANDBOX_VENUES
 from swapdesk.clock import SystemClock
 from swapdesk.paths import write_private
 from swapdesk.sandbox.evm_world.genesis import (
-    BASALT,
     TREASURY,
     address_of,
     parties_of,
-    pools_on,
     wrapped_native,
 )
 from swapdesk.sandbox.partner_keys import load_key, partner_keys
+from swapdesk.sandbox.processes import listen
 from swapdesk.sandbox.service_process import build_partners
-from swapdesk.sandbox.world import find_token
 from swapdesk.service.access import StoredPartner
 from swapdesk.service.store.database import Place
+from swapdesk.service.store.schema import VERSION
 from swapdesk.service.store.store import Store
 
-BASE = {"ETH": find_token("base", "ETH"), "USDC": find_token("base", "USDC")}
-CONTRACTS = {venue.provider: venue.address for venue in SANDBOX_VENUES}
 LACKING = """
 [venues.kraken]
 kind = "exchange"
@@ -63,36 +60,6 @@ public_url = "https://api.shop.example/swap"
 prefix = "/behind"
 trusted_proxies = ["127.0.0.0/8"]
 """
-
-
-def written(place: Path, rpc: str, chain_id: int, more: str = "") -> Path:
-    pools = "\n".join(
-        f'  {{ chain = "base", address = "{pool.address}", fee = {pool.fee},'
-        f' token0 = "{checksummed(address_of(pool.token0))}",'
-        f' token1 = "{checksummed(address_of(pool.token1))}" }},'
-        for pool in pools_on("base", BASALT)
-    )
-    file = place / "service.toml"
-    file.write_text(
-        f"""data = "data"
-port = 0
-intermediaries = []
-
-[chains.base]
-rpc = "{rpc}"
-chain_id = {chain_id}
-wrapped = "{checksummed(address_of(wrapped_native("base")))}"
-
-[venues.ba]
-kind = "basalt"
-name = "Basalt"
-contract = "{CONTRACTS["ba"]}"
-pools = [
-{pools}
-]
-{more}"""
-    )
-    return file
 
 
 @contextmanager
@@ -171,6 +138,7 @@ def test_the_catalogue_is_what_the_pools_trade(api: httpx2.Client) -> None:
     tokens = api.get("/tokens", params={"pageSize": 100}).json()["tokens"]
     assert {BASE["ETH"].token_id, BASE["USDC"].token_id} <= {token["id"] for token in tokens}
     assert all(token["hasDex"] and not token["hasCex"] for token in tokens)
+    assert all(token["modified"] == token["created"] for token in tokens), "in every process"
     assert [venue["shortName"] for venue in api.get("/swaps").json()] == ["ba"]
 
 
@@ -384,12 +352,28 @@ def test_options_beside_a_file_and_no_file_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "service.toml"
     assert "there is no such file" in refused(tmp_path, file).error["message"]
     file.write_text(GOOD)
-    assert "--port" in refused(tmp_path, file, "--port", "0").error["message"]
+    assert "--seed" in refused(tmp_path, file, "--seed", "0").error["message"]
     assert "--name" in refused(tmp_path, file, "--name", "a.example").error["message"]
     named = run_here("serve", "--sandbox", "--name", "http://a", "--json", home=tmp_path)
     assert "'http://a' is no name of a host" in named.error["message"]
     file.chmod(0o666)
     assert refused(tmp_path, file).error["code"] == "CONFIG"
+
+
+def test_a_port_that_another_process_has_is_named_with_the_option_for_another(
+    tmp_path: Path,
+) -> None:
+    """As two processes of one machine have it that share a file."""
+    file = tmp_path / "service.toml"
+    file.write_text(f"{GOOD}[metrics]\nport = 0\n")
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        for option in ("--port", "--metrics-port"):
+            said = refused(tmp_path, file, option, port).error["message"]
+            assert f"127.0.0.1:{port}: Address already in use" in said
+            assert f"give this process a port of its own with {option}." in said
+    alone = run_here("serve", "--sandbox", "--metrics-port", "0", "--json", home=tmp_path)
+    assert (alone.code, alone.error["code"]) == (2, "USAGE")
 
 
 @pytest.fixture
@@ -484,6 +468,32 @@ def test_workers_beside_a_service_are_started_again_and_end_with_it(
         until(lambda: worker not in children_of(ready["pid"]), what="the end of the worker")
         (another,) = until(lambda: children_of(ready["pid"]), what="another worker")
     until(lambda: not Path(f"/proc/{another}").exists(), what="the end of all")
+
+
+def test_processes_end_where_a_newer_release_takes_their_database(
+    chain: dict[str, Any], database: str, tmp_path: Path
+) -> None:
+    """And say so in the words of a start on it."""
+    file = written(tmp_path, chain["rpc"], chain["chainId"], f'[store]\nurl = "{database}"\n')
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "swapdesk", command, "--config", str(file)],
+            env=environment(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for command in ("serve", "worker")
+    ]
+    for each in processes:
+        assert json.loads(each.stdout.readline())["pid"] == each.pid
+    taken = f"UPDATE schema_version SET number = {VERSION + 1}, serves_from = {VERSION + 1}"  # noqa: S608 - a number of ours
+    Cluster.of_run().run(rows_of(database, taken))
+    for each in processes:
+        _, said = each.communicate(timeout=PATIENCE)
+        assert each.returncode == 2, said
+        assert f"{database}: it has schema {VERSION + 1}, this release knows" in said
 
 
 async def rows_of(database: str, query: str) -> list[Any]:

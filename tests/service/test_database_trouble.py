@@ -17,31 +17,47 @@ import pytest
 
 from databases import GUARDED, OwnServer
 from manual_time import pass_seconds
-from patience import eventually
+from patience import PATIENCE, eventually
+from service.groups import row as group_row
 from service.http_calls import code, running
-from service.new_store import found
+from service.new_store import announced, found
 from service.quote_calls import asked, finish, quotes
+from service.test_store import begun, order
 from service.venue import PlainVenue
 from service.world import AS_FIRST, EVM, FIRST
 from swapdesk.clock import ManualClock
+from swapdesk.service.access import Tier
 from swapdesk.service.handlers import ServiceParts
+from swapdesk.service.partner_watch import KNOWN_SECONDS
 from swapdesk.service.store import postgres
 from swapdesk.service.store.database import SchemaError, StoreUnavailable
+from swapdesk.service.store.partners import Act
 from swapdesk.service.store.postgres import Place, PostgresDatabase
 from swapdesk.service.store.store import Store
-from swapdesk.service.venues.adapter import CentralizedVenue, LegStatus
+from swapdesk.service.venues.adapter import CentralizedVenue, LegStatus, VenueTraits
 
 
 class Wire:
-    """The way to the server. ``cut`` ends it in the middle of the commit that begins an order:
-    before the server hears of it, or before its answer comes back."""
+    """The way to the server. ``cut`` ends it in the middle of a commit that has ``within``:
+    before the server hears of it, before its answer comes back, or behind that. ``ends``: for
+    good."""
 
     def __init__(self, server: Path) -> None:
         self._server = server
-        self.cut: Literal["asked", "answered"] | None = None
+        self.cut: Literal["asked", "answered", "told"] | None = None
+        self.within = b"INSERT INTO orders"
         self.cuts = 0
+        self.ends = False
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def break_off(self) -> None:
+        """End every connection as it stands, and those that are still to come."""
+        self.ends, self.cuts = True, 1
+        for writer in self._writers:
+            writer.transport.abort()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         try:
             answers, there = await asyncio.open_unix_connection(self._server)
         except OSError:
@@ -51,13 +67,16 @@ class Wire:
         back = asyncio.create_task(self._back(answers, writer, ending))
         begins = False
         while data := await reader.read(1 << 16):
-            begins = begins or b"INSERT INTO orders" in data
+            if self.ends and self.cuts:
+                break
+            begins = begins or self.within in data
             if begins and self.cut and b"COMMIT;" in data:
                 cut, self.cut = self.cut, None
                 self.cuts += 1
                 if cut == "asked":
                     break
-                ending.set()
+                if cut == "answered":
+                    ending.set()
             there.write(data)
         there.close()
         if not ending.is_set():
@@ -73,6 +92,13 @@ class Wire:
                     break
                 writer.write(data)
         writer.close()
+
+
+TWO = {"orders": [group_row(), group_row(0.6)]}
+ROTATED = {
+    "orders": [group_row(anonymous=True), group_row(0.6, anonymous=True)],
+    "filters": {"rotatePayoutWallets": True},
+}
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +138,7 @@ def venue() -> PlainVenue:
 
 @pytest.fixture
 def venue_list(venue: PlainVenue) -> list[CentralizedVenue]:
-    return [venue]
+    return [venue, PlainVenue("bb", "Beta", spread="0.008")]
 
 
 @asynccontextmanager
@@ -195,6 +221,34 @@ async def test_a_service_ends_while_its_database_is_gone(
     assert "request counts: the store does not answer" in caplog.text
 
 
+async def test_whoever_is_ended_ends_though_its_connection_breaks_just_then(
+    server: OwnServer,
+    database: str,
+    store: Store,
+    wire: tuple[Wire, Path],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What the library tells of the connection is no failure that somebody goes on after."""
+    asks = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = $1 AND query LIKE $2"
+
+    async def wait(db: Any) -> None:
+        await db.rows("SELECT pg_sleep(4)")
+
+    waiting = asyncio.create_task(store.database.write(wait))
+    with store.database.growth():
+        async with connected(server, database) as other, asyncio.timeout(PATIENCE):
+            for query in ("%pg_sleep%", "LISTEN%"):
+                while not await other.fetchval(asks, database, query):  # noqa: ASYNC110 - of the server
+                    await asyncio.sleep(0.002)
+        waiting.cancel()
+        wire[0].break_off()
+        closing = asyncio.create_task(store.close())
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await eventually(lambda: closing.done() or "are not heard of" in caplog.text)
+    assert closing.done()
+
+
 @pytest.mark.parametrize("cut", ["asked", "answered"])
 async def test_a_create_whose_commit_is_cut_is_found_by_its_twin(
     service: ServiceParts,
@@ -216,6 +270,82 @@ async def test_a_create_whose_commit_is_cut_is_found_by_its_twin(
         assert begun in ([], [twin["serviceId"]])
         assert [leg.key for leg in venue.opened] == [f"{twin['serviceId']}:in"]
         assert twin["depositAddress"]
+
+
+@pytest.mark.parametrize("cut", ["asked", "answered"])
+@pytest.mark.parametrize("private", [False, True])
+async def test_a_group_whose_commit_is_cut_is_created_once(
+    service: ServiceParts,
+    store: Store,
+    venue_list: list[PlainVenue],
+    clock: ManualClock,
+    wire: tuple[Wire, Path],
+    cut: Any,
+    private: bool,
+) -> None:
+    """And answered: no quote would tell its twin. Its own payouts are none that it meets."""
+    for each in venue_list:
+        each.traits = VenueTraits(payout_wallets=3)
+    async with running(service, AS_FIRST) as api:
+        wire[0].cut = cut
+        body = ROTATED if private else TWO
+        answer = await finish(clock, api.post("/exchanges/multi", json=body))
+        assert wire[0].cuts == 1
+        made = answer.raise_for_status().json()["orders"]
+        assert set(await orders(store)) == {each["order"]["serviceId"] for each in made}
+        assert all(each["order"]["depositAddress"] for each in made)
+    used = await found(store, "SELECT DISTINCT used FROM usage WHERE rate_class = 'exchange'")
+    assert (len(made), used) == (2, [(1,)])
+
+
+@pytest.mark.parametrize("cut", ["asked", "answered"])
+async def test_a_group_that_stays_in_doubt_is_found_in_the_list(
+    service: ServiceParts, clock: ManualClock, wire: tuple[Wire, Path], cut: Any
+) -> None:
+    async with running(service, AS_FIRST) as api:
+        wire[0].cut, wire[0].ends = cut, True
+        answer = await finish(clock, api.post("/exchanges/multi", json=TWO))
+        unavailable(answer)
+        assert "not known yet whether the group was created" in answer.json()["message"]
+        wire[0].ends = False
+        listed = (await api.get("/orders")).json()["orders"]
+    assert len(listed) == (2 if cut == "answered" else 0)
+    assert len({order["multiId"] for order in listed}) == (1 if listed else 0)
+
+
+async def test_a_group_is_answered_though_the_store_tells_no_more_of_it(
+    service: ServiceParts, store: Store, clock: ManualClock, wire: tuple[Wire, Path]
+) -> None:
+    """Its orders are created, and set up later."""
+    async with running(service, AS_FIRST) as api:
+        wire[0].cut, wire[0].ends = "told", True
+        answer = await finish(clock, api.post("/exchanges/multi", json=TWO))
+        made = answer.raise_for_status().json()["orders"]
+        wire[0].ends = False
+        assert set(await orders(store)) == {each["order"]["serviceId"] for each in made}
+
+
+@pytest.mark.parametrize("cut", ["asked", "answered"])
+async def test_changes_that_share_a_commit_that_is_cut_are_made_once(
+    store: Store, wire: tuple[Wire, Path], cut: Any
+) -> None:
+    """Neither is told that it was made, and whoever looks next goes on from the row."""
+    await begun(store, 1)
+    await begun(store, 2)
+    begin = await store.outbox.newest()
+    wire[0].cut, wire[0].within = cut, b"INSERT INTO outbox"
+
+    async def advanced() -> list[Any]:
+        both = [store.orders.advance(order(number), expected_version=1) for number in (1, 2)]
+        return await asyncio.gather(*both, return_exceptions=True)
+
+    for told in await advanced():
+        assert isinstance(told, StoreUnavailable)
+        assert told.in_doubt
+    assert await advanced() == [cut == "asked"] * 2
+    assert wire[0].cuts == 1
+    ids = [row.service_id for row in await announced(store, begin)]
+    assert sorted(ids) == [order(1).service_id, order(2).service_id]
 
 
 # What the server refuses, or does not get to
@@ -353,6 +483,33 @@ async def test_whoever_stands_in_the_way_is_let_pass(
         (await api.post("/exchanges", json=wanted)).raise_for_status()
     used = await found(store, "SELECT DISTINCT used FROM usage WHERE rate_class = 'exchange'")
     assert (len(await orders(store)), used) == (1, [(1,)])
+
+
+async def test_no_key_is_taken_of_partners_that_cannot_be_looked_at(
+    service: ServiceParts,
+    server: OwnServer,
+    database: str,
+    store: Store,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever has the table may revoke one just now; a look counts for five seconds."""
+    monkeypatch.setitem(postgres._SETTINGS, "lock_timeout", "20")
+    shop, key = await store.partners.create("Shop", Tier.PRO, Act(clock.now(), "operator"))
+    async with running(service, {"authorization": f"{key.key}:{key.secret}"}) as api:
+        async with connected(server, database) as other, other.transaction():
+            await other.execute("LOCK TABLE partner_changes IN ACCESS EXCLUSIVE MODE")
+            await other.execute("UPDATE api_keys SET revoked = 1")
+            await other.execute("UPDATE partner_changes SET number = number + 1")
+            await pass_seconds(clock, KNOWN_SECONDS)
+            assert (await api.get("/orders")).status_code == 200
+            await pass_seconds(clock, 1)
+            unavailable(await api.get("/orders"))
+            assert (await api.get("/ready")).status_code == 503
+            for told in (service.hub.deliver(0), service.hub.find(shop.partner_id, "any")):
+                with pytest.raises(StoreUnavailable, match="lock timeout"):
+                    await told
+        assert (await api.get("/orders")).status_code == 401
 
 
 # What a service that starts is told

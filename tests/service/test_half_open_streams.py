@@ -5,27 +5,24 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from databases import Cluster
 from patience import PATIENCE
-from plain_http import PLAIN
-from service.orders_fixtures import ALICE, BITCOIN, BTC, ETH, credentials
-from service.rolling import Process, processes
+from service.rolling import Process, Trader, calling, processes, service_file
 from service.test_stream import stream
 from swapdesk.sandbox.http_server import MOST_CONNECTIONS, MOST_STREAMS_OF_A_PEER
 
-HEADERS = {"Authorization": credentials(ALICE)}
 STREAMS, HANDSHAKES = 1_000, 100
 """Over both processes, and half handshakes at each."""
 HALF = (
-    f"GET /v2/ws HTTP/1.1\r\nHost: localhost\r\nAuthorization: {credentials(ALICE)}\r\n"
+    "GET /v2/ws HTTP/1.1\r\nHost: localhost\r\nAuthorization: {Authorization}\r\n"
     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-).encode()
+)
 REST = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 SUBSCRIBE = b'{"type":"subscribe"}'
 # A mask of zeros leaves the text as it is.
@@ -48,11 +45,11 @@ def _aborted(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-async def _taken(port: int, peer: str, held: AsyncExitStack) -> bytes:
+async def _taken(port: int, peer: str, half: bytes, held: AsyncExitStack) -> bytes:
     """The status of a handshake. A stream that is opened asks for all orders, and that is all that
     is ever heard of it."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(peer, 0))
-    writer.write(HALF + REST)
+    writer.write(half + REST)
     async with asyncio.timeout(PATIENCE):
         status = (await reader.readline())[9:12]
     if status == b"101":
@@ -64,41 +61,41 @@ async def _taken(port: int, peer: str, held: AsyncExitStack) -> bytes:
     return status
 
 
-async def _traded(port: int) -> None:
-    async with (
-        httpx2.AsyncClient(
-            base_url=f"http://127.0.0.1:{port}/v2", headers=HEADERS, timeout=PATIENCE, verify=PLAIN
-        ) as client,
-        stream(f"http://127.0.0.1:{port}/v2", HEADERS) as told,
-    ):
+async def _traded(port: int, trader: Trader) -> None:
+    url = f"http://127.0.0.1:{port}/v2"
+    async with calling(url, trader) as client, stream(url, trader.headers) as told:
         await told.send(SUBSCRIBE.decode())
-        query = {"amount": "0.5", "from": ETH.id, "to": BITCOIN.id, "types": "standard"}
-        for quote in (await client.get("/quotes", params=query)).json()["quotes"]:
-            body = {"quoteId": quote["quoteId"], "addressTo": BTC}
-            answer = await client.post("/exchanges", json=body)
+        for quote in (await client.get("/quotes", params=trader.query)).json()["quotes"]:
+            answer = await client.post("/exchanges", json=trader.body(quote))
             assert answer.status_code == 200, answer.text
             async with asyncio.timeout(PATIENCE):
                 while answer.json()["serviceId"] not in await told.recv():
                     continue
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not tell")
-async def test_a_thousand_half_open_streams_over_two_processes(tmp_path: Path) -> None:
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[tuple[Path, Trader]]:
     cluster = Cluster.of_run()
-    database = cluster.url(cluster.empty_database(1))
-    async with (
-        processes(database, tmp_path / "v.db", 2) as both,
-        AsyncExitStack() as held,
-    ):
+    with service_file(tmp_path, cluster.url(cluster.empty_database(1))) as made:
+        yield made
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not tell")
+async def test_a_thousand_half_open_streams_over_two_processes(
+    service: tuple[Path, Trader],
+) -> None:
+    file, trader = service
+    half = HALF.format(**trader.headers).encode()
+    async with processes(file) as (*both, _), AsyncExitStack() as held:
         for each in both:
-            await _traded(each.port)
+            await _traded(each.port, trader)
         before = [_memory(each) for each in both]
         turn = asyncio.Semaphore(32)
 
         async def taken(number: int) -> tuple[int, bytes]:
             port = both[number % 2].port
             async with turn:
-                return port, await _taken(port, "127.0.0.2", held)
+                return port, await _taken(port, "127.0.0.2", half, held)
 
         statuses = Counter(await asyncio.gather(*map(taken, range(STREAMS))))
         assert {status for _, status in statuses} == {b"101", b"503"}
@@ -109,10 +106,10 @@ async def test_a_thousand_half_open_streams_over_two_processes(tmp_path: Path) -
                     "127.0.0.1", each.port, local_addr=("127.0.0.3", 0)
                 )
                 held.callback(_aborted, writer)
-                writer.write(HALF)
+                writer.write(half)
         # Another caller reads, trades and is told of it at each of them.
         for each in both:
-            await _traded(each.port)
+            await _traded(each.port, trader)
         for each, had in zip(both, before, strict=True):
             assert _memory(each) - had < MOST_BYTES
             assert _descriptors(each) < MOST_CONNECTIONS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -279,6 +280,15 @@ async def test_gauges_tell_how_it_stands(
         assert found["swapdesk_database_pool_waiting", ()] == 0
     # Nobody delivers to streams yet: a lag is not known.
     assert ("swapdesk_outbox_lag_seconds", ()) not in found
+    # Whoever takes it now is stopped at once.
+    now, lease = clock.now(), timedelta(seconds=8)
+    taken = await service.store.orders.claim_due(
+        now, owner="stopped", lease_until=now + lease, limit=1
+    )
+    clock.advance(lease.total_seconds())
+    assert (await read(scraped))["swapdesk_order_overdue_seconds", ()] == 0
+    clock.advance(20)
+    assert (await read(scraped))["swapdesk_order_overdue_seconds", ()] == 20 * len(taken)
     node.state = "away"
     service.hub.delivered = 0
     for _ in range(5):

@@ -66,7 +66,7 @@ async def test_every_change_is_taken_up(
     who = made.partner_id
 
     async def seen() -> Any:
-        await service.take_up_partners()
+        await service.partners.look()
         return service.directory.partners[who]
 
     assert (await seen()).quote_limits.per_day == 50
@@ -131,13 +131,13 @@ async def test_streams_end_with_their_key_or_account(
         for listener in (revoked, kept):
             assert (await listener.next())["type"] == "welcome"
         await operator.revoke(first.key, act(clock))
-        await service.take_up_partners()
+        await service.partners.look()
         told = await revoked.next()
         assert (told["type"], told["code"]) == ("error", "AUTH_FAILED")
         assert await revoked.closed() == 4401
         assert await kept.silent()
         await operator.suspend("Shop", True, act(clock))
-        await service.take_up_partners()
+        await service.partners.look()
         assert await kept.closed() == 4401
 
 
@@ -148,10 +148,10 @@ async def test_a_look_that_finds_nothing_new_reads_nothing(
     store: Store,
 ) -> None:
     await created(operator, clock)
-    await service.take_up_partners()
+    await service.partners.look()
     before = service.directory.partners
     await store.calls.add_to_month("2026-11", {"somebody": 1})
-    await service.take_up_partners()
+    await service.partners.look()
     assert service.directory.partners is before
 
 

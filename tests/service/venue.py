@@ -91,19 +91,7 @@ class PlainVenue:
         self._reports: dict[str, LegReport] = {}
         self._accounts: dict[str, DepositInstruction] = {}
         self._file = None if path is None else _open_file(path)
-        for key, *instruction in (
-            []
-            if self._file is None
-            else self._file.execute(
-                "SELECT key, address, tag, amount_in, amount_out FROM accounts WHERE venue = ?",
-                (code,),
-            )
-        ):
-            address, tag, amount_in, amount_out = instruction
-            self._accounts[key] = DepositInstruction(
-                address, tag, Decimal(amount_in), Decimal(amount_out)
-            )
-            self._reports[key] = LegReport(LegStatus.WAITING)
+        self._look_up()
 
     # The protocol
 
@@ -135,7 +123,7 @@ class PlainVenue:
         return VenueQuote(amount, amount_out, self._minutes, limits)
 
     async def open(self, leg: LegOrder) -> DepositInstruction:
-        known = self._accounts.get(leg.key)
+        known = self._account(leg.key)
         if known is not None:
             return known
         trouble = self.trouble
@@ -163,10 +151,11 @@ class PlainVenue:
 
     async def find(self, key: str) -> DepositInstruction | None:
         self._answer(key)
-        return self._accounts.get(key)
+        return self._account(key)
 
     async def report(self, key: str) -> LegReport | None:
         self._answer(key)
+        self._account(key)
         known = self._reports.get(key)
         if self.trouble.report_slowly:
             await self.trouble.released.wait()
@@ -229,6 +218,25 @@ class PlainVenue:
         self.asked.append(key)
         if self.trouble.silent:
             raise Transient("no answer")
+
+    def _account(self, key: str) -> DepositInstruction | None:
+        """What was opened under a key, by whichever process asked this venue for it."""
+        if key not in self._accounts:
+            self._look_up("AND key = ?", key)
+        return self._accounts.get(key)
+
+    def _look_up(self, where: str = "", *values: str) -> None:
+        if self._file is None:
+            return
+        for key, address, tag, amount_in, amount_out in self._file.execute(
+            "SELECT key, address, tag, amount_in, amount_out FROM accounts"  # noqa: S608 - ours
+            f" WHERE venue = ? {where}",
+            (self.provider.short_name, *values),
+        ):
+            self._accounts[key] = DepositInstruction(
+                address, tag, Decimal(amount_in), Decimal(amount_out)
+            )
+            self._reports[key] = LegReport(LegStatus.WAITING)
 
     def _keep(self, leg: LegOrder, instruction: DepositInstruction) -> None:
         if self._file is not None:

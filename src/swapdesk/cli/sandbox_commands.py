@@ -26,13 +26,22 @@ if TYPE_CHECKING:
 
 _OF_WORLDS = frozenset(
     {
-        *("sandbox", "host", "port", "seed", "speed", "data", "tokens", "chain_ids"),
+        *("sandbox", "host", "seed", "speed", "data", "tokens", "chain_ids"),
         *("dialect", "lifeline", "names", "store"),
     }
 )
 MOST_WORKERS = 64
+PORT = click.IntRange(0, 65_535)
 FASTEST = 100_000
 FEWEST_TOKENS, MOST_TOKENS = 1_000, 100_000
+
+
+metrics_port = click.option(
+    "--metrics-port",
+    type=PORT,
+    metavar="PORT",
+    help="Port of the metrics, in place of the file's; 0 takes a free one.",
+)
 
 
 def read_speed(
@@ -68,11 +77,10 @@ def read_speed(
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
-    default=0,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="Port of the API; 0 takes a free one.",
+    type=PORT,
+    help="Port of the API, in place of the file's; 0 takes a free one, which is the default.",
 )
+@metrics_port
 @click.option("--seed", type=int, help="Seed of a new world; 0 by default.")
 @click.option(
     "--speed", callback=read_speed, metavar="X", help="How fast the world acts; 1 by default."
@@ -122,7 +130,8 @@ def serve(
     workers: int | None,
     host: str,
     names: tuple[str, ...],
-    port: int,
+    port: int | None,
+    metrics_port: int | None,
     seed: int | None,
     speed: Decimal | None,
     data: Path | None,
@@ -138,9 +147,13 @@ def serve(
     """
     if config_file is not None:
         _alone("config_file")
-        return _serve_file(call, config_file, workers)
-    if workers is not None:
-        raise bad_input("USAGE", "--workers goes with --config.", field="workers")
+        config = _configured(call, config_file, port, metrics_port)
+        from swapdesk.sandbox.configured_service import serve_configured
+
+        return _until_told(config_file, lambda: serve_configured(config_file, config, workers))
+    for option, given in (("workers", workers), ("metrics-port", metrics_port)):
+        if given is not None:
+            raise bad_input("USAGE", f"--{option} goes with --config.", field=option)
     if not sandbox:
         raise bad_input(
             "ONLY_SANDBOX",
@@ -169,7 +182,7 @@ def serve(
         ServeOptions(
             data=(data or call.settings(lenient=True).home.sandbox).absolute(),
             host=host,
-            port=port,
+            port=port or 0,
             seed=seed,
             speed=speed,
             lifeline=lifeline,
@@ -205,24 +218,18 @@ def _alone(option: str) -> None:
     required=True,
     help="The file of the service, which has to have a [store].",
 )
+@metrics_port
 @desk_command
-def worker(call: CliContext, config_file: Path) -> int:
+def worker(call: CliContext, config_file: Path, metrics_port: int | None) -> int:
     """Carry out the orders of a service without answering, on this or another machine.
 
     Any number may work beside "swapdesk serve --config FILE" over the same PostgreSQL database.
     Prints one JSON line when it begins; SIGTERM ends it.
     """
-    config = _configured(call, config_file)
+    config = _configured(call, config_file, metrics_port=metrics_port)
     from swapdesk.sandbox.configured_service import work_configured
 
     return _until_told(config_file, lambda: work_configured(config_file, config))
-
-
-def _serve_file(call: CliContext, file: Path, workers: int | None) -> int:
-    config = _configured(call, file)
-    from swapdesk.sandbox.configured_service import serve_configured
-
-    return _until_told(file, lambda: serve_configured(file, config, workers))
 
 
 def _until_told(file: Path, serve: Callable[[], None]) -> int:
@@ -235,8 +242,11 @@ def _until_told(file: Path, serve: Callable[[], None]) -> int:
     return Exit.DONE
 
 
-def _configured(call: CliContext, file: Path) -> ServiceConfig:
-    """Exit 2 for a file that cannot be served; venues that are left out are told."""
+def _configured(
+    call: CliContext, file: Path, port: int | None = None, metrics_port: int | None = None
+) -> ServiceConfig:
+    """What a file says, with these ports in place of its own: several processes of a machine may
+    share the file. Exit 2 for one that cannot be served; venues that are left out are told."""
     from swapdesk.cli.sandbox_lifetime import (
         require_metrics,
         require_postgres,
@@ -247,7 +257,7 @@ def _configured(call: CliContext, file: Path) -> ServiceConfig:
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
     try:
-        config = read_service_file(file)
+        config = read_service_file(file).at(port, metrics_port)
     except ServiceFileRefused as refused:
         raise bad_input("CONFIG", f"{refused}.", field="config") from None
     if config.store is not None:
@@ -285,7 +295,7 @@ def _loopback(host: str) -> bool:
     "--port",
     default=0,
     show_default=True,
-    type=click.IntRange(0, 65535),
+    type=PORT,
     help="Port of the chains; 0 takes a free one.",
 )
 @click.option(

@@ -9,6 +9,7 @@ prices, so no amount is told in dollars and no token is scanned.
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
+from msgspec.structs import asdict
 from starlette.types import ASGIApp
 
 from swapdesk.chain.rpc.evm import EvmError, quantity
@@ -200,7 +202,8 @@ def _catalog(config: ServiceConfig, clock: Clock) -> tuple[list[Chain], list[Tok
     others = [chain for chain in build_chains() if chain.short_name not in places]
     everything = build_tokens([*chains, *others], clock.now())
     tokens = [
-        token.model_copy(update=_UNPRICED)
+        # Of no moment at which a process began: all of them tell the same.
+        token.model_copy(update={**_UNPRICED, "modified": token.created})
         for token in everything
         if (place := places.get(token.chain)) is not None
         and (token.chain, (token.address or place.wrapped).lower()) in traded
@@ -281,13 +284,15 @@ async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) ->
         parts, metrics = await _opened(config, config.metrics, clock, held)
         if Role.ANSWERS not in role:
             await _work(config, parts, stop, metrics)
-            return
-        try:
-            listener = held.enter_context(listen(config.bind, config.port))
-        except OSError as error:
-            raise ServiceRefused(f"bind: {config.bind}:{config.port}: {error.strerror}") from None
-        await held.enter_async_context(_beside(file, workers, clock))
-        await _answer(config, parts, role, listener, stop, metrics)
+        else:
+            try:
+                listener = held.enter_context(listen(config.bind, config.port))
+            except OSError as error:
+                raise _not_free("bind", config.bind, config.port, "--port", error) from None
+            await held.enter_async_context(_beside(file, workers, config.metrics, clock))
+            await _answer(config, parts, role, listener, stop, metrics)
+        if parts.readiness.outgrown is not None:
+            raise ServiceRefused(f"{_place_of(config)}: {parts.readiness.outgrown}")
 
 
 async def _opened(
@@ -326,13 +331,18 @@ async def _open_store(config: ServiceConfig, clock: Clock, held: AsyncExitStack)
         try:
             return await Store.connect(config.store, world)
         except (SchemaError, StoreUnavailable, ValueError) as error:
-            raise ServiceRefused(f"store: {config.store.url}: {error}") from None
+            raise ServiceRefused(f"{_place_of(config)}: {error}") from None
     try:
         make_directories(config.data)
         held.callback(os.close, await lock_directory(config.data, clock))
         return Store.open(config.data / DATABASE, world)
     except (DirectoryInUse, SchemaError, OSError) as error:
-        raise ServiceRefused(f"data: {error}") from None
+        raise ServiceRefused(f"{_place_of(config)}: {error}") from None
+
+
+def _place_of(config: ServiceConfig) -> str:
+    """Of the store, as the file names it."""
+    return "data" if config.store is None else f"store: {config.store.url}"
 
 
 @asynccontextmanager
@@ -341,7 +351,7 @@ async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> As
     try:
         listener = listen(place.bind, place.port)
     except OSError as error:
-        raise ServiceRefused(f"metrics: {place.bind}:{place.port}: {error.strerror}") from None
+        raise _not_free("metrics", place.bind, place.port, "--metrics-port", error) from None
     stop = asyncio.Event()
     with listener:
         server = build_server(door, clock)
@@ -354,6 +364,13 @@ async def _served_beside(place: MetricsEntry, door: ASGIApp, clock: Clock) -> As
             await serving
 
 
+def _not_free(key: str, bind: str, port: int, option: str, error: OSError) -> ServiceRefused:
+    said = f"{key}: {bind}:{port}: {error.strerror}"
+    if error.errno == errno.EADDRINUSE:
+        said += f": give this process a port of its own with {option}"
+    return ServiceRefused(said)
+
+
 async def _answer(
     config: ServiceConfig,
     parts: ServiceParts,
@@ -363,7 +380,7 @@ async def _answer(
     metrics: str | None,
 ) -> None:
     hosts = frozenset({config.bind, *config.hosts}) | config.http.hosts
-    door = HostCheck(build_service(parts, role), hosts, parts.clock)
+    door = HostCheck(build_service(parts, role, stop), hosts, parts.clock)
     server = build_server(
         door, parts.clock, lifespan=True, front=config.http, drain_seconds=DRAIN_SECONDS
     )
@@ -385,7 +402,7 @@ async def _answer(
 async def _work(
     config: ServiceConfig, parts: ServiceParts, stop: asyncio.Event, metrics: str | None
 ) -> None:
-    async with in_background(parts, Role.WORKS):
+    async with in_background(parts, Role.WORKS, stop):
         _say(_line(config, metrics))
         await stop.wait()
 
@@ -414,10 +431,13 @@ _REFUSED_SECONDS = 2.0
 
 
 @asynccontextmanager
-async def _beside(file: Path, workers: int, clock: Clock) -> AsyncIterator[None]:
-    """So many workers that are started again when they die, and end with this process. Raises
-    ServiceRefused where one does not begin."""
-    orders = [{"config": str(file), "number": number} for number in range(1, workers + 1)]
+async def _beside(
+    file: Path, workers: int, metrics: MetricsEntry | None, clock: Clock
+) -> AsyncIterator[None]:
+    """So many workers that are started again when they die, and end with this process, whose own
+    ``metrics`` are there. Raises ServiceRefused where one does not begin."""
+    places = [metrics and metrics.beside(number) for number in range(1, workers + 1)]
+    orders = [{"config": str(file), "metrics": place and asdict(place)} for place in places]
     children = [Child(__spec__.name, partial(dict, each), (), clock) for each in orders]
     keeping: list[asyncio.Task[None]] = []
     try:
@@ -452,9 +472,9 @@ async def _work_for_starter(orders: dict[str, Any]) -> int:
         async with AsyncExitStack() as held:
             config = read_service_file(Path(orders["config"]))
             write_log(config.log.level)
-            place = config.metrics and config.metrics.beside(orders["number"])
+            place = orders["metrics"] and MetricsEntry(**orders["metrics"])
             parts, _ = await _opened(config, place, SystemClock(), held)
-            async with in_background(parts, Role.WORKS):
+            async with in_background(parts, Role.WORKS, stop):
                 announce({"ready": True})
                 await stop.wait()
     except (ServiceFileRefused, ServiceRefused) as refused:

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.paths import read_private
@@ -79,8 +80,8 @@ class LogEntry(Struct, frozen=True):
 class MetricsEntry(Struct, frozen=True):
     """Where the metrics are answered."""
 
-    bind: str
-    port: int
+    bind: str = "127.0.0.1"
+    port: int = 0
 
     def beside(self, number: int) -> MetricsEntry | None:
         """Of a worker beside a process that answers there: the ports behind it, none behind a free
@@ -111,6 +112,13 @@ class ServiceConfig(Struct, frozen=True):
     def lacking(self) -> list[VenueEntry]:
         """Venues that cannot be served."""
         return [venue for venue in self.venues if venue.lacks]
+
+    def at(self, port: int | None, metrics: int | None) -> ServiceConfig:
+        """The same with these ports, where there are any."""
+        there = self if port is None else replace(self, port=port)
+        if metrics is None:
+            return there
+        return replace(there, metrics=replace(self.metrics or MetricsEntry(), port=metrics))
 
 
 class ServiceFileRefused(Exception):
@@ -334,8 +342,7 @@ class _Reading:
         )
 
     def _metrics(self, table: Mapping[str, Any]) -> MetricsEntry:
-        found = self._checked(table, METRICS, ("metrics",), ("port",))
-        return MetricsEntry(found.get("bind", "127.0.0.1"), found.get("port", 0))
+        return MetricsEntry(**self._checked(table, METRICS, ("metrics",), ("port",)))
 
     def _checked(
         self, table: Any, keys: Keys, where: tuple[str, ...], needed: tuple[str, ...]

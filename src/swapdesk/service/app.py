@@ -36,14 +36,16 @@ from swapdesk.service.observation import Observer
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.partner_account import PartnerAccount
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.payments import FOLLOW_SECONDS, CallPayments, CallTerms, Facilitator
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.readiness import Readiness
 from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
-from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.database import ClockDiffers, SchemaError, StoreUnavailable
 from swapdesk.service.store.store import Store
+from swapdesk.service.timekeeping import Timekeeper
 from swapdesk.service.venues.adapter import CentralizedVenue
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
 from swapdesk.service.venues.registry import Venues
@@ -90,7 +92,8 @@ class Onchain(Struct, frozen=True):
 
 _RESTART_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
-"""Between two looks at the store: at what partners an operator changed, and to write counts."""
+"""Between two looks at the store: at partners that an operator changed and verdicts that another
+process found, and to write counts."""
 
 _Work = Callable[[], Awaitable[None]]
 
@@ -130,9 +133,12 @@ async def _kept_running(part: _Work, name: str, clock: Clock) -> None:
         try:
             await part()
             return
+        except ClockDiffers as differs:
+            # The next look at the clock says so, and ends every part.
+            logger.info("%s: %s", name, differs)
         except Exception:
             logger.exception("%s broke and is started again", name)
-            await clock.sleep(_RESTART_SECONDS)
+        await clock.sleep(_RESTART_SECONDS)
 
 
 class Role(Flag):
@@ -144,38 +150,78 @@ class Role(Flag):
     BOTH = ANSWERS | WORKS
 
 
-def build_service(parts: ServiceParts, role: Role = Role.BOTH) -> Starlette:
+async def _until_outgrown(
+    parts: ServiceParts, work: Iterable[asyncio.Task[None]], stop: asyncio.Event
+) -> None:
+    """End all ``work`` once a newer release has taken a step of the schema after which this one
+    must not use the database: nothing is read or written from then on. What was begun, the release
+    that took the step goes on with, as after a crash."""
+    while parts.readiness.outgrown is None:
+        await parts.clock.sleep(_LOOK_SECONDS)
+        try:
+            await parts.store.check_schema()
+        except StoreUnavailable:
+            continue  # as the other looks say
+        except SchemaError as error:
+            logger.error("all work ends: the database cannot be used any more: %s", error)
+            parts.readiness.outgrown = error
+    await parts.store.close()
+    for task in work:
+        task.cancel()
+    parts.hub.close()
+    stop.set()
+
+
+def build_service(
+    parts: ServiceParts, role: Role = Role.BOTH, stop: asyncio.Event | None = None
+) -> Starlette:
     """The application of a process that answers; its lifespan runs what goes on beside."""
-    return _Application(Surface(parts), lambda _: in_background(parts, role))
+    return _Application(Surface(parts), lambda _: in_background(parts, role, stop))
 
 
 @contextlib.asynccontextmanager
-async def in_background(parts: ServiceParts, role: Role) -> AsyncIterator[None]:
-    """Run what a process does by itself until the block ends, which ends with a flush."""
+async def in_background(
+    parts: ServiceParts, role: Role, stop: asyncio.Event | None = None
+) -> AsyncIterator[None]:
+    """Run what a process does by itself until the block ends, which ends with a flush. ``stop`` is
+    set where the process can do nothing any more."""
     # The books need the terms of partners as much as the surface does.
-    looks: list[tuple[str, float, _Work]] = [("partners", _LOOK_SECONDS, parts.take_up_partners)]
+    looks: list[tuple[str, float, _Work]] = [
+        ("clock", _LOOK_SECONDS, parts.timekeeper.look),
+        ("partners", _LOOK_SECONDS, parts.partners.look),
+    ]
     background: dict[str, _Work] = {}
+    by_time: dict[str, _Work] = {}
     if Role.ANSWERS in role:
         background["hub"] = parts.hub.run
         # Shielded: a shutdown in the middle must neither lose nor repeat a batch.
         looks += [
             ("request counts", _LOOK_SECONDS, lambda: asyncio.shield(parts.requests.flush())),
             ("rate windows", _LOOK_SECONDS, lambda: asyncio.shield(parts.rates.flush())),
+            ("scans", _LOOK_SECONDS, parts.scans.catch_up),
         ]
-        await parts.scans.restore()
+        await parts.scans.catch_up()
     if Role.WORKS in role:
-        background |= {"worker": parts.worker.run, "bundles": parts.bundles.run}
+        by_time |= {"worker": parts.worker.run, "bundles": parts.bundles.run}
         if parts.payments is not None:
-            looks.append(("payments", FOLLOW_SECONDS, parts.payments.follow))
+            follow = parts.payments.follow
+            by_time["payments"] = partial(
+                _repeated, follow, "payments", FOLLOW_SECONDS, parts.clock
+            )
     else:
-        background["hints"] = parts.worker.pass_on
+        by_time["hints"] = parts.worker.pass_on
     for name, seconds, work in looks:
         background[name] = partial(_repeated, work, name, seconds, parts.clock)
-    await parts.take_up_partners()
+    for name, work in by_time.items():
+        background[name] = partial(parts.timekeeper.while_right, work)
+    await parts.timekeeper.look()
+    await parts.partners.look()
     tasks = [
         asyncio.create_task(_kept_running(part, name, parts.clock), name=name)
         for name, part in background.items()
     ]
+    watching = _until_outgrown(parts, tuple(tasks), stop or asyncio.Event())
+    tasks.append(asyncio.create_task(watching, name="schema"))
     try:
         yield
     finally:
@@ -234,14 +280,18 @@ def assemble(
     worker = Worker(store, catalog, registry, clock, desk, directory, clock_tolerance)
     groups = GroupDesk(store, catalog, registry, engine, desk, clock, rng, worker)
     watch = BundleWatch(store, chains_of.bundler, clock, intervene)
-    hub = Hub(store, desk, clock)
+    watched = PartnerWatch(store, clock, directory)
+    hub = Hub(store, desk, clock, watched)
+    watched.listen(lambda: hub.end_refused(directory.accepts))
     paid = chains_of.payments
     payments = None if paid is None else CallPayments(*paid, store, clock)
     requests = RequestCounter(store, clock)
+    timekeeper = Timekeeper(store, clock, clock_tolerance)
     return ServiceParts(
         clock=clock,
         rng=rng,
         directory=directory,
+        partners=watched,
         catalog=catalog,
         venues=registry,
         store=store,
@@ -260,7 +310,8 @@ def assemble(
         hub=hub,
         worker=worker,
         webhooks=Webhooks(webhook_secrets or {}, store, clock, worker, watch),
-        readiness=Readiness(store, worker, hub, chains_of.sightings, clock),
+        timekeeper=timekeeper,
+        readiness=Readiness(store, timekeeper, watched, worker, hub, chains_of.sightings, clock),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
         observers=tuple(observers),

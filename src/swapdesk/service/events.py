@@ -25,6 +25,7 @@ from swapdesk.service.access import Caller, Directory
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.presentation import visible
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.store import Store
@@ -54,7 +55,9 @@ _NEWS_KEPT = 1_024  # some 8 kB each
 class _News(Struct):
     """An order as it was last announced; ``frames`` has its JSON and its frame by dialect."""
 
+    partner_id: str
     version: int
+    reading: asyncio.Task[StoredOrder | None] | None = None
     order: StoredOrder | None = None
     frames: dict[Dialect, tuple[bytes, str]] = field(default_factory=dict)
 
@@ -62,10 +65,11 @@ class _News(Struct):
 class Hub:
     """One per process. ``run`` until cancelled, which ends every connection with 1012."""
 
-    def __init__(self, store: Store, desk: OrderDesk, clock: Clock) -> None:
+    def __init__(self, store: Store, desk: OrderDesk, clock: Clock, partners: PartnerWatch) -> None:
         self._store = store
         self._desk = desk
         self._clock = clock
+        self._partners = partners
         self._subscribers: dict[str, set[StreamConnection]] = {}
         self._news: OrderedDict[str, _News] = OrderedDict()
         self._closed = False
@@ -90,11 +94,13 @@ class Hub:
             self._end_all()
 
     async def deliver(self, after: int) -> int:
-        """Tell the subscribers every change after a sequence; returns the newest sequence."""
+        """Tell the subscribers every change after a sequence; returns the newest sequence. Whose
+        key was revoked meanwhile is none of them."""
+        await self._partners.require()
         while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             for row in rows:
                 self._news.pop(row.service_id, None)  # what was read of it is old now
-                self._news[row.service_id] = _News(row.version)
+                self._news[row.service_id] = _News(row.partner_id, row.version)
                 if len(self._news) > _NEWS_KEPT:
                     self._news.popitem(last=False)
                 for subscriber in self._subscribers.get(row.partner_id, ()):
@@ -137,19 +143,28 @@ class Hub:
 
     async def find(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """The order, if the partner may see it now."""
+        await self._partners.require()
         return await self._desk.find(partner_id, service_id)
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """As :meth:`find`, in the state that was announced last or in a newer one."""
-        news = self._news.get(service_id) or _News(0)
-        order = news.order
-        if order is None:
-            order = await self.find(partner_id, service_id)
-            if order is not None and order.version >= news.version:
-                news.order = order
-            return order
-        seen = order.partner_id == partner_id and visible(order.created, self._clock.now())
-        return order if seen else None
+        news = self._news.get(service_id)
+        if news is None or news.partner_id != partner_id:
+            return await self.find(partner_id, service_id)
+        if news.order is not None:
+            return news.order if visible(news.order.created, self._clock.now()) else None
+        # All who were told at once wait for one read; none of them ends it by leaving.
+        if news.reading is None:
+            news.reading = asyncio.create_task(self.find(partner_id, service_id))
+        reading = news.reading
+        try:
+            order = await asyncio.shield(reading)
+        finally:
+            if news.reading is reading:
+                news.reading = None
+        if order is not None and order.version >= news.version:
+            news.order = order
+        return order
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
         """The ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
@@ -157,7 +172,8 @@ class Hub:
         Only the owner may ever ask for it.
         """
         encoded = self._desk.presentation.encoded(order)
-        frames = (self._news.get(order.service_id) or _News(0)).frames
+        news = self._news.get(order.service_id)
+        frames = {} if news is None else news.frames
         # The same bytes unless the order or one of its tokens changed.
         if dialect not in frames or frames[dialect][0] is not encoded:
             own = encoded

@@ -23,12 +23,14 @@ from swapdesk.service.openapi import encoded_document
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.lifecycle import Worker
 from swapdesk.service.partner_account import PartnerAccount
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.payments import CallPayments
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import CountedCall, RateLimiter, RequestCounter
 from swapdesk.service.readiness import Readiness
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.store import Store
+from swapdesk.service.timekeeping import Timekeeper
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.webhooks import Delivery, Webhooks
 from swapdesk.wire.chains import ChainList, SwapProvider
@@ -45,6 +47,7 @@ class ServiceParts(Struct, frozen=True):
     clock: Clock
     rng: random.Random
     directory: Directory
+    partners: PartnerWatch
     catalog: ServiceCatalog
     venues: Venues
     store: Store
@@ -61,6 +64,7 @@ class ServiceParts(Struct, frozen=True):
     hub: Hub
     worker: Worker
     webhooks: Webhooks
+    timekeeper: Timekeeper
     readiness: Readiness
     stream: Endpoint
     version: str
@@ -72,16 +76,6 @@ class ServiceParts(Struct, frozen=True):
     """Whose names are written for who has no dialect of their own."""
     front: Front = Front()
     """Where callers reach it."""
-
-    async def take_up_partners(self) -> None:
-        """Know the partners as an operator changed them from another process, and end the streams
-        whose key is no longer accepted: requests read the directory alone. Raises
-        StoreUnavailable."""
-        if await self.store.partners.changes() == self.directory.version:
-            return
-        version, partners = await self.store.partners.read()
-        self.directory.replace([each.as_partner() for each in partners], version)
-        self.hub.end_refused(self.directory.accepts)
 
 
 class RequestContext(Struct):

@@ -209,7 +209,7 @@ class Scrape(Collector):
             [
                 ((chain,), max(now - head.timestamp, 0.0))
                 for chain, head in heads
-                if head is not None and head.timestamp is not None
+                if head is not None and head.timestamp is not None and standing.clock_is_right
             ],
         )
         if pool is not None:

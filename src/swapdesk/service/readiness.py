@@ -1,4 +1,5 @@
-"""Whether a service can do its work: the database, somebody who carries out due orders, the nodes.
+"""Whether a service can do its work: the database, its clock, somebody who carries out due orders,
+the nodes.
 
 The parts are asked together, at most once a second however many want to know, and none for longer
 than ``PROBE_SECONDS``. The answer is public, so that it names parts alone; the log says why one is
@@ -19,8 +20,10 @@ from swapdesk.clock import Clock
 from swapdesk.service.dex.desk import Head, Sightings
 from swapdesk.service.events import Hub
 from swapdesk.service.orders.lifecycle import Worker
-from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.partner_watch import PartnerWatch
+from swapdesk.service.store.database import SchemaError, StoreUnavailable
 from swapdesk.service.store.store import Store
+from swapdesk.service.timekeeping import Timekeeper
 from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS
 from swapdesk.service.venues.registry import within
 from swapdesk.wire.encoding.codec import encode_json
@@ -32,32 +35,48 @@ T = TypeVar("T")
 PROBE_SECONDS = 2.0
 OVERDUE_SECONDS = 10.0
 """Nobody works where an order has been due for longer than this."""
+ABSENT_SECONDS = 60.0
+"""Nobody works where no worker has been seen for longer than this: more than a restart takes, and
+than the clocks of two processes differ by."""
 _FRESH_SECONDS = 1.0
 
 
 class Backlog(Struct, frozen=True):
     """What waits in the store: how long the oldest order has been due, and the oldest change that
-    the streams of this process were not told of; in seconds, 0 for none. ``untold`` is None where
-    the process has no streams."""
+    the streams of this process were not told of; in seconds, 0 for none. None for what a clock that
+    is wrong cannot tell, and for ``untold`` where the process has no streams. ``attended`` where a
+    worker was seen of late, or all work is this process's own."""
 
-    overdue: float
+    overdue: float | None
     untold: float | None
+    attended: bool
 
 
 class Standing(Struct, frozen=True):
-    """What the parts answered; None for one that was silent. ``works`` tells of this process."""
+    """What the parts answered; None for one that was silent. ``works`` tells of this process.
+    ``outgrown``: the database is of a newer release, and this process does not use it any more."""
 
     backlog: Backlog | None
+    outgrown: bool
+    clock_is_right: bool
     works: bool
     heads: Mapping[str, Head | None]
+
+    @property
+    def database(self) -> str:
+        if self.outgrown:
+            return "newer"
+        return "silent" if self.backlog is None else "ok"
 
     @property
     def worker(self) -> str:
         if self.works:
             return "ok"
-        if self.backlog is None:
+        if self.backlog is None or self.backlog.overdue is None:
             return "unknown"
-        return "ok" if self.backlog.overdue <= OVERDUE_SECONDS else "late"
+        if self.backlog.overdue > OVERDUE_SECONDS:
+            return "late"
+        return "ok" if self.backlog.attended else "none"
 
     @property
     def status(self) -> str:
@@ -65,7 +84,8 @@ class Standing(Struct, frozen=True):
         every process would leave its balancer at once."""
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
-        if self.backlog is None or self.worker != "ok" or not able:
+        parts = (self.database, self.worker)
+        if parts != ("ok", "ok") or not self.clock_is_right or not able:
             return "unready"
         return "ready" if all(answering) else "degraded"
 
@@ -77,7 +97,8 @@ class Standing(Struct, frozen=True):
         return encode_json(
             {
                 "status": self.status,
-                "database": "silent" if self.backlog is None else "ok",
+                "database": self.database,
+                "clock": "ok" if self.clock_is_right else "differs",
                 "worker": self.worker,
                 "nodes": {
                     chain: "silent" if head is None else "ok"
@@ -93,12 +114,16 @@ class Readiness:
     def __init__(
         self,
         store: Store,
+        timekeeper: Timekeeper,
+        partners: PartnerWatch,
         worker: Worker,
         hub: Hub,
         chains: Mapping[str, Sightings],
         clock: Clock,
     ) -> None:
         self._store = store
+        self._timekeeper = timekeeper
+        self._partners = partners
         self._worker = worker
         self._hub = hub
         self._chains = chains
@@ -107,6 +132,8 @@ class Readiness:
         self._looked = float("-inf")
         self._looking: asyncio.Task[Standing] | None = None
         self._silent: set[str] = set()
+        self.outgrown: SchemaError | None = None
+        """Why all work has ended, once the database is of a newer release."""
 
     async def look(self) -> Standing:
         """The standing of a second ago at most."""
@@ -127,17 +154,29 @@ class Readiness:
         )
         self._looked = self._clock.monotonic()
         self._standing = Standing(
-            backlog, self._worker.is_alive, dict(zip(self._chains, heads, strict=True))
+            backlog,
+            self.outgrown is not None,
+            self._timekeeper.is_right,
+            self._worker.is_alive,
+            dict(zip(self._chains, heads, strict=True)),
         )
         return self._standing
 
     async def _backlog(self, now: datetime) -> Backlog:
+        # Without them no call is taken.
+        await self._partners.require()
         due = await self._store.orders.next_due()
         told, untold = self._hub.delivered, None
         if told is not None:
             oldest = await self._store.outbox.oldest_beyond(told)
             untold = _age(oldest, now)
-        return Backlog(_age(due, now), untold)
+        if not self._timekeeper.is_right:
+            return Backlog(None, None, attended=False)
+        attended = True
+        if self._timekeeper.is_shared:
+            seen = await self._store.orders.worker_seen()
+            attended = seen is not None and _age(seen, now) <= ABSENT_SECONDS
+        return Backlog(_age(due, now), untold, attended)
 
     async def _answered(self, part: str, question: Coroutine[Any, Any, T]) -> T | None:
         try:

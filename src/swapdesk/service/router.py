@@ -1,6 +1,7 @@
 """Everything between the server and a handler, the same for every request.
 
-Route, method, access (or payment, or signature), rate limit, parameters, handler: in this order.
+Route, method, the own clock, access (or payment, or signature), rate limit, parameters, handler: in
+this order.
 Every answer carries ``Date`` from the clock and ``x-request-id``, also 404, 405, 413 and a refused
 WebSocket handshake. Routes come from the operations table. No redirects: a trailing slash is
 another path (contract 1.3). HEAD and OPTIONS answer 405 with ``Allow``, like every method without a
@@ -193,6 +194,7 @@ class _Answer(Struct):
 
 
 _PREFLIGHT = _Answer(b"", 204, browsers.PREFLIGHT)
+_NOT_NOW = "The service cannot answer at present. Try again."
 _GONE = _Answer(b"", 499, ())
 """For the log: the client left before its request was complete."""
 
@@ -256,6 +258,7 @@ class Surface:
                 raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
             sent_by = _sent_by(scope)
             browsers.refuse_foreign(sent_by, stream=True)
+            await self._require_knowledge()
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
             paying = await self._stream_paid(scope, sent_by, seen)
@@ -334,6 +337,8 @@ class Surface:
         seen.call.operation = operation.name
         if origin is not None and operation.access is Access.READ:
             seen.page = browsers.EVERY_PAGE
+        if operation.access is not Access.OPEN or operation.signed:
+            await self._require_knowledge()
         request = Request(scope, receive)
         signed = await self._signed(request, found, seen) if operation.signed else None
         if operation.access is not Access.OPEN:
@@ -474,6 +479,13 @@ class Surface:
             self._count_stranger(request.scope, seen)
             raise
 
+    async def _require_knowledge(self) -> None:
+        """Windows, prices and payments go by time, and keys are revoked by others. The caller is
+        told nothing of either: another process may answer, or this one later."""
+        await self._parts.partners.require()
+        if not self._parts.timekeeper.is_right:
+            raise ServiceError(ErrorCode.SERVICE_UNAVAILABLE, _NOT_NOW)
+
     def _admit_stranger(self, scope: Scope, sent_by: dict[str, str], seen: Seen) -> None:
         """Count a request without credentials, by the address that it comes from."""
         if "authorization" not in sent_by and "partner-id" not in sent_by:
@@ -561,8 +573,7 @@ def _unpaid(needed: PaymentNeeded, asked: Headers) -> _Answer:
 def _at_present(unavailable: StoreUnavailable, seen: Seen) -> ServiceError:
     """What a request is told that the store did not answer."""
     logger.warning("store unavailable, request %s: %s", seen.call.request_id, unavailable)
-    code = ErrorCode.SERVICE_UNAVAILABLE
-    return ServiceError(code, "The service cannot answer at present. Try again.")
+    return ServiceError(ErrorCode.SERVICE_UNAVAILABLE, _NOT_NOW)
 
 
 def _refusal(error: ServiceError, request_id: str, dialect: Dialect = Dialect.CONTRACT) -> _Answer:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +29,7 @@ from swapdesk.service.quoting.asking import in_units, require_self_private
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import RouteQuestion, require_known
 from swapdesk.service.quoting.rows import Asked
+from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.records import (
     EVERY_ROUTE,
     Counting,
@@ -55,7 +58,16 @@ from swapdesk.wire.multi import (
 from swapdesk.wire.orders import ExchangeRequest, Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
+log = logging.getLogger(__name__)
+
 _ANSWER_SECONDS = 5.0
+_DOUBT_SECONDS = 15.0
+"""As long as a database may take to come back, and within the time that callers wait."""
+_DOUBT_POLL_SECONDS = 0.5
+_IN_DOUBT = (
+    "It is not known yet whether the group was created. Look for its orders in the list of orders"
+    " before you send it again."
+)
 
 
 def check_filters(filters: RouteFilters | None, venues: Venues) -> None:
@@ -291,8 +303,14 @@ class GroupDesk:
         group = StoredGroup(multi_id, partner_id, now, chain)
         orders = [row for row in rows if isinstance(row, StoredOrder)]
         begins = call if orders else None
-        await self._store.groups.begin(
-            group, orders, call=begins, payouts=payouts, payment=caller.payment
+        await self._written(
+            partial(
+                self._store.groups.begin,
+                *(group, orders),
+                call=begins,
+                payouts=payouts,
+                payment=caller.payment,
+            )
         )
         known = {row.service_id: row for row in await self._set_up(group, orders)}
         return MultiExchange(
@@ -303,15 +321,37 @@ class GroupDesk:
             ],
         )
 
+    async def _written(self, begin: Callable[..., Awaitable[None]]) -> None:
+        """Begin a group. No quote tells its twin: where its commit is in doubt it is begun again
+        under its own ids, and is there once. Raises SERVICE_UNAVAILABLE where the store does not
+        tell for too long."""
+        until = self._clock.monotonic() + _DOUBT_SECONDS
+        in_doubt = False
+        while True:
+            try:
+                return await begin(in_doubt=in_doubt)
+            except StoreUnavailable as unavailable:
+                in_doubt = in_doubt or unavailable.in_doubt
+                if not in_doubt:
+                    raise
+                log.warning("a group is in doubt: %s", unavailable)
+                if self._clock.monotonic() >= until:
+                    raise ServiceError(ErrorCode.SERVICE_UNAVAILABLE, _IN_DOUBT) from unavailable
+            await self._clock.sleep(_DOUBT_POLL_SECONDS)
+
     async def _set_up(
         self, group: StoredGroup, orders: Sequence[StoredOrder]
     ) -> Sequence[StoredOrder]:
         """The orders once the worker has set them up, or as they are after a few seconds: clients
-        of the public service look for the deposit addresses in the answer (contract 9.3)."""
+        of the public service look for the deposit addresses in the answer (contract 9.5). They are
+        created, whether or not the store tells any more of them."""
         until = self._clock.monotonic() + _ANSWER_SECONDS
         for order in orders:
             self._worker.hint(order.service_id)
-        with self._store.database.growth() as grown, contextlib.suppress(TimeoutError):
+        with (
+            self._store.database.growth() as grown,
+            contextlib.suppress(TimeoutError, StoreUnavailable),
+        ):
             while self._worker.runs:
                 grown.clear()
                 orders = await self._store.groups.orders(group.partner_id, group.multi_id)

@@ -26,7 +26,7 @@ from swapdesk.service.orders.route_opening import OpeningUnknown
 from swapdesk.service.orders.states import next_rows, rows_of_return
 from swapdesk.service.partner_account import commission_of
 from swapdesk.service.payments import PAYMENTS_KEPT
-from swapdesk.service.store.database import ClockDiffers, StoreUnavailable
+from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.records import StoredOrder
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
@@ -93,8 +93,6 @@ class Worker:
         self._recovery = Recovery(catalog, venues, desk.opening.routes, clock)
         self._owner = uuid.uuid4().hex
         self._tolerance = tolerance
-        self.clock_differs: ClockDiffers | None = None
-        """Why nothing is worked on, while the clock is too far from the database's."""
         self._hinted: set[str] = set()
         self._woken = asyncio.Event()
         self._round_began = float("-inf")
@@ -108,7 +106,7 @@ class Worker:
         self._woken.set()
 
     async def run(self) -> None:
-        """Work until cancelled; a store that does not answer is asked again.
+        """Work until cancelled; a store that does not answer is asked again. Raises ClockDiffers.
 
         An order whose venue does not answer is waited for beside the others, never before them.
         """
@@ -122,7 +120,8 @@ class Worker:
                 self._round_began = self._clock.monotonic()
                 try:
                     await self._hasten(looking)
-                    if looking and self._clock.monotonic() - renewed >= _RENEW_SECONDS:
+                    seen = looking or self._tolerance is not None
+                    if seen and self._clock.monotonic() - renewed >= _RENEW_SECONDS:
                         now, renewed = self._clock.now(), self._clock.monotonic()
                         await self._store.orders.renew(
                             self._owner, now, now + LEASE, self._tolerance
@@ -132,16 +131,11 @@ class Worker:
                     soon = self._clock.now() + (self._tolerance or timedelta(0))
                     if due is not None and due <= soon:
                         claimed = await self._claim(self._clock.now(), BATCH - len(looking))
-                        self.clock_differs = None
                     if self._clock.monotonic() - swept >= _HOUSEKEEPING_SECONDS:
                         await self.sweep(self._clock.now())
                         swept = self._clock.monotonic()
                 except StoreUnavailable as unavailable:
                     log.error("worker: the store does not answer: %s", unavailable)
-                except ClockDiffers as differs:
-                    if self.clock_differs is None:
-                        log.error("worker: no order is worked on: %s", differs)
-                    self.clock_differs = differs
                 for order in claimed:
                     # A clock that jumps may end the lease of an order still looked at here.
                     if order.service_id not in looking:

@@ -16,6 +16,7 @@ from swapdesk.service.store import calls, orders
 from swapdesk.service.store.database import (
     Database,
     Row,
+    Taken,
     Transaction,
     Values,
     insertion,
@@ -51,21 +52,29 @@ class Groups:
         call: Counting | None = None,
         payouts: RecentPayouts | None = None,
         payment: str | None = None,
+        in_doubt: bool = False,
     ) -> None:
         """Insert a group and its orders, which have no stored quote, and count the call, in one
-        commit. Raises PayoutsChanged and what refuses the call; ``payment`` as for an order."""
+        commit. Raises PayoutsChanged and what refuses the call; ``payment`` as for an order.
+
+        Where the commit is in doubt the same again is ``in_doubt``: what it finds is its own."""
         told = payment is None
         rows = [orders.order_values(self._database, order) | {"told": told} for order in its_orders]
 
         async def begun(db: Transaction) -> None:
-            await orders.admit(db, its_orders, payouts)
+            # First: it waits for the end of a commit that is in doubt, and meets what that left.
             await db.run(
                 _INSERT_GROUP, asdict(group) | {"created": micros(group.created), "told": told}
             )
+            await orders.admit(db, its_orders, payouts)
             await db.run_each(orders.INSERT_ORDER, rows)
             await calls.count_opened(db, group.multi_id, call, payment)
 
-        await self._database.write(begun)
+        try:
+            await self._database.write(begun, behind=calls.line_of(call))
+        except Taken:
+            if not in_doubt:
+                raise
         for order in its_orders:
             self._transitions.report(order, None)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from swapdesk.service.store.database import SchemaError, Transaction
+from swapdesk.service.store.database import Row, SchemaError, Transaction
 
 VERSION = 13
 SERVES_FROM = 13
@@ -260,6 +260,12 @@ CREATE INDEX api_keys_of_partner ON api_keys (partner_id);
 CREATE TABLE partner_changes (number BIGINT NOT NULL);
 INSERT INTO partner_changes (number) VALUES (0);
 
+CREATE TABLE workers (
+    owner TEXT NOT NULL,
+    seen  BIGINT NOT NULL,
+    CONSTRAINT one_worker PRIMARY KEY (owner)
+);
+
 CREATE TABLE audit (
     number     {serial},
     at         BIGINT NOT NULL,
@@ -294,12 +300,19 @@ STEPS: Mapping[int, str] = {}
 """What takes a database of either kind from a version to the next one."""
 
 
-def check_version(number: int, serves_from: int) -> None:
-    """Raises SchemaError for a database that this release must not touch."""
+VERSION_ROW = "SELECT number, serves_from FROM schema_version"
+
+
+def check_version(row: Row | None) -> int:
+    """The schema of a database. Raises SchemaError for one that this release must not touch."""
+    if row is None:
+        raise SchemaError("it does not tell its schema")
+    number, serves_from = int(row["number"]), int(row["serves_from"])
     if number > VERSION and serves_from > VERSION:
         raise SchemaError(
             f"it has schema {number}, this release knows {VERSION}: update this program"
         )
+    return number
 
 
 async def migrate(db: Transaction, types: Types) -> None:
@@ -307,11 +320,7 @@ async def migrate(db: Transaction, types: Types) -> None:
 
     Raises SchemaError for one that a newer release no longer lets this one use.
     """
-    row = await db.row("SELECT number, serves_from FROM schema_version")
-    if row is None:
-        raise SchemaError("it does not tell its schema")
-    number = int(row["number"])
-    check_version(number, int(row["serves_from"]))
+    number = check_version(await db.row(VERSION_ROW))
     if number >= VERSION:
         return
     for before in range(number, VERSION):

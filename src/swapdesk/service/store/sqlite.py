@@ -331,14 +331,19 @@ class SqliteDatabase(Database):
         return cls(path, writer)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self.end)
+        await asyncio.to_thread(self._end_threads)
+        # Here, where it is looked at.
+        self._looking.close()
 
     def end(self) -> None:
         """As ``close``, from a thread that may wait."""
+        self._end_threads()
+        self._looking.close()
+
+    def _end_threads(self) -> None:
         self._writer.close()
         self._readers.shutdown(wait=True)
         self._reading.close()
-        self._looking.close()
 
     async def look(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
         """On the event loop: a thread's turn would take longer, and a reader never waits for the
@@ -348,8 +353,8 @@ class SqliteDatabase(Database):
         except sqlite3.Error as error:
             raise StoreUnavailable(str(error)) from error
 
-    async def write(self, work: Work[T], *, shares: bool = False) -> T:
-        """Whatever waits is committed together, whether or not it ``shares``."""
+    async def write(self, work: Work[T], *, behind: str | None = None) -> T:
+        """Whatever waits is committed together, and each passes every line by itself."""
         return await self._writer.submit(work)
 
     async def read(self, work: Work[T]) -> T:

@@ -7,11 +7,13 @@ State moves by compare-and-set only. Any method raises StoreUnavailable when it 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
+from swapdesk.service.store import schema
 from swapdesk.service.store.books import Books
 from swapdesk.service.store.calls import Calls
-from swapdesk.service.store.database import Database, Place
+from swapdesk.service.store.database import Database, Place, moment_of
 from swapdesk.service.store.groups import Groups
 from swapdesk.service.store.orders import Orders, Quotes
 from swapdesk.service.store.outbox import Outbox
@@ -55,6 +57,17 @@ class Store:
         from swapdesk.service.store.postgres import PostgresDatabase
 
         return cls(await PostgresDatabase.open(place, world))
+
+    async def check_schema(self) -> None:
+        """Raises SchemaError once a newer release has taken a step that ends the work of this
+        one."""
+        rows = await self.database.look(schema.VERSION_ROW)
+        schema.check_version(next(iter(rows), None))
+
+    async def now(self) -> datetime:
+        """By the database's own clock."""
+        (row,) = await self.database.look(self.database.wording.clock)
+        return moment_of(int(row["now"]))
 
     async def close(self) -> None:
         await self.database.close()

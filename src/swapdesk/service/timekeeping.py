@@ -1,0 +1,74 @@
+"""Whether the clock of this process agrees with the database's, which is the same for all.
+
+With a clock that is ahead, orders and bundles would expire whose payers are still in time; with one
+that is behind, a quote would be taken whose price is long gone; and either would count calls in the
+windows of another time. So a process whose clock is wrong does nothing that goes by time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from swapdesk.clock import Clock
+from swapdesk.service.store.database import ClockDiffers
+from swapdesk.service.store.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class Timekeeper:
+    """Without a ``tolerance`` the clock is right: that of a world of its own is nobody else's."""
+
+    def __init__(self, store: Store, clock: Clock, tolerance: timedelta | None) -> None:
+        self._store = store
+        self._clock = clock
+        self._tolerance = tolerance
+        self._right, self._wrong = asyncio.Event(), asyncio.Event()
+        self._right.set()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may go by the database's clock, too."""
+        return self._tolerance is not None
+
+    @property
+    def is_right(self) -> bool:
+        """As of the last look."""
+        return self._right.is_set()
+
+    async def look(self) -> None:
+        """Hold the clock against the database's. Raises StoreUnavailable."""
+        if self._tolerance is None:
+            return
+        before = self._clock.now()
+        at = await self._store.now()
+        # Between the two questions the database may have been asked at any moment.
+        ahead = before - at if before > at else min(self._clock.now() - at, timedelta(0))
+        if abs(ahead) > self._tolerance:
+            if self.is_right:
+                log.error("clock: nothing is done that goes by time: %s", ClockDiffers(ahead))
+            self._right.clear()
+            self._wrong.set()
+        elif not self.is_right:
+            log.warning("clock: it agrees with the database's again")
+            self._wrong.clear()
+            self._right.set()
+
+    async def while_right(self, part: Callable[[], Awaitable[None]]) -> None:
+        """Run a part of the background, which is ended when the clock is wrong, as it is at the end
+        of the process, and begun anew when it is right."""
+        while True:
+            await self._right.wait()
+            running = asyncio.ensure_future(part())
+            ending = asyncio.ensure_future(self._wrong.wait())
+            try:
+                await asyncio.wait({running, ending}, return_when=asyncio.FIRST_COMPLETED)
+                if running.done():
+                    return running.result()
+            finally:
+                for task in (running, ending):
+                    task.cancel()
+                await asyncio.gather(running, ending, return_exceptions=True)
