@@ -33,6 +33,7 @@ T = TypeVar("T")
 Name = Literal["sqlite", "postgres"]
 NAMES: tuple[Name, ...] = ("sqlite", "postgres")
 
+MEMORY = "/dev/shm"
 OTHER = "SWAPDESK_TEST_DATABASE"
 PLACE = "TESTS_DATABASES"
 """The variable with the directory that all workers share."""
@@ -50,11 +51,17 @@ def begin() -> None:
     """Let the workers find the keeper of the server; it ends with this process."""
     if OTHER in os.environ:
         return
-    # Not where directories of tests are: the path of a socket has to be short.
-    os.environ[PLACE] = tempfile.mkdtemp(prefix="databases-", dir="/tmp")
+    os.environ[PLACE] = str(_new_place("databases-"))
     _keepers.append(
         subprocess.Popen([sys.executable, __file__, os.environ[PLACE]], stdin=subprocess.PIPE)
     )
+
+
+def _new_place(prefix: str) -> Path:
+    """In memory where directories of tests are, which halves what the system does for a server; in
+    no other of them, for the path of a socket has to be short and open to the server's user."""
+    shared = MEMORY if tempfile.gettempdir() == MEMORY else "/tmp"
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=shared))
 
 
 def end() -> None:
@@ -69,7 +76,9 @@ class Cluster:
     def __init__(self, url: str) -> None:
         self._url = url
         self._loop = asyncio.new_event_loop()
-        self._made: set[str] = set()
+        self._made: dict[str, Any] = {}
+        """Databases that have tables, with the connection that empties them: on a new one that
+        takes the server ten times as long."""
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
 
     @classmethod
@@ -106,12 +115,11 @@ class Cluster:
         """The name of a database with all tables and no row."""
         name = f"{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}_{number}"
         self.run(self._emptied(name) if name in self._made else self._created(name))
-        self._made.add(name)
         return name
 
     def recreate(self, name: str) -> None:
         """Destroy a database, and make one of its name that has nothing."""
-        self._made.discard(name)
+        self._made.pop(name, None)
         self.run(self.execute("postgres", f"DROP DATABASE {name} WITH (FORCE)"))
         self.run(self.execute("postgres", f"CREATE DATABASE {name}"))
 
@@ -126,21 +134,31 @@ class Cluster:
         await self.execute("postgres", f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         await self.execute("postgres", f"CREATE DATABASE {name}")
         await (await PostgresDatabase.open(Place(self.url(name)))).close()
+        self._made[name] = None
 
     async def _emptied(self, name: str) -> None:
+        import asyncpg
+
         from swapdesk.service.store.schema import SERVES_FROM, VERSION
 
-        await self.execute(
-            name,
-            f"""DO $$ DECLARE each TEXT; BEGIN
+        empty = f"""DO $$ DECLARE each TEXT; BEGIN
                 FOR each IN SELECT tablename FROM pg_tables WHERE schemaname = 'public'
                     AND tablename <> 'schema_version' LOOP
                     EXECUTE 'DELETE FROM ' || each;
                 END LOOP;
                 INSERT INTO partner_changes (number) VALUES (0);
                 UPDATE schema_version SET number = {VERSION}, serves_from = {SERVES_FROM};
-            END $$""",  # noqa: S608 - numbers of ours
-        )
+            END $$"""  # noqa: S608 - numbers of ours
+        kept = self._made[name]
+        if kept is not None:
+            try:
+                await kept.execute(empty)
+                return
+            except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+                # A test has ended the server, or all connections to the database.
+                kept.terminate()
+        kept = self._made[name] = await asyncpg.connect(self.url(name))
+        await kept.execute(empty)
 
     async def execute(self, name: str, statement: str) -> None:
         """On a connection of its own."""
@@ -169,7 +187,7 @@ class OwnServer:
     @classmethod
     @contextlib.contextmanager
     def started(cls) -> Iterator[OwnServer]:
-        own = cls(Path(tempfile.mkdtemp(prefix="database-", dir="/tmp")))
+        own = cls(_new_place("database-"))
         try:
             yield own
         finally:

@@ -29,6 +29,14 @@ SERVING = (
         ("tests/service/test_store_file.py::test_an_answer_follows_the_commit",),
     ),
     Defect(
+        "verdict-of-another-process",
+        "A trader whose token another process found malicious is not warned.",
+        "swapdesk/service/app.py",
+        '            ("scans", _LOOK_SECONDS, parts.scans.catch_up),\n',
+        "",
+        ("tests/service/test_scans.py::test_a_verdict_is_known_to_every_process_a_second_later",),
+    ),
+    Defect(
         "query-in-the-log",
         "Whoever reads the log has the secret that somebody sent in the address of a request.",
         "swapdesk/service/router.py",
@@ -117,6 +125,17 @@ SERVING = (
         (
             "tests/service/test_paid_calls.py::"
             "test_a_payment_is_freed_by_the_call_that_it_served_alone",
+        ),
+    ),
+    Defect(
+        "lease-that-outlives-its-worker",
+        "The order of a killed worker waits while its rate runs out.",
+        "swapdesk/service/orders/lifecycle.py",
+        "LEASE = timedelta(seconds=8)",
+        "LEASE = timedelta(seconds=30)",
+        (
+            "tests/service/test_kill_loop.py::"
+            "test_the_order_of_a_killed_worker_is_taken_within_ten_seconds",
         ),
     ),
     Defect(

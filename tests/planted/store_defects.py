@@ -7,6 +7,7 @@ from .defect import Defect
 POSTGRES = "swapdesk/service/store/postgres.py"
 OUTBOX = "swapdesk/service/store/outbox.py"
 CALLS = "swapdesk/service/store/calls.py"
+ORDERS = "swapdesk/service/store/orders.py"
 TESTS = "tests/service/test_postgres.py"
 STORE = "tests/service/test_store.py"
 TROUBLE = "tests/service/test_database_trouble.py"
@@ -78,15 +79,15 @@ SHARED = (
         "windows-counted-side-by-side",
         "A partner makes more calls than its limit on as many processes as there are.",
         CALLS,
-        "    await _alone(db, call.counted, call.rate_class)\n",
-        "",
+        "    return None if call is None else _line(call.counted, call.rate_class)\n",
+        "    return None\n",
         (f"{TESTS}::test_windows_are_exact_over_processes",),
     ),
     Defect(
         "unused-calls-counted-again",
         "Calls that a process gave back count, and a partner is refused below its limit.",
         CALLS,
-        "                await _alone(db, *count)\n",
+        "                await db.alone(_line(*count))\n",
         "                pass\n",
         (f"{TESTS}::test_calls_that_are_given_back_are_not_counted_over",),
     ),
@@ -117,10 +118,67 @@ SHARED = (
     Defect(
         "payouts-chosen-alike",
         "Two private orders at once are paid from the same wallet, which ties them together.",
-        "swapdesk/service/store/orders.py",
+        ORDERS,
         '        await db.alone(f"payouts {private.partner_id}")\n',
         "        pass\n",
         (f"{TESTS}::test_two_creates_never_choose_by_the_same_payouts",),
+    ),
+    Defect(
+        "order-read-for-each-reader",
+        "A thousand streams of an order ask the database a thousand times when it changes.",
+        "swapdesk/service/events.py",
+        "        if news.reading is None:\n",
+        "        if True:\n",
+        (f"{TESTS}::test_an_order_is_read_once_for_all_who_are_told_of_it",),
+    ),
+    Defect(
+        "reader-that-leaves-ends-the-read",
+        "A stream that ends takes the update with it that others wait for.",
+        "swapdesk/service/events.py",
+        "await asyncio.shield(reading)",
+        "await reading",
+        (f"{TESTS}::test_an_order_is_read_once_for_all_who_are_told_of_it",),
+    ),
+    Defect(
+        "line-passed-in-the-middle",
+        "Two creates of a partner each hold what the other one waits for, and stand for a second.",
+        ORDERS,
+        "            await calls.count_opened(db, order.service_id, call, payment)\n\n"
+        "        await self._database.write(begun, behind=calls.line_of(call))\n",
+        "            if call is not None:\n"
+        "                await db.alone(calls.line_of(call))\n"
+        "            await calls.count_opened(db, order.service_id, call, payment)\n\n"
+        "        await self._database.write(begun)\n",
+        (f"{TESTS}::test_whoever_waits_for_a_call_to_count_holds_nothing_meanwhile",),
+    ),
+    Defect(
+        "creates-one-by-one",
+        "Each create of a partner waits for the commit of the one before.",
+        POSTGRES,
+        "                await self._commit(items)\n",
+        "                for item in items:\n                    await self._commit([item])\n",
+        (f"{TESTS}::test_creates_that_wait_for_each_other_are_committed_together",),
+    ),
+    Defect(
+        "renewal-waits-for-an-end",
+        "A worker that keeps its leases and a commit of several orders stand for a second.",
+        ORDERS,
+        '    " AND lease_owner = :owner{skip_leased})"\n',
+        '    " AND lease_owner = :owner)"\n',
+        (f"{TESTS}::test_an_order_that_is_worked_on_holds_up_no_other_one",),
+    ),
+    Defect(
+        "hints-hold-each-other-up",
+        "Orders that a hint made due stand still until the slowest of them is committed.",
+        ORDERS,
+        "        await asyncio.gather(\n"
+        "            *(self._database.write(partial(hastened, values=each)) for each in values)\n"
+        "        )\n",
+        "        async def together(db: Transaction) -> None:\n"
+        "            for each in values:\n"
+        "                await hastened(db, each)\n\n"
+        "        await self._database.write(together)\n",
+        (f"{TESTS}::test_an_order_that_is_worked_on_holds_up_no_other_one",),
     ),
     Defect(
         "claims-wait-for-each-other",

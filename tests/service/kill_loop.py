@@ -69,13 +69,16 @@ async def serve(asked: dict[str, str]) -> None:
         store = await Store.connect(Place(asked["database"], connections=4))
     else:
         store = Store.open(asked["store"])
+    venues = venues_at(Path(asked["venues"]))
+    for venue in venues:
+        venue.trouble.report_slowly = "silent" in asked
     parts = assemble(
         SystemClock(),
         random.SystemRandom(),
         store,
         CHAINS,
         TOKENS,
-        venues_at(Path(asked["venues"])),
+        venues,
         [ALICE, LIMITED],
         [XMR.id, BITCOIN.id],
     )
@@ -102,7 +105,7 @@ def _say(ready: dict[str, object]) -> None:
 
 def nursery() -> None:
     """Fork one service, or one process of it, for each line on standard input, until that ends: its
-    ``venues``, and its ``store`` or its ``database`` and ``role``."""
+    ``venues``, which may be ``silent``, and its ``store`` or its ``database`` and ``role``."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         asked = json.loads(line)
@@ -196,7 +199,7 @@ class Load:
 
 
 @contextlib.asynccontextmanager
-async def _nursery() -> AsyncIterator[asyncio.subprocess.Process]:
+async def forking() -> AsyncIterator[asyncio.subprocess.Process]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(HERE),
@@ -226,7 +229,7 @@ async def run(directory: Path, *, cycles: int, seed: int) -> Tally:
     rng = random.Random(seed)
     tally = Tally()
     asked = json.dumps({"store": str(directory / "s.db"), "venues": str(directory / "v.db")})
-    async with _nursery() as process:
+    async with forking() as process:
         for _ in range(cycles):
             begin = time.monotonic()
             process.stdin.write(asked.encode() + b"\n")

@@ -18,7 +18,7 @@ import httpx2
 
 from databases import OwnServer
 from patience import PATIENCE
-from service.kill_loop import A_MINUTE, HEADERS, LIMITED, Tally, _nursery, finished
+from service.kill_loop import A_MINUTE, HEADERS, LIMITED, Tally, finished, forking
 from service.new_store import found
 from service.orders_fixtures import BITCOIN, BTC, ETH, Floor, credentials, venues_at
 from swapdesk.clock import ManualClock, SystemClock
@@ -59,13 +59,14 @@ class Service:
 
 
 class Callers:
-    """Create as fast as they are answered, until ``over``; what has no answer is asked for again
-    until it has one."""
+    """Create one after the other, until ``over``, with a ``rest`` of some seconds in between; what
+    has no answer is asked for again until it has one."""
 
-    def __init__(self, service: Service, tally: Tally, rng: random.Random) -> None:
+    def __init__(self, service: Service, tally: Tally, rng: random.Random, rest: float) -> None:
         self._service = service
         self._tally = tally
         self._rng = rng
+        self._rest = rest
         self._http = httpx2.AsyncClient(
             limits=httpx2.Limits(max_connections=CALLERS), timeout=PATIENCE, trust_env=False
         )
@@ -92,6 +93,8 @@ class Callers:
                 continue
             for quote in answer.json()["quotes"][:2]:
                 await self._create({"quoteId": quote["quoteId"], "addressTo": BTC}, headers)
+            # Spread, so that some are under way at any moment.
+            await asyncio.sleep(self._rng.uniform(0, 2 * self._rest))
 
     async def _create(self, body: dict[str, str], headers: dict[str, str]) -> None:
         """Until it is definite: an order, or a refusal."""
@@ -129,22 +132,28 @@ class Callers:
 
 
 async def run(
-    own: OwnServer, directory: Path, *, seconds: float, restarts: int, seed: int
+    own: OwnServer, directory: Path, *, seconds: float, restarts: int, rest: float, seed: int
 ) -> tuple[Tally, Service, Callers]:
     """Start, load, kill and restart for so long; then everybody is answered, and all is killed."""
     rng, tally = random.Random(seed), Tally()
     own.cluster.run(own.cluster._created("kills"))
     asked = {"database": own.cluster.url("kills"), "venues": str(directory / "v.db")}
-    async with _nursery() as nursery:
+    async with forking() as nursery:
         service = Service(nursery, asked)
         try:
             for place in range(len(ROLES)):
                 await service.start(place)
-            callers = Callers(service, tally, rng)
+            callers = Callers(service, tally, rng, rest)
             callers.minutes.add(int(time.time()) // 60)
             calling = asyncio.create_task(callers.run())
             begin, restarted = time.monotonic(), 0
-            while (passed := time.monotonic() - begin) < seconds:
+            # However slow the machine is: killed often, under a real load, to the limit.
+            while (
+                (passed := time.monotonic() - begin) < seconds
+                or service.kills <= 20
+                or len(tally.acknowledged) <= 100
+                or not callers.refused
+            ):
                 await asyncio.wait({calling}, timeout=rng.uniform(0.3, 0.7))
                 assert not calling.done(), calling.result()
                 if passed > (restarted + 1) * seconds / (restarts + 1):

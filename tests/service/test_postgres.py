@@ -22,14 +22,15 @@ import databases
 from manual_time import rest
 from patience import PATIENCE, eventually
 from service.new_store import announced, found, open_new, stores_of, url_at
-from service.orders_fixtures import ALICE, EVERYTHING, START, Floor, caller, exchange
+from service.orders_fixtures import ALICE, BOB, EVERYTHING, START, Floor, caller, exchange
 from service.quote_calls import finish
 from service.test_store import begun, order, quote
 from swapdesk.clock import ManualClock
+from swapdesk.service.events import Hub
 from swapdesk.service.orders.lifecycle import LEASE
 from swapdesk.service.rate_limits import CallShare, CountedCall, LimitReached
 from swapdesk.service.store import postgres, schema
-from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.database import StoreUnavailable, micros
 from swapdesk.service.store.postgres import Place
 from swapdesk.service.store.records import PayoutsChanged, Usage
 from swapdesk.service.store.schema import VERSION
@@ -149,6 +150,25 @@ async def test_a_reader_waits_for_whoever_holds_a_row_back(
         await transaction.rollback()
         await within_patience(waiting)
     assert await told(store, begin) == [row.service_id]
+
+
+async def test_an_order_is_read_once_for_all_who_are_told_of_it(floor: Floor, path: Path) -> None:
+    """Also while the first one waits for the database, and though that one leaves."""
+    other = Floor(path, floor.clock, floor.adapters, random.Random(8))
+    hub = Hub(other.store, other.desk, floor.clock)
+    begin = await floor.store.outbox.newest()
+    order = await floor.create()
+    await hub.deliver(begin)
+    leaving, *readers = (
+        asyncio.create_task(hub.latest(ALICE.partner_id, order.service_id)) for _ in range(4)
+    )
+    await asyncio.sleep(0)  # they have asked by now
+    leaving.cancel()
+    read = await within_patience(asyncio.gather(*readers))
+    assert [each and each.service_id for each in read] == [order.service_id] * 3
+    assert other.store.database.pool().size == 1, "a connection for each that asks at once"
+    assert await hub.latest(BOB.partner_id, order.service_id) is None
+    await other.store.close()
 
 
 async def test_a_commit_of_another_process_wakes_at_once(
@@ -310,22 +330,56 @@ async def test_two_creates_never_choose_by_the_same_payouts(
     first, second = (replace(order(number), route="private") for number in (1, 2))
     await stores[0].quotes.save([quote(1), quote(2), quote(3)])
     payouts = await stores[0].orders.recent_payouts(ALICE.partner_id, START, 10)
+    limits = windows(10)
+    await stores[0].calls.count(create_call(limits))
     async with connected(path) as blocking:
-        # The call of the first one counts last, and somebody else counts just now.
-        await blocking.execute(
-            "SELECT pg_advisory_lock(hashtextextended($1, 0))",
-            f"calls {ALICE.partner_id} {CREATES.value}",
-        )
-        call = create_call(windows(10))
-        one = asyncio.create_task(stores[0].orders.begin(first, payouts=payouts, call=call))
-        await held_up(other, 1)
-        two = asyncio.create_task(stores[1].orders.begin(second, payouts=payouts))
-        await held_up(other, 2, two.done)
-        await blocking.execute("SELECT pg_advisory_unlock_all()")
+        # The call of the first one is written down last, and somebody else holds its row.
+        async with blocking.transaction():
+            await blocking.execute("SELECT * FROM usage FOR UPDATE")
+            call = create_call(limits)
+            one = asyncio.create_task(stores[0].orders.begin(first, payouts=payouts, call=call))
+            await held_up(other, 1)
+            two = asyncio.create_task(stores[1].orders.begin(second, payouts=payouts))
+            await held_up(other, 2, two.done)
         await within_patience(one)
         with pytest.raises(PayoutsChanged):
             await within_patience(two)
     assert await stores[0].orders.of_quote(ALICE.partner_id, second.quote_id) is None
+
+
+async def test_whoever_waits_for_a_call_to_count_holds_nothing_meanwhile(
+    stores: list[Store], path: Path, other: Any
+) -> None:
+    """Two that wait for each other's lines would stand until the server ends one of them."""
+    first, second = (replace(order(number), route="private") for number in (1, 2))
+    await stores[0].quotes.save([quote(1), quote(2)])
+    async with connected(path) as counting, counting.transaction():
+        await counting.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
+            f"calls {ALICE.partner_id} {CREATES.value}",
+        )
+        one = asyncio.create_task(stores[0].orders.begin(first, call=create_call(windows(10))))
+        await held_up(other, 1)
+        # It counts nowhere, and passes the line of payouts alone.
+        await within_patience(stores[1].orders.begin(second))
+    await within_patience(one)
+
+
+async def test_creates_that_wait_for_each_other_are_committed_together(
+    stores: list[Store], other: Any
+) -> None:
+    """Of one partner each would wait for the commit of the one before."""
+    numbers = range(1, 21)
+    await stores[0].quotes.save([quote(number) for number in numbers])
+    calls = (create_call(windows(100)) for _ in numbers)
+    await asyncio.gather(
+        *(
+            stores[0].orders.begin(order(number), call=call)
+            for number, call in zip(numbers, calls, strict=True)
+        )
+    )
+    assert await other.fetchval("SELECT COUNT(DISTINCT xmin::text) FROM orders") < len(numbers)
+    assert await used(stores[0]) == {20}
 
 
 async def test_twins_of_two_processes_are_one_order(floor: Floor, path: Path) -> None:
@@ -380,6 +434,34 @@ async def test_a_claim_passes_over_what_somebody_works_on(stores: list[Store], o
     assert {each.service_id for each in again} == {"order00001", "order00002"}
     await stores[0].orders.postpone("order00002", owner="a", due_at=later, attempt=1)
     assert await stores[1].orders.claim_due(later, owner="c", lease_until=later, limit=10) == []
+
+
+async def test_an_order_that_is_worked_on_holds_up_no_other_one(
+    stores: list[Store], path: Path, other: Any
+) -> None:
+    """Neither what a worker keeps or leaves, nor what a hint makes due."""
+    for number in (1, 2, 3):
+        await begun(stores[0], number)
+        row = replace(order(number), status=int(OrderStatusCode.WAITING))
+        assert await stores[0].orders.advance(row, expected_version=1)
+    now, owner = START + timedelta(seconds=20), "a"
+    later = now + LEASE
+    names = [order(number).service_id for number in (1, 2, 3)]
+    await stores[0].orders.claim_due(now, owner=owner, lease_until=later, limit=2)
+    async with connected(path) as working, working.transaction():
+        await working.execute("SELECT * FROM orders WHERE service_id = $1 FOR UPDATE", names[1])
+        await within_patience(stores[0].orders.renew(owner, now, later + LEASE))
+        rows = "SELECT service_id FROM orders WHERE lease_until > $1"
+        assert [row[0] for row in await other.fetch(rows, micros(later))] == [names[0]]
+        await within_patience(stores[0].orders.end_leases(owner))
+        hasten = asyncio.create_task(stores[0].orders.hasten(names, START))
+        await held_up(other, 1)
+        for number in (1, 3):
+            row = replace(order(number), status=int(OrderStatusCode.WAITING))
+            moved = stores[1].orders.advance(row, expected_version=2)
+            assert await within_patience(moved)
+        assert not hasten.done()
+    await within_patience(hasten)
 
 
 # Steps of the schema

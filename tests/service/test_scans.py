@@ -183,6 +183,27 @@ async def test_verdicts_outlive_a_restart(
         assert sorted(scanner.scanned) == ["BTC", "ETH"], "the verdict still stands"
 
 
+async def test_a_verdict_is_known_to_every_process_a_second_later(
+    tmp_path: Path, service: ServiceParts, clock: ManualClock, scanner: TestScanner
+) -> None:
+    """Who asks another one is warned as well: also of a token that it never saw selected, and of a
+    newer verdict."""
+    partners = [*service.directory.partners.values()]
+    store = open_new(tmp_path / "service.db")
+    other = small_service(clock, store, partners, scanner=scanner)
+    async with running(service, AS_FIRST) as api, running(other, AS_FIRST) as next_api:
+        for later in (LIFE.total_seconds(), 0):
+            await selected(api, store)
+            assert await verdict(next_api, BTC) != await verdict(api, BTC)
+            clock.advance(1)
+            await rest()
+            assert await verdict(next_api, BTC) == await verdict(api, BTC)
+            clock.advance(later)
+            await rest()
+    assert len(scanner.scanned) == 4
+    await store.close()
+
+
 async def test_a_verdict_of_the_catalogue_that_is_newer_stays(
     store: Store, clock: ManualClock
 ) -> None:
@@ -195,7 +216,7 @@ async def test_a_verdict_of_the_catalogue_that_is_newer_stays(
     clock.advance(60)
     new = old.model_copy(update={"scanned_at": clock.now()})
     catalog = ServiceCatalog(CHAINS, [BTC.model_copy(update={"security_scan": new}), ETH])
-    await TokenScans(catalog, store, None, clock).restore()
+    await TokenScans(catalog, store, None, clock).catch_up()
     assert [token.security_scan for token in catalog.tokens] == [new, None]
 
 

@@ -485,9 +485,11 @@ PONG_SECONDS = 2 * PING_SECONDS
 
 def _tells_a_defect(record: logging.LogRecord) -> bool:
     """Whether a line of uvicorn is about more than requests that were cut off because the server
-    ends, which it reports as errors with their whole stack."""
+    ends, which it reports as errors with their whole stack, and handshakes that were refused with
+    plain HTTP, of which it says that nobody completed them."""
     raised = record.exc_info[1] if record.exc_info else None
-    return not isinstance(raised, asyncio.CancelledError)
+    refused = record.msg == "ASGI callable returned without completing handshake."
+    return not (refused or isinstance(raised, asyncio.CancelledError))
 
 
 logging.getLogger("uvicorn.error").addFilter(_tells_a_defect)

@@ -92,7 +92,8 @@ class Onchain(Struct, frozen=True):
 
 _RESTART_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
-"""Between two looks at the store: at what partners an operator changed, and to write counts."""
+"""Between two looks at the store: at partners that an operator changed and verdicts that another
+process found, and to write counts."""
 
 _Work = Callable[[], Awaitable[None]]
 
@@ -197,8 +198,9 @@ async def in_background(
         looks += [
             ("request counts", _LOOK_SECONDS, lambda: asyncio.shield(parts.requests.flush())),
             ("rate windows", _LOOK_SECONDS, lambda: asyncio.shield(parts.rates.flush())),
+            ("scans", _LOOK_SECONDS, parts.scans.catch_up),
         ]
-        await parts.scans.restore()
+        await parts.scans.catch_up()
     if Role.WORKS in role:
         by_time |= {"worker": parts.worker.run, "bundles": parts.bundles.run}
         if parts.payments is not None:

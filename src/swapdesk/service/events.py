@@ -55,7 +55,9 @@ _NEWS_KEPT = 1_024  # some 8 kB each
 class _News(Struct):
     """An order as it was last announced; ``frames`` has its JSON and its frame by dialect."""
 
+    partner_id: str
     version: int
+    reading: asyncio.Task[StoredOrder | None] | None = None
     order: StoredOrder | None = None
     frames: dict[Dialect, tuple[bytes, str]] = field(default_factory=dict)
 
@@ -98,7 +100,7 @@ class Hub:
         while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             for row in rows:
                 self._news.pop(row.service_id, None)  # what was read of it is old now
-                self._news[row.service_id] = _News(row.version)
+                self._news[row.service_id] = _News(row.partner_id, row.version)
                 if len(self._news) > _NEWS_KEPT:
                     self._news.popitem(last=False)
                 for subscriber in self._subscribers.get(row.partner_id, ()):
@@ -146,15 +148,23 @@ class Hub:
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """As :meth:`find`, in the state that was announced last or in a newer one."""
-        news = self._news.get(service_id) or _News(0)
-        order = news.order
-        if order is None:
-            order = await self.find(partner_id, service_id)
-            if order is not None and order.version >= news.version:
-                news.order = order
-            return order
-        seen = order.partner_id == partner_id and visible(order.created, self._clock.now())
-        return order if seen else None
+        news = self._news.get(service_id)
+        if news is None or news.partner_id != partner_id:
+            return await self.find(partner_id, service_id)
+        if news.order is not None:
+            return news.order if visible(news.order.created, self._clock.now()) else None
+        # All who were told at once wait for one read; none of them ends it by leaving.
+        if news.reading is None:
+            news.reading = asyncio.create_task(self.find(partner_id, service_id))
+        reading = news.reading
+        try:
+            order = await asyncio.shield(reading)
+        finally:
+            if news.reading is reading:
+                news.reading = None
+        if order is not None and order.version >= news.version:
+            news.order = order
+        return order
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
         """The ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
@@ -162,7 +172,8 @@ class Hub:
         Only the owner may ever ask for it.
         """
         encoded = self._desk.presentation.encoded(order)
-        frames = (self._news.get(order.service_id) or _News(0)).frames
+        news = self._news.get(order.service_id)
+        frames = {} if news is None else news.frames
         # The same bytes unless the order or one of its tokens changed.
         if dialect not in frames or frames[dialect][0] is not encoded:
             own = encoded

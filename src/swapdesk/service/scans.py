@@ -52,10 +52,14 @@ class TokenScans:
         self._scanner = scanner
         self._clock = clock
         self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._ends: dict[str, int] = {}
+        """When the verdicts end that were taken up from the store, by token id."""
 
-    async def restore(self) -> None:
-        """Take up the verdicts an earlier process left. Raises StoreUnavailable."""
-        for token_id, written in await self._store.scans.load():
+    async def catch_up(self) -> None:
+        """Take up the verdicts of other processes, and those that an earlier one left. Raises
+        StoreUnavailable."""
+        for token_id, written, ends in await self._store.scans.newer(self._ends):
+            self._ends[token_id] = ends
             self._take_up(token_id, written)
 
     def selected(self, *tokens: Token) -> None:

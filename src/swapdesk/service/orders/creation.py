@@ -198,12 +198,13 @@ class OrderDesk:
 
         The store is asked each time, but only for the version of an order that is written already.
         """
-        held = await self._store.orders.version(caller.partner.partner_id, service_id)
-        if held is None or not visible(held[1], self._clock.now()):
-            raise _no_such_order()
-        written = self.presentation.written(service_id, held[0])
-        if written is not None:
-            return written
+        if self.presentation.is_written(service_id):
+            held = await self._store.orders.version(caller.partner.partner_id, service_id)
+            if held is None or not visible(held[1], self._clock.now()):
+                raise _no_such_order()
+            written = self.presentation.written(service_id, held[0])
+            if written is not None:
+                return written
         return self.presentation.encoded(await self._found(caller, service_id))
 
     async def _found(self, caller: Caller, service_id: str) -> StoredOrder:

@@ -60,6 +60,10 @@ class Presentation:
         self._venues = venues
         self._encoded: OrderedDict[str, _Encoded] = OrderedDict()
 
+    def is_written(self, service_id: str) -> bool:
+        """Whether :meth:`written` gives some version of the order, which need not be the last."""
+        return service_id in self._encoded
+
     def written(self, service_id: str, version: int) -> bytes | None:
         """What :meth:`encoded` gave for this version, while its tokens are still the same."""
         known = self._encoded.get(service_id)

@@ -24,7 +24,7 @@ class Calls:
     async def count(self, call: Counting) -> None:
         """Write what ``call`` makes of the counts there are; between the two nobody else counts.
         Raises what refuses it."""
-        await self._database.write(lambda db: _count(db, call))
+        await self._database.write(lambda db: _count(db, call), behind=line_of(call))
 
     async def free(self, unused: Sequence[Usage]) -> None:
         """Take calls that were counted, and never made, out of the windows they counted in.
@@ -37,7 +37,7 @@ class Calls:
 
         async def freed(db: Transaction) -> None:
             for count in counts:
-                await _alone(db, *count)
+                await db.alone(_line(*count))
             await db.run_each(
                 "UPDATE usage SET used = CASE WHEN used > :used THEN used - :used ELSE 0 END"
                 " WHERE partner_id = :partner_id AND rate_class = :rate_class"
@@ -83,7 +83,7 @@ async def count_opened(
     db: Transaction, opened: str, call: Counting | None, payment: str | None
 ) -> None:
     """Count the call that begins the order or the group ``opened``, and note what paid for it.
-    Raises what refuses the call. Comes last: the next call of the partner waits from here on."""
+    Raises what refuses the call. The transaction is behind its line."""
     if payment is not None:
         await db.run(PAY_FOR, {"opened": opened, "payment": payment})
     if call is not None:
@@ -91,8 +91,8 @@ async def count_opened(
 
 
 async def _count(db: Transaction, call: Counting) -> None:
+    """Behind the line of the call."""
     values = {"partner_id": call.counted, "rate_class": call.rate_class}
-    await _alone(db, call.counted, call.rate_class)
     known = [Usage(*row) for row in await db.rows(_USAGE, values)]
     await db.run_each(
         "INSERT INTO usage (partner_id, rate_class, seconds, number, used)"
@@ -103,6 +103,11 @@ async def _count(db: Transaction, call: Counting) -> None:
     )
 
 
-async def _alone(db: Transaction, partner_id: str, rate_class: str) -> None:
-    """To the end of the transaction nobody else counts these calls, or gives some back."""
-    await db.alone(f"calls {partner_id} {rate_class}")
+def line_of(call: Counting | None) -> str | None:
+    """Behind which one at a time counts the call, from the begin of the transaction on: one that
+    counts for many, and one that holds something else already, would wait for each other."""
+    return None if call is None else _line(call.counted, call.rate_class)
+
+
+def _line(partner_id: str, rate_class: str) -> str:
+    return f"calls {partner_id} {rate_class}"

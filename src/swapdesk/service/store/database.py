@@ -115,6 +115,8 @@ class Transaction(Protocol):
 
 Work = Callable[[Transaction], Awaitable[T]]
 
+NO_LINE = ""
+
 Still = Callable[[], Awaitable[None]]
 """Raises StoreUnavailable where nobody answers any more for who is inside."""
 
@@ -123,7 +125,7 @@ class Wording(Struct, frozen=True):
     """Where the two say the same in other words."""
 
     skip_leased: str
-    """Behind a SELECT whose rows are about to be claimed: past what others claim just now."""
+    """Behind a SELECT whose rows are about to be changed: past what others change just now."""
     settled: str
     """Condition on a row of the outbox: nothing can be committed before it any more."""
     first_rows: str
@@ -148,12 +150,14 @@ class Database(Protocol):
 
     wording: Wording
 
-    async def write(self, work: Work[T], *, shares: bool = False) -> T:
+    async def write(self, work: Work[T], *, behind: str | None = None) -> T:
         """The result of ``work`` once it is durable: all of it or nothing. Raises what it
         raises. It may be begun more than once, and what counts is its last run.
 
-        What ``shares`` may be committed together with others. It waits for nobody: it changes a row
-        of its own, and passes no line that others wait at.
+        It is ``behind`` a line as after ``alone``, from its begin on. Works behind the same one
+        would wait for each other, and may be committed together. So may those with ``NO_LINE``,
+        which wait for nobody: each changes a row of its own, and passes no line that others wait
+        at.
         """
         ...
 

@@ -71,7 +71,7 @@ class Groups:
             await calls.count_opened(db, group.multi_id, call, payment)
 
         try:
-            await self._database.write(begun)
+            await self._database.write(begun, behind=calls.line_of(call))
         except Taken:
             if not in_doubt:
                 raise

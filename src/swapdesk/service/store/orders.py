@@ -6,6 +6,7 @@ predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (contract 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 
 from swapdesk.service.store import books, calls
 from swapdesk.service.store.database import (
+    NO_LINE,
     ClockDiffers,
     Database,
     Row,
@@ -86,7 +88,9 @@ class Orders:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.transitions = Transitions()
-        self._claim = _CLAIM.format(skip_leased=database.wording.skip_leased)
+        skip_leased = database.wording.skip_leased
+        self._claim = _CLAIM.format(skip_leased=skip_leased)
+        self._leased = _LEASED.format(skip_leased=skip_leased)
 
     async def begin(
         self,
@@ -119,7 +123,7 @@ class Orders:
             await db.run(INSERT_ORDER, values)
             await calls.count_opened(db, order.service_id, call, payment)
 
-        await self._database.write(begun)
+        await self._database.write(begun, behind=calls.line_of(call))
         self.transitions.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
@@ -204,8 +208,8 @@ class Orders:
 
         try:
             # The sums of a partner are a row that its other orders wait for.
-            shares = order.status != OrderStatusCode.FINISHED
-            moved = await self._database.write(advanced, shares=shares)
+            behind = None if order.status == OrderStatusCode.FINISHED else NO_LINE
+            moved = await self._database.write(advanced, behind=behind)
         except Taken:
             # Another order was confirmed with this transaction a moment ago.
             return False
@@ -229,7 +233,8 @@ class Orders:
                 " lease_owner = NULL, lease_until = NULL"
                 " WHERE service_id = :service_id AND lease_owner = :owner",
                 values,
-            )
+            ),
+            behind=NO_LINE,
         )
 
     async def page(self, wanted: OrderFilter) -> tuple[list[ListedOrder], int]:
@@ -289,7 +294,7 @@ class Orders:
             at = await self._lease_clock(db, now, tolerance)
             until = at + micros(lease_until) - micros(now)
             await db.run(
-                f"UPDATE orders SET lease_until = :until WHERE {_LEASED}",  # noqa: S608 - ours
+                f"UPDATE orders SET lease_until = :until WHERE {self._leased}",  # noqa: S608 - ours
                 {"owner": owner, "until": until},
             )
 
@@ -300,7 +305,7 @@ class Orders:
         await self._database.write(
             lambda db: db.run(
                 "UPDATE orders SET lease_owner = NULL, lease_until = NULL"  # noqa: S608 - ours
-                f" WHERE {_LEASED}",
+                f" WHERE {self._leased}",
                 {"owner": owner},
             )
         )
@@ -329,12 +334,17 @@ class Orders:
             {"now": micros(now), "service_id": service_id, "opened": int(OrderStatusCode.WAITING)}
             for service_id in service_ids
         ]
-        await self._database.write(
-            lambda db: db.run_each(
+
+        async def hastened(db: Transaction, values: Values) -> None:
+            await db.run(
                 "UPDATE orders SET due_at = :now WHERE service_id = :service_id"
                 " AND due_at > :now AND status >= :opened",
                 values,
             )
+
+        # A transaction each: who waits for an order that somebody works on holds no other one.
+        await asyncio.gather(
+            *(self._database.write(partial(hastened, values=each)) for each in values)
         )
 
     async def _one(self, query: str, values: Values) -> StoredOrder | None:
@@ -433,8 +443,13 @@ _CLAIM = (
     " UPDATE orders SET lease_owner = :owner, lease_until = :until WHERE service_id IN"
     " (SELECT service_id FROM due ORDER BY due_at LIMIT :limit) RETURNING *"
 )
-# By the lease first, which few orders have.
-_LEASED = "lease_until > 0 AND due_at IS NOT NULL AND lease_owner = :owner"
+# By the lease first, which few orders have. Not those whose lease somebody is ending just now:
+# works that are committed together hold others meanwhile, and two that wait for each other's
+# orders would stand for a second.
+_LEASED = (
+    "service_id IN (SELECT service_id FROM orders WHERE lease_until > 0 AND due_at IS NOT NULL"
+    " AND lease_owner = :owner{skip_leased})"
+)
 _NEXT_DUE = (
     "SELECT MIN(due) AS next FROM ("
     " SELECT * FROM (SELECT due_at AS due FROM orders"

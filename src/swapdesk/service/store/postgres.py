@@ -19,12 +19,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import asyncpg
 from msgspec import Struct
 
 from swapdesk.service.store import schema
 from swapdesk.service.store.database import (
+    NO_LINE,
     NO_VALUES,
     Database,
     Place,
@@ -175,14 +177,16 @@ class _Item(Struct):
 
 
 class _Group:
-    """Works that share a transaction, because what they wait for most is its commit.
+    """Works that share a transaction, because what they wait for most is its commit, or the commit
+    of whoever is behind their line.
 
     A refusal of one does not sink its neighbours: then nothing is committed, and each is done by
     itself. None is done again whose commit may have happened.
     """
 
-    def __init__(self, write: Callable[[Work[Any]], Awaitable[Any]]) -> None:
-        self._write = write
+    def __init__(self, line: str, once: Callable[[Work[Any]], Awaitable[Any]]) -> None:
+        self._line = line
+        self._once = once
         self._waiting: list[_Item] = []
         self._under_way: asyncio.Task[None] | None = None
 
@@ -211,7 +215,7 @@ class _Group:
     async def _commit(self, items: Sequence[_Item]) -> None:
         outcomes = await self._together(items) if len(items) > 1 else None
         if outcomes is None:
-            alone = (_past_others(self._write, item.work) for item in items)
+            alone = (_past_others(self._behind_line, item.work) for item in items)
             outcomes = await asyncio.gather(*alone, return_exceptions=True)
         for item, outcome in zip(items, outcomes, strict=True):
             if item.result.done():  # nobody waits any more
@@ -232,7 +236,7 @@ class _Group:
             return results
 
         outcome: Any
-        (outcome,) = await asyncio.gather(self._write(every), return_exceptions=True)
+        (outcome,) = await asyncio.gather(self._behind_line(every), return_exceptions=True)
         if not isinstance(outcome, BaseException):
             results: list[Any] = outcome
             return results
@@ -240,6 +244,15 @@ class _Group:
         if not all_done:
             return None
         return [StoreUnavailable(str(outcome), in_doubt=True) for _ in items]
+
+    async def _behind_line(self, work: Work[T]) -> T:
+        async def passed(db: Transaction) -> T:
+            if self._line != NO_LINE:
+                await db.alone(self._line)
+            return await work(db)
+
+        result: T = await self._once(passed)
+        return result
 
 
 class PostgresDatabase(Database):
@@ -258,7 +271,7 @@ class PostgresDatabase(Database):
         self._grown: set[asyncio.Event] = set()
         self._untold = asyncio.Event()
         self._spreading: asyncio.Task[None] | None = None
-        self._group = _Group(self._once)
+        self._groups: WeakValueDictionary[str, _Group] = WeakValueDictionary()
 
     @classmethod
     async def open(cls, place: Place, world: Mapping[str, str] | None = None) -> PostgresDatabase:
@@ -281,7 +294,7 @@ class PostgresDatabase(Database):
         return cls(place)
 
     async def close(self) -> None:
-        await self._group.end()
+        await asyncio.gather(*(group.end() for group in tuple(self._groups.values())))
         self._closed = True
         if self._spreading is not None:
             self._spreading.cancel()
@@ -293,10 +306,13 @@ class PostgresDatabase(Database):
             except _FAILURES:
                 self._pool.terminate()
 
-    async def write(self, work: Work[T], *, shares: bool = False) -> T:
-        if shares:
-            return await self._group.write(work)
-        return await _past_others(self._once, work)
+    async def write(self, work: Work[T], *, behind: str | None = None) -> T:
+        if behind is None:
+            return await _past_others(self._once, work)
+        group = self._groups.get(behind)
+        if group is None:
+            group = self._groups[behind] = _Group(behind, self._once)
+        return await group.write(work)
 
     async def _once(self, work: Work[T]) -> T:
         is_done = False

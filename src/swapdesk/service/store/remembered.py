@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from swapdesk.service.store.database import Database, Transaction, micros
@@ -63,7 +64,7 @@ class Scans:
                 " WHERE scans.expires <= :now AND scans.claimed_until <= :now",
                 values,
             )
-            found = await db.row("SELECT verdict FROM scans WHERE token_id = :token_id", values)
+            found = await db.row(_VERDICT, values)
             return None if found is None else found["verdict"], bool(mine)
 
         return await self._database.write(claimed)
@@ -81,11 +82,29 @@ class Scans:
             )
         )
 
-    async def load(self) -> list[tuple[str, bytes]]:
-        """Token ids and verdicts."""
+    async def newer(self, known: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
+        """Token ids, verdicts and when they end, of the tokens for which no verdict or an earlier
+        one is known by its end."""
 
-        async def loaded(db: Transaction) -> list[tuple[str, bytes]]:
-            rows = await db.rows("SELECT token_id, verdict FROM scans WHERE verdict IS NOT NULL")
-            return [(row["token_id"], row["verdict"]) for row in rows]
+        async def read(db: Transaction) -> list[tuple[str, bytes, int]]:
+            standing = await db.row(_STANDING)
+            # No verdict is followed by another before it has ended: each of them raises the sum.
+            if standing is None or int(standing["ends"]) == sum(
+                end // _SECOND for end in known.values()
+            ):
+                return []
+            found = []
+            for token_id, expires in map(tuple, await db.rows(_ENDS)):
+                if expires > known.get(token_id, 0):
+                    row = await db.row(_VERDICT, {"token_id": token_id})
+                    if row is not None:
+                        found.append((token_id, row["verdict"], expires))
+            return found
 
-        return await self._database.read(loaded)
+        return await self._database.read(read)
+
+
+_SECOND = 1_000_000
+_STANDING = f"SELECT COALESCE(SUM(expires / {_SECOND}), 0) AS ends FROM scans"  # noqa: S608 - ours
+_ENDS = "SELECT token_id, expires FROM scans WHERE verdict IS NOT NULL"
+_VERDICT = "SELECT verdict FROM scans WHERE token_id = :token_id"

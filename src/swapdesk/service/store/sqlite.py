@@ -353,8 +353,8 @@ class SqliteDatabase(Database):
         except sqlite3.Error as error:
             raise StoreUnavailable(str(error)) from error
 
-    async def write(self, work: Work[T], *, shares: bool = False) -> T:
-        """Whatever waits is committed together, whether or not it ``shares``."""
+    async def write(self, work: Work[T], *, behind: str | None = None) -> T:
+        """Whatever waits is committed together, and each passes every line by itself."""
         return await self._writer.submit(work)
 
     async def read(self, work: Work[T]) -> T:
