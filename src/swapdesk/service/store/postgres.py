@@ -548,7 +548,8 @@ def _said(error: BaseException) -> str:
         wanted = "the URL has to name the host that it is for"
         if error.verify_code not in _OTHER_HOST:
             wanted = "ca_file has to hold the certificate that signed it"
-        return f"the certificate of the database is refused: {error.verify_message}: {wanted}"
+        why = error.verify_message.rstrip(".")
+        return f"the certificate of the database is refused: {why}: {wanted}"
     if type(error) is ConnectionError and "rejected SSL" in str(error):
         return "the database offers no TLS: let it (ssl = on), or leave tls out"
     return str(error) or type(error).__name__
