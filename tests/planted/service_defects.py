@@ -89,6 +89,15 @@ SERVING = (
         ("tests/service/test_readiness.py::test_each_part_by_name",),
     ),
     Defect(
+        "ready-without-a-worker",
+        "A balancer sends traders to a service whose workers were never started: what they pay in"
+        " is not followed.",
+        "swapdesk/service/readiness.py",
+        "            attended = seen is not None and _age(seen, now) <= ABSENT_SECONDS\n",
+        "",
+        ("tests/service/test_readiness.py::test_no_worker_has_come",),
+    ),
+    Defect(
         "outgrown-release-goes-on",
         "A release that a newer one has ended writes orders into tables that it does not know.",
         "swapdesk/service/app.py",

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
+import ssl
+import struct
+import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -14,10 +18,12 @@ from typing import Any, Literal
 import asyncpg
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from databases import GUARDED, OwnServer
 from manual_time import pass_seconds
 from patience import PATIENCE, eventually
+from service.balancer import _copied
 from service.groups import row as group_row
 from service.http_calls import code, running
 from service.new_store import announced, found
@@ -551,3 +557,117 @@ async def test_a_server_that_cannot_be_used_is_named(server: OwnServer, database
     async with a_replica(server, database, None, None):
         with pytest.raises(StoreUnavailable):
             await Store.connect(Place(url))
+
+
+# TLS. The server of the tests has none, so that it ends at a door before it, as at a balancer
+
+
+class Door:
+    """Takes connections for the server. With a context it agrees to TLS, else the server answers
+    for itself."""
+
+    def __init__(self, server: Path, context: ssl.SSLContext | None) -> None:
+        self._server = server
+        self._context = context
+        self.encrypted = 0
+        self._carrying: set[asyncio.Task[Any] | None] = set()
+
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._carrying.add(asyncio.current_task())
+        answers, there = await asyncio.open_unix_connection(self._server)
+        try:
+            if self._context is not None:
+                assert await reader.readexactly(8) == TLS_REQUEST
+                writer.write(b"S")
+                await writer.start_tls(self._context)
+                self.encrypted += 1
+            await asyncio.gather(_copied(reader, there), _copied(answers, writer))
+        except (OSError, asyncio.IncompleteReadError):
+            return  # the client did not like the certificate
+        finally:
+            writer.transport.abort()
+            there.transport.abort()
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[int]:
+        listener = await asyncio.start_server(self.carry, "127.0.0.1", 0)
+        try:
+            yield listener.sockets[0].getsockname()[1]
+        finally:
+            listener.close()
+            await asyncio.gather(*filter(None, self._carrying))
+
+
+TLS_REQUEST = struct.pack("!ll", 8, 80877103)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two, each of its own authority, for the name ``localhost``; their keys are in them."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    made = tmp_path_factory.mktemp("certificates")
+    asked = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    asked += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    asked += ["-addext", "keyUsage=critical,digitalSignature,keyCertSign"]
+    for name in ("own", "other"):
+        files = ["-keyout", made / f"{name}.key", "-out", made / f"{name}.crt"]
+        subprocess.run([*asked, *files], check=True, capture_output=True)
+        joined = (made / f"{name}.key").read_text() + (made / f"{name}.crt").read_text()
+        (made / f"{name}.pem").write_text(joined)
+    return made / "own.pem", made / "other.pem"
+
+
+OWN, OTHER = 0, 1
+SIGNED = "ca_file has to hold the certificate that signed it"
+NAMED = "the URL has to name the host that it is for"
+
+
+@pytest.mark.parametrize(
+    ("host", "tls", "authority", "told"),
+    [
+        ("localhost", "verify-full", OWN, None),
+        ("localhost", "require", None, None),
+        ("localhost", "verify-full", OTHER, SIGNED),
+        ("localhost", "verify-full", None, SIGNED),
+        ("127.0.0.1", "verify-full", OWN, NAMED),
+    ],
+)
+async def test_the_certificate_of_the_server_is_held_against_what_the_file_says(
+    server: OwnServer,
+    database: str,
+    certificates: tuple[Path, Path],
+    host: str,
+    tls: Any,
+    authority: int | None,
+    told: str | None,
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates[OWN])
+    door = Door(server.socket, context)
+    ca_file = None if authority is None else certificates[authority]
+    async with door.listening() as port:
+        url = f"postgresql://swapdesk@{host}:{port}/{database}"
+        place = Place(url, password="hidden-word", tls=tls, ca_file=ca_file)
+        if told is None:
+            store = await Store.connect(place)
+            assert await store.orders.next_due() is None
+            await store.close()
+            assert door.encrypted == 2, "the one that looks at the schema, and that of the pool"
+            return
+        with pytest.raises(StoreUnavailable, match=told) as refused:
+            await Store.connect(place)
+        assert "hidden-word" not in str(refused.value)
+
+
+@pytest.mark.parametrize("tls", ["require", "verify-full"])
+async def test_a_server_without_tls_is_refused_where_it_is_required(
+    server: OwnServer, database: str, tls: Any
+) -> None:
+    async with Door(server.socket, None).listening() as port:
+        place = Place(f"postgresql://swapdesk@localhost:{port}/{database}", "hidden-word", tls=tls)
+        with pytest.raises(StoreUnavailable, match="offers no TLS: let it") as refused:
+            await Store.connect(place)
+        assert "hidden-word" not in str(refused.value)
+        # Whoever asks for none, takes what there is.
+        await (await Store.connect(replace(place, tls=None))).close()

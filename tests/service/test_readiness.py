@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import httpx2
@@ -12,15 +13,17 @@ import pytest
 
 from manual_time import rest
 from service.http_calls import calling, running, small_service
+from service.new_store import changed
 from service.orders_fixtures import venues_at
 from service.test_orders_api import created
 from service.venue import PlainVenue
 from swapdesk.chain.rpc.evm import EvmClient
-from swapdesk.clock import ManualClock
-from swapdesk.service.app import Onchain, build_service
+from swapdesk.clock import ManualClock, SystemClock
+from swapdesk.service.app import Onchain, Role, build_service, in_background
 from swapdesk.service.dex.desk import EvmSightings
 from swapdesk.service.handlers import ServiceParts
-from swapdesk.service.readiness import OVERDUE_SECONDS, PROBE_SECONDS
+from swapdesk.service.readiness import ABSENT_SECONDS, OVERDUE_SECONDS, PROBE_SECONDS
+from swapdesk.service.store.database import micros
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.onchain.reader import ChainPlace, OnchainReader
 
@@ -168,3 +171,27 @@ async def test_what_it_takes(api: httpx2.AsyncClient, method: str, path: str, st
 
 async def test_it_is_no_operation_of_the_api(api: httpx2.AsyncClient) -> None:
     assert "/ready" not in str((await api.get("/openapi.json")).json()["paths"].keys())
+
+
+async def test_no_worker_has_come(store: Store, venue_list: list[PlainVenue]) -> None:
+    """One that answers is not ready before the first worker of another process is there, nor once
+    none has been there for a minute; nothing has to be due for that."""
+    clock = ManualClock(SystemClock().now())
+
+    def process(tolerance: timedelta) -> ServiceParts:
+        return small_service(clock, store, venues=venue_list, clock_tolerance=tolerance)
+
+    answering, working = (process(timedelta(days=1)) for _ in range(2))
+    api = calling(build_service(answering, Role.ANSWERS))
+    status, said = await told(api)
+    assert (status, said["status"], said["worker"]) == (503, "unready", "none")
+    async with in_background(working, Role.WORKS):
+        while (await told(api))[1]["worker"] != "ok":
+            await rest()
+            clock.advance(1)
+    await changed(store, "UPDATE workers SET seen = :now", now=micros(clock.now()))
+    clock.advance(ABSENT_SECONDS)
+    assert (await told(api))[0] == 200, "it may be on its way up again"
+    clock.advance(1)
+    status, said = await told(api)
+    assert (status, said["worker"]) == (503, "none")

@@ -35,16 +35,21 @@ T = TypeVar("T")
 PROBE_SECONDS = 2.0
 OVERDUE_SECONDS = 10.0
 """Nobody works where an order has been due for longer than this."""
+ABSENT_SECONDS = 60.0
+"""Nobody works where no worker has been seen for longer than this: more than a restart takes, and
+than the clocks of two processes differ by."""
 _FRESH_SECONDS = 1.0
 
 
 class Backlog(Struct, frozen=True):
     """What waits in the store: how long the oldest order has been due, and the oldest change that
     the streams of this process were not told of; in seconds, 0 for none. None for what a clock that
-    is wrong cannot tell, and for ``untold`` where the process has no streams."""
+    is wrong cannot tell, and for ``untold`` where the process has no streams. ``attended`` where a
+    worker was seen of late, or all work is this process's own."""
 
     overdue: float | None
     untold: float | None
+    attended: bool
 
 
 class Standing(Struct, frozen=True):
@@ -69,7 +74,9 @@ class Standing(Struct, frozen=True):
             return "ok"
         if self.backlog is None or self.backlog.overdue is None:
             return "unknown"
-        return "ok" if self.backlog.overdue <= OVERDUE_SECONDS else "late"
+        if self.backlog.overdue > OVERDUE_SECONDS:
+            return "late"
+        return "ok" if self.backlog.attended else "none"
 
     @property
     def status(self) -> str:
@@ -164,8 +171,12 @@ class Readiness:
             oldest = await self._store.outbox.oldest_beyond(told)
             untold = _age(oldest, now)
         if not self._timekeeper.is_right:
-            return Backlog(None, None)
-        return Backlog(_age(due, now), untold)
+            return Backlog(None, None, attended=False)
+        attended = True
+        if self._timekeeper.is_shared:
+            seen = await self._store.orders.worker_seen()
+            attended = seen is not None and _age(seen, now) <= ABSENT_SECONDS
+        return Backlog(_age(due, now), untold, attended)
 
     async def _answered(self, part: str, question: Coroutine[Any, Any, T]) -> T | None:
         try:

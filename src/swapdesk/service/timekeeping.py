@@ -30,6 +30,11 @@ class Timekeeper:
         self._right.set()
 
     @property
+    def is_shared(self) -> bool:
+        """Whether other processes may go by the database's clock, too."""
+        return self._tolerance is not None
+
+    @property
     def is_right(self) -> bool:
         """As of the last look."""
         return self._right.is_set()

@@ -288,10 +288,15 @@ class Orders:
     async def renew(
         self, owner: str, now: datetime, lease_until: datetime, tolerance: timedelta | None = None
     ) -> None:
-        """Keep what the owner leases; ``tolerance`` as for the claim."""
+        """Keep what the owner leases; ``tolerance`` as for the claim, and with one the owner is
+        seen to be there."""
 
         async def renewed(db: Transaction) -> None:
             at = await self._lease_clock(db, now, tolerance)
+            if tolerance is not None:
+                await db.run(_SEE, {"owner": owner, "seen": at})
+                gone = micros(moment_of(at) - _SEEN_KEPT)
+                await db.run("DELETE FROM workers WHERE seen < :gone", {"gone": gone})
             until = at + micros(lease_until) - micros(now)
             await db.run(
                 f"UPDATE orders SET lease_until = :until WHERE {self._leased}",  # noqa: S608 - ours
@@ -321,6 +326,12 @@ class Orders:
         if abs(ahead) > tolerance:
             raise ClockDiffers(ahead)
         return at
+
+    async def worker_seen(self) -> datetime | None:
+        """When any worker was seen last, by the database's clock."""
+        rows = await self._database.look("SELECT MAX(seen) AS seen FROM workers")
+        seen = rows[0]["seen"]
+        return None if seen is None else moment_of(seen)
 
     async def next_due(self) -> datetime | None:
         rows = await self._database.look(_NEXT_DUE)
@@ -449,6 +460,11 @@ _CLAIM = (
 _LEASED = (
     "service_id IN (SELECT service_id FROM orders WHERE lease_until > 0 AND due_at IS NOT NULL"
     " AND lease_owner = :owner{skip_leased})"
+)
+_SEEN_KEPT = timedelta(days=1)
+_SEE = (
+    insertion("workers", ("owner", "seen"))
+    + " ON CONFLICT (owner) DO UPDATE SET seen = excluded.seen"
 )
 _NEXT_DUE = (
     "SELECT MIN(due) AS next FROM ("

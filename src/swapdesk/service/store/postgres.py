@@ -282,6 +282,8 @@ class PostgresDatabase(Database):
             try:
                 connection = await _connect(place, command_timeout=None)
             except ValueError as error:
+                if isinstance(error, OSError):  # of a certificate: it is both
+                    raise
                 said = f"the URL of the database cannot be read: {error}"
                 raise StoreUnavailable(said) from error
             try:
@@ -542,4 +544,16 @@ def _end_where_told(error: BaseException) -> None:
 def _said(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "the database did not answer in time, or all connections to it are busy"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        wanted = "the URL has to name the host that it is for"
+        if error.verify_code not in _OTHER_HOST:
+            wanted = "ca_file has to hold the certificate that signed it"
+        why = error.verify_message.rstrip(".")
+        return f"the certificate of the database is refused: {why}: {wanted}"
+    if type(error) is ConnectionError and "rejected SSL" in str(error):
+        return "the database offers no TLS: let it (ssl = on), or leave tls out"
     return str(error) or type(error).__name__
+
+
+_OTHER_HOST = (62, 64)
+"""What OpenSSL says of a certificate for another name or address."""

@@ -260,6 +260,12 @@ CREATE INDEX api_keys_of_partner ON api_keys (partner_id);
 CREATE TABLE partner_changes (number BIGINT NOT NULL);
 INSERT INTO partner_changes (number) VALUES (0);
 
+CREATE TABLE workers (
+    owner TEXT NOT NULL,
+    seen  BIGINT NOT NULL,
+    CONSTRAINT one_worker PRIMARY KEY (owner)
+);
+
 CREATE TABLE audit (
     number     {serial},
     at         BIGINT NOT NULL,
