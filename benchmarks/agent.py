@@ -162,7 +162,7 @@ def _policy_checks(figures: Figures) -> None:
     with tempfile.TemporaryDirectory() as name:
         file = RecordsFile(Path(name), writable=True)
         record = SpentRecord(file, time.monotonic)
-        keeper = PolicyKeeper(Path(name), "sandbox", lambda: record, cost=1024)
+        keeper = PolicyKeeper(Path(name), "sandbox", lambda: record)
         scrypt = Scrypt.fresh(1024)
         keeper.write_sealed(policy, scrypt.derive(SecretBytes.of(_PASSPHRASE)), scrypt)
         now = datetime.now(UTC)

@@ -98,9 +98,15 @@ def request(port: int, target: str, headers: Mapping[str, str], body: bytes | No
 
 
 def run(
-    port: int, requests: Sequence[bytes], *, connections: int, seconds: float, once: bool = False
+    ports: Sequence[int],
+    requests: Sequence[bytes],
+    *,
+    connections: int,
+    seconds: float,
+    once: bool = False,
 ) -> Load:
-    """Ask ``requests`` in turn, over and over unless ``once``, for ``seconds`` at most."""
+    """Ask ``requests`` in turn, over and over unless ``once``, for ``seconds`` at most; every port
+    has an equal share of the connections."""
 
     async def drive() -> Load:
         def turns(offset: int) -> Iterator[bytes]:
@@ -116,7 +122,7 @@ def run(
                 await loop.create_connection(
                     lambda offset=offset: _Connection(turns(offset), begin + seconds),  # type: ignore[misc]
                     "127.0.0.1",
-                    port,
+                    ports[offset % len(ports)],
                 )
             )[1]
             for offset in range(connections)

@@ -85,7 +85,7 @@ def compare(
     for _ in range(ROUNDS):
         for who, (port, prefix) in peers.items():
             requests = [load.request(port, prefix + target, HEADERS) for target in targets]
-            seen = load.run(port, requests, connections=CONNECTIONS, seconds=seconds)
+            seen = load.run([port], requests, connections=CONNECTIONS, seconds=seconds)
             if seen.refused:
                 raise RuntimeError(f"{who} refused {seen.refused} of {name}")
             if who not in best or seen.per_second > best[who].per_second:

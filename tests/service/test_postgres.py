@@ -26,8 +26,10 @@ from service.orders_fixtures import ALICE, BOB, EVERYTHING, START, Floor, caller
 from service.quote_calls import finish
 from service.test_store import begun, order, quote
 from swapdesk.clock import ManualClock
+from swapdesk.service.access import Directory
 from swapdesk.service.events import Hub
 from swapdesk.service.orders.lifecycle import LEASE
+from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.rate_limits import CallShare, CountedCall, LimitReached
 from swapdesk.service.store import postgres, schema
 from swapdesk.service.store.database import StoreUnavailable, micros
@@ -155,7 +157,8 @@ async def test_a_reader_waits_for_whoever_holds_a_row_back(
 async def test_an_order_is_read_once_for_all_who_are_told_of_it(floor: Floor, path: Path) -> None:
     """Also while the first one waits for the database, and though that one leaves."""
     other = Floor(path, floor.clock, floor.adapters, random.Random(8))
-    hub = Hub(other.store, other.desk, floor.clock)
+    watch = PartnerWatch(other.store, floor.clock, Directory([ALICE]))
+    hub = Hub(other.store, other.desk, floor.clock, watch)
     begin = await floor.store.outbox.newest()
     order = await floor.create()
     await hub.deliver(begin)
