@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from swapdesk.wire.orders import OrderStatusCode
 
 NO_POLLS = StreamTimes(poll_down=1e6, poll_live=1e6)
 """What a frame, or the reading after a new connection, does not tell, nobody tells."""
-CALLERS = 6
+TRADERS, TELLERS = 6, 4
 MORE = 5
 """Orders between two steps of the restart."""
 
@@ -37,19 +37,22 @@ class Calls(Struct):
     trader: Trader
     paid: dict[str, str] = field(default_factory=dict)
     """Orders with their quotes."""
+    sent: dict[str, str] = field(default_factory=dict)
+    """An order that was paid, and its transaction, as it is told."""
     failed: list[str] = field(default_factory=list)
     stop: bool = False
 
-    async def run(self) -> None:
-        """Quote, create, pay and read."""
+    async def run(self, once: Callable[[httpx2.AsyncClient], Awaitable[None]]) -> None:
+        """Over and over, on connections that are kept."""
         async with calling(self.url, self.trader) as api:
             while not self.stop:
                 try:
-                    await self._once(api)
+                    await once(api)
                 except (httpx2.TransportError, ValueError, LookupError) as error:
                     self.failed.append(repr(error))
 
-    async def _once(self, api: httpx2.AsyncClient) -> None:
+    async def trade(self, api: httpx2.AsyncClient) -> None:
+        """Quote, create, pay and read."""
         quotes = self._good(await api.get("/quotes", params=self.trader.query))["quotes"]
         # A venue that did not answer in time is asked again: the machine's speed decides nothing.
         for quote in (each for each in quotes if "quoteId" in each):
@@ -58,7 +61,12 @@ class Calls(Struct):
             while not self._good(await api.post("/dex/confirmTx", json=sent)):  # noqa: ASYNC110 - the chain tells nobody
                 await asyncio.sleep(0.01)
             self._good(await api.get(f"/orders/{order['serviceId']}"))
-            self.paid[order["serviceId"]] = quote["quoteId"]
+            self.paid[order["serviceId"]], self.sent = quote["quoteId"], sent
+
+    async def tell_again(self, api: httpx2.AsyncClient) -> None:
+        """Quick calls that a proxy must not repeat: one of them meets whatever a process that ends
+        leaves open."""
+        self._good(await api.post("/dex/confirmTx", json=self.sent))
 
     def _good(self, answer: httpx2.Response) -> Any:
         if answer.status_code != 200:
@@ -111,8 +119,9 @@ async def test_a_rolling_restart_loses_no_request_and_no_frame(
             watching(url, trader, 2) as other,
         ):
             calls = Calls(url, trader)
-            callers = [asyncio.create_task(calls.run()) for _ in range(CALLERS)]
+            callers = [asyncio.create_task(calls.run(calls.trade)) for _ in range(TRADERS)]
             await calls.some_more()
+            callers += [asyncio.create_task(calls.run(calls.tell_again)) for _ in range(TELLERS)]
             await eventually(lambda: one and other)
             for each in every:
                 assert await each.end() == 0
