@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 import pytest
 from textual.app import ComposeResult
@@ -11,10 +12,15 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 
+from swapdesk.clock import ManualClock
+from swapdesk.flows.orders.order_listing import Group
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.line_table import LineTable
+from swapdesk.tui.widgets.order_table import Drawn, OrderList, Shown
 from swapdesk.tui.widgets.table_layout import Blank, Column, Row, Section, TableRow
+from tui.known_orders import waiting
 from tui.screen_text import screen_text
 
 COLUMNS = (
@@ -203,3 +209,36 @@ async def test_what_a_row_was_is_freed_without_a_collection_of_garbage() -> None
             assert strips() < before + 10
         finally:
             gc.enable()
+
+
+async def test_what_an_order_was_is_freed_without_a_collection_of_garbage() -> None:
+    """In view and out of it: while somebody presses keys the oldest garbage is not collected."""
+    clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
+    names = [f"order{number:017d}" for number in range(60)]
+
+    def tracked(name: str) -> TrackedOrder:
+        known = waiting(clock, name)
+        return TrackedOrder(known.states[-1], None, None, False, clock.now(), known.source)
+
+    app, orders = Desk(), OrderList(clock.now)
+
+    def drawn() -> int:
+        return sum(type(one) is Drawn for one in gc.get_objects())
+
+    async with app.run_test(size=(100, 24)) as pilot:
+        await app.mount(orders)
+        orders.fill(Shown([tracked(name) for name in names], counts={Group.OPEN: len(names)}))
+        await pilot.pause()
+        seen = orders.visible_keys()
+        assert names[0] in seen
+        assert names[-1] not in seen
+        gc.freeze()
+        gc.disable()
+        try:
+            for _ in range(30):
+                assert orders.redraw([tracked(names[0]), tracked(names[-1])])
+            await pilot.pause()
+            assert drawn() <= 2
+        finally:
+            gc.enable()
+            gc.unfreeze()

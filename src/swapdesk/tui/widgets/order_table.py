@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -322,10 +323,20 @@ class OrderList(LineTable):
             self.update_row(self._open_label)
 
     def _new(self, tracked: TrackedOrder) -> Drawn:
-        """An order whose row is drawn when it is seen."""
-        sketch = Sketch(tracked.service_id, lambda: self._current(one, self._now()))
-        one = Drawn(tracked, sketch, group_of(tracked))
-        return one
+        """An order whose row is drawn when it is seen.
+
+        The sketch does not hold what holds it: each change of an order would wait for a collection
+        of the oldest garbage, and be megabytes a minute while somebody presses keys.
+        """
+        sketch = Sketch(tracked.service_id, partial(self._row_of, tracked))
+        return Drawn(tracked, sketch, group_of(tracked))
+
+    def _row_of(self, tracked: TrackedOrder) -> Row:
+        one = self._drawn.get(tracked.service_id)
+        if one is None or one.tracked is not tracked:
+            # Of a table that is about to have other rows.
+            one = self._new(tracked)
+        return self._current(one, self._now())
 
     def _current(self, one: Drawn, now: datetime) -> Row:
         """The row as of now; of one that was drawn the time alone, unless that changes more."""
