@@ -120,8 +120,8 @@ class Worker:
                 self._round_began = self._clock.monotonic()
                 try:
                     await self._hasten(looking)
-                    seen = looking or self._tolerance is not None
-                    if seen and self._clock.monotonic() - renewed >= _RENEW_SECONDS:
+                    renews = looking or self._tolerance is not None
+                    if renews and self._clock.monotonic() - renewed >= _RENEW_SECONDS:
                         now, renewed = self._clock.now(), self._clock.monotonic()
                         await self._store.orders.renew(
                             self._owner, now, now + LEASE, self._tolerance
