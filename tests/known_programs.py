@@ -25,7 +25,7 @@ _COMMANDS = (
     "swapdesk.cli.*",
     "swapdesk.flows.catalog.*",
     "swapdesk.flows.wallet.*",
-    "swapdesk.tui.palette_files",
+    "swapdesk.palette_files",
     "Crypto.Hash.SHA512",
 )
 _CHAINS = (

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
+from swapdesk.palette_files import COLOURS, ROLES, TERMINAL_COLOURS, own_folders, read_palette
 from swapdesk.tui.painting import role_style
-from swapdesk.tui.palette_files import COLOURS, ROLES, TERMINAL_COLOURS, own_folders, read_palette
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.themes import chosen_theme, load_palettes
 

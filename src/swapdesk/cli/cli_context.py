@@ -145,7 +145,7 @@ def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
 
         problems += checked_keymap(settings.keys, all_commands(), settings.key_problem)[1]
     if settings.theme.origin is not Origin.DEFAULT:
-        from swapdesk.tui.palette_files import read_palettes
+        from swapdesk.palette_files import read_palettes
 
         misnamed = settings.misnamed_theme(read_palettes(settings.home.themes).all)
         problems += [misnamed] if misnamed is not None else []

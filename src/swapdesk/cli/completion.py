@@ -119,6 +119,6 @@ def profiles(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def themes(settings: Settings, _: str) -> Iterable[str]:
-    from swapdesk.tui.palette_files import read_palettes
+    from swapdesk.palette_files import read_palettes
 
     return sorted(read_palettes(settings.home.themes).all)

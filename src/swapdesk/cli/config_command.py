@@ -39,7 +39,7 @@ def show(call: CliContext) -> None:
 
     Ends with 2 when something is wrong in config.toml, its keys or a theme file.
     """
-    from swapdesk.tui.palette_files import read_palettes
+    from swapdesk.palette_files import read_palettes
 
     settings = call.settings(mending=True)
     rows = list(settings.rows())

@@ -115,7 +115,7 @@ def _packages(settings: Settings) -> list[Finding]:
 
 
 def _config(settings: Settings) -> Iterable[Finding]:
-    from swapdesk.tui.palette_files import read_palettes
+    from swapdesk.palette_files import read_palettes
 
     problems = [
         *(

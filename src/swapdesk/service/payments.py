@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import html
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -159,34 +158,18 @@ class PaymentNeeded(Exception):
 
     def page(self) -> str:
         """What a person sees who opens the address in a browser."""
+        # Programs never see it, and templates take a while to load.
+        from swapdesk.web_page import web_page
+
         rows = (
             ("Network", self.entry["network"]),
             ("Token", f"{self.entry['extra']['name']}, {self.entry['asset']}"),
             ("Amount", f"{self.entry['amount']} in its smallest unit"),
             ("Paid to", self.entry["payTo"]),
         )
-        told = "".join(
-            f"<dt>{html.escape(name)}</dt><dd>{html.escape(str(text))}</dd>" for name, text in rows
-        )
-        return _PAGE.format(rows=told)
+        return web_page("payment", title="Payment required", rows=rows)
 
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Payment required</title>
-<meta name="viewport" content="width=device-width">
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 42em; margin: 4em auto; padding: 0 1em; }}
-dt {{ color: #666; margin-top: .6em; }}
-dd {{ margin: 0; overflow-wrap: anywhere; font-family: ui-monospace, monospace; }}
-</style></head><body>
-<h1>Payment required</h1>
-<p>This address answers programs. A call without an API key is paid for by itself: sign an
-EIP-3009 authorization over what the header <code>payment-required</code> says (x402 version 2), and
-send it as <code>payment-signature</code> with the same call.</p>
-<dl>{rows}</dl>
-<p>With an API key in <code>Authorization</code> nothing has to be paid.</p>
-</body></html>
-"""
 PAGE_HEADERS = {
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",

@@ -45,10 +45,10 @@ from textual.screen import Screen
 from textual.timer import Timer, TimerCallback
 
 from swapdesk.flows.notation import address_groups
+from swapdesk.palette_files import DEFAULT_THEME, stamp_of
 from swapdesk.toml_document import ConfigProblem
 from swapdesk.tui.crash_report import crash_report
 from swapdesk.tui.glyphs import GlyphSet, automatic_set
-from swapdesk.tui.palette_files import DEFAULT_THEME, stamp_of
 from swapdesk.tui.themes import HUELESS, NoColorButInk, chosen_theme, hueless_theme, load_palettes
 from swapdesk.tui.widgets.frame import NoticeLog
 from swapdesk.wire.encoding.text import filter_line

@@ -16,8 +16,7 @@ from textual.color import Color
 from textual.filter import NoColor
 from textual.theme import BUILTIN_THEMES, Theme
 
-from swapdesk.toml_document import ConfigProblem
-from swapdesk.tui.palette_files import (
+from swapdesk.palette_files import (
     COLOURS,
     DEFAULT_THEME,
     LIGHT_THEME,
@@ -25,6 +24,7 @@ from swapdesk.tui.palette_files import (
     Palette,
     read_palettes,
 )
+from swapdesk.toml_document import ConfigProblem
 
 HUELESS = "hueless"
 """The theme of ``NO_COLOR``: the terminal's own foreground on its own background."""

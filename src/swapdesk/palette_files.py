@@ -107,7 +107,7 @@ def stamp_of(user_folder: Path | None) -> Stamp:
 
 def own_folders() -> list[Path]:
     """Where the desk's palettes may lie: inside the package, or beside ``src`` in a checkout."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parent
     return [package / "themes", package.parents[1] / "themes"]
 
 

@@ -1,0 +1,92 @@
+"""A web page as one file: nothing is fetched, nothing is sent, no script but its own runs.
+
+Templates stand in ``web_pages/``: ``NAME.html`` extends ``base.html`` and may have a ``NAME.css``
+and a ``NAME.js`` beside it, which are written into the page. Texts come from services and from
+files of strangers: each is made safe to show, then escaped, and the policy of the page lets no
+other style or script run than these, by their digests. A page without its script is whole, too.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from swapdesk.palette_files import DEFAULT_THEME, LIGHT_THEME, Palette, read_palettes
+from swapdesk.wire.encoding.text import safe_text
+
+LONGEST_TEXT = 4_000
+_FOLDER = Path(__file__).parent / "web_pages"
+
+
+def web_page(name: str, /, **facts: object) -> str:
+    """The page ``name`` with its facts, as the text of an HTML file in UTF-8.
+
+    ``base.html`` needs ``title``. Raises jinja2.UndefinedError for a fact that a template asks for
+    and nobody gave.
+    """
+    style, script = _style(name), _part(f"{name}.js")
+    template = _environment().get_template(f"{name}.html")
+    return template.render(
+        facts, style=Markup(style), script=Markup(script), policy=_policy(style, script)
+    )
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _shown(value: object) -> object:
+    """What a template writes: text that cannot hide or turn what stands beside it."""
+    return safe_text(value, LONGEST_TEXT) if type(value) is str else value
+
+
+@cache
+def _part(name: str) -> str:
+    path = _FOLDER / name
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _policy(style: str, script: str) -> str:
+    allowed = f"'{_digest(script)}'" if script else "'none'"
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src {allowed};"
+        " img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _style(name: str) -> str:
+    """The desk's palettes as custom properties: light on paper, else as the reader's system is;
+    and what all pages share and this one has."""
+    palettes = read_palettes().own
+    light, dark = palettes[LIGHT_THEME], palettes[DEFAULT_THEME]
+    return (
+        f":root {{ color-scheme: light; {' '.join(_properties(light))} }}\n"
+        "@media screen and (prefers-color-scheme: dark) {\n"
+        f":root {{ color-scheme: dark; {' '.join(_properties(dark))} }}\n}}\n"
+        + _part("base.css")
+        + _part(f"{name}.css")
+    )
+
+
+def _properties(palette: Palette) -> Iterator[str]:
+    for role, colour in (palette.colours | palette.variables).items():
+        yield f"--{role}: {colour};"
