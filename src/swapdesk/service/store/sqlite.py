@@ -1,8 +1,8 @@
 """The embedded database: one file, one writer thread with group commit, connections to read beside.
 
-SQLite in WAL mode. Whatever is queued shares one flush to disk. One refusal does not sink its
-neighbours: where one comes after a change, all are done anew with a savepoint each. A future is
-resolved only after the commit.
+SQLite in WAL mode. Whatever is queued shares one flush to disk, above all what an event loop asked
+for in one turn. One refusal does not sink its neighbours: where one comes after a change, all are
+done anew with a savepoint each. A future is resolved only after the commit.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Context, Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -144,6 +145,8 @@ class Writer:
         self._connection = connection
         self._after_commit = after_commit
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._asked: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+        """What each loop asked for in its turn that is not over yet."""
         self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -159,15 +162,28 @@ class Writer:
         with self._lock:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
-            self._queue.put(item)
+            if loop not in self._asked:
+                self._asked[loop] = []
+                # The thread would take the first one at once, and flush it for itself alone.
+                loop.call_soon(self._hand_over, loop)
+            self._asked[loop].append(item)
         result: T = await item.future
         return result
 
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Queue what a loop asked for in one turn."""
+        with self._lock:
+            for item in self._asked.pop(loop, ()):
+                self._queue.put(item)
+
     def close(self) -> None:
-        """Finish what is queued and end the thread. Blocks."""
+        """Finish what was asked for and end the thread. Blocks."""
         with self._lock:
             if not self._closed:
                 self._closed = True
+                for item in chain.from_iterable(self._asked.values()):
+                    self._queue.put(item)
+                self._asked.clear()
                 self._queue.put(None)
         self._thread.join()
 
