@@ -8,6 +8,7 @@ A venue returns for a key what it created before, so a second deposit is never o
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from decimal import Decimal
 
 from msgspec.structs import replace
@@ -258,7 +259,8 @@ class Opening:
             amount_out=amount_out,
             amount_in_usd=in_usd(token_in, pay.amount_in),
             amount_out_usd=in_usd(token_out, amount_out),
-            due_at=now,
+            # Nobody can have paid to an address before it is told.
+            due_at=now + timedelta(seconds=self._venues.pace(order.legs[0])),
             detail=detail,
         )
 

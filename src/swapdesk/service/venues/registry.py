@@ -334,6 +334,11 @@ class Venues:
             raise Transient(f"venue {code} is not configured")
         return venue
 
+    def pace(self, code: str) -> float:
+        """Seconds between two looks at an order of this venue."""
+        venue = self.by_code(code)
+        return 1.0 if venue is None else venue.poll_seconds
+
     def dex(self, code: str) -> DexVenue | None:
         """The on-chain venue of a provider code."""
         return self._dex.get(code)
