@@ -195,6 +195,15 @@ async def test_a_state_moves_by_compare_and_set_and_never_back(store: Store) -> 
     assert [(r.version, r.status, r.rank) for r in await announced(store)] == [(2, 2, 2)]
 
 
+async def test_no_step_changes_what_was_asked_for(store: Store) -> None:
+    row = await begun(store, 1)
+    elsewhere = replace(row, receiver_address="elsewhere", receiver_tag="7", refund_address="there")
+    moved = replace(elsewhere, token_out_id="f" * 24, markup=Decimal(4), fixed=True, status=1)
+    assert await store.orders.advance(moved, expected_version=1)
+    found = await store.orders.current(row.service_id)
+    assert found == replace(row, status=1, version=2)
+
+
 async def test_a_change_that_is_refused_does_not_sink_those_it_is_committed_with(
     store: Store,
 ) -> None:

@@ -426,8 +426,16 @@ async def _recent_payouts(
 
 
 _COLUMNS = (*ORDER_FIELDS, *OF_DETAIL, "amount_key")
-# Identity of an order, and whether it is told: what no step of its own may change.
-_FIXED = frozenset({"service_id", "record_id", "partner_id", "quote_id", "request_digest", "told"})
+# What no step of an order may change: its identity, what was asked for, and whether it is told.
+# SQLite would write each index anew that has one of these columns.
+_FIXED = frozenset(
+    {
+        *("service_id", "record_id", "partner_id", "quote_id", "request_digest", "told"),
+        *("route", "created", "expires", "token_in_id", "token_out_id", "fixed", "receive"),
+        *("markup", "rates", "choice", "plan", "fee_usd", "multi_id"),
+        *("receiver_address", "receiver_tag", "refund_address", "refund_tag"),
+    }
+)
 
 _INSERT_QUOTE = insertion("quotes", QUOTE_COLUMNS)
 INSERT_ORDER = insertion("orders", _COLUMNS)
