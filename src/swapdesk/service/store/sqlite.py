@@ -17,7 +17,6 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Context, Decimal
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -144,7 +143,7 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
         self._connection = connection
         self._after_commit = after_commit
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[list[_Item] | None] = queue.SimpleQueue()
         self._asked: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
         """What each loop asked for in its turn that is not over yet."""
         self._lock = threading.Lock()
@@ -173,16 +172,16 @@ class Writer:
     def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
         """Queue what a loop asked for in one turn."""
         with self._lock:
-            for item in self._asked.pop(loop, ()):
-                self._queue.put(item)
+            if loop in self._asked:
+                self._queue.put(self._asked.pop(loop))
 
     def close(self) -> None:
         """Finish what was asked for and end the thread. Blocks."""
         with self._lock:
             if not self._closed:
                 self._closed = True
-                for item in chain.from_iterable(self._asked.values()):
-                    self._queue.put(item)
+                for asked in self._asked.values():
+                    self._queue.put(asked)
                 self._asked.clear()
                 self._queue.put(None)
         self._thread.join()
@@ -201,16 +200,16 @@ class Writer:
         finally:
             connection.close()
 
-    def _gather(self, first: _Item) -> tuple[list[_Item], bool]:
-        batch = [first]
+    def _gather(self, batch: list[_Item]) -> tuple[list[_Item], bool]:
+        """With what else is queued, until there are ``BATCH``; and whether more may come."""
         while len(batch) < BATCH:
             try:
-                item = self._queue.get_nowait()
+                asked = self._queue.get_nowait()
             except queue.Empty:
                 break
-            if item is None:
+            if asked is None:
                 return batch, False
-            batch.append(item)
+            batch += asked
         return batch, True
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> bool:
