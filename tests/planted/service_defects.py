@@ -15,6 +15,7 @@ NO_PLACE = (
 
 GUARDS = "tests/service/test_venue_wrappers.py"
 FRONT = "tests/service/test_front.py"
+LIMITS = "tests/service/test_rate_limits.py"
 BOUNDS = "tests/sandbox/test_http_bounds.py"
 OBSERVED = "tests/service/test_observation.py"
 
@@ -23,9 +24,10 @@ SERVING = (
         "answer-before-the-commit",
         "An order that was confirmed to the partner is gone after a crash or on a full disk.",
         "swapdesk/service/store/sqlite.py",
-        '            connection.execute("COMMIT")\n        except sqlite3.Error as error:\n',
+        '            connection.execute("COMMIT")\n'
+        "        except (sqlite3.Error, Taken) as error:\n",
         '            self._resolve(batch)\n            connection.execute("COMMIT")\n'
-        "        except sqlite3.Error as error:\n",
+        "        except (sqlite3.Error, Taken) as error:\n",
         ("tests/service/test_store_file.py::test_an_answer_follows_the_commit",),
     ),
     Defect(
@@ -278,6 +280,30 @@ SERVING = (
         '"quote_id", "request_digest", "told"),',
         '"quote_id", "request_digest"),',
         (UNPAID,),
+    ),
+    Defect(
+        "count-of-a-work-that-failed",
+        "An account is refused calls that it never made, for others beside them failed.",
+        "swapdesk/service/store/sqlite.py",
+        "            transaction.tallies = tallies\n",
+        "",
+        (f"{LIMITS}::test_works_of_one_commit_count_exactly_whichever_of_them_fail",),
+    ),
+    Defect(
+        "counts-that-are-never-written",
+        "Nobody is limited any more.",
+        "swapdesk/service/store/postgres.py",
+        "                    await write_tallies(transaction)\n",
+        "",
+        (f"{LIMITS}::test_works_of_one_commit_count_exactly_whichever_of_them_fail",),
+    ),
+    Defect(
+        "calls-given-back-and-lost",
+        "Calls that were given back count for ever, and an account is refused what it has left.",
+        "swapdesk/service/store/calls.py",
+        "            await write_tallies(db)\n",
+        "",
+        (f"{LIMITS}::test_what_is_given_back_within_the_commit_of_others_is_free",),
     ),
     Defect(
         "step-that-moves-the-recipient",

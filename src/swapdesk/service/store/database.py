@@ -86,8 +86,18 @@ class Row(Protocol):
     def keys(self) -> Any: ...
 
 
+class Tally(Protocol):
+    """What works that share a transaction add to one after the other, behind a line."""
+
+    async def write(self, db: Transaction) -> None: ...
+
+
 class Transaction(Protocol):
     """What a piece of work may ask. It awaits nothing else."""
+
+    tallies: dict[str, Tally]
+    """By their lines. They are written once, by whoever runs the works: after the last one and
+    before the commit. A work that fails leaves them as they were before it."""
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]: ...
 
@@ -111,6 +121,13 @@ class Transaction(Protocol):
     def tell(self) -> None:
         """Wake whoever waits for ``growth``, in every process, once this is committed."""
         ...
+
+
+async def write_tallies(db: Transaction) -> None:
+    """What the works have added up until now, for the commit or for who reads it by a statement."""
+    tallies, db.tallies = db.tallies, {}
+    for tally in tallies.values():
+        await tally.write(db)
 
 
 Work = Callable[[Transaction], Awaitable[T]]

@@ -35,11 +35,13 @@ from swapdesk.service.store.database import (
     Still,
     StoreUnavailable,
     Taken,
+    Tally,
     Transaction,
     Values,
     Wording,
     Work,
     numbered,
+    write_tallies,
 )
 from swapdesk.service.store.schema import Types
 
@@ -133,6 +135,7 @@ class PostgresTransaction:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self.tells = False
+        self.tallies: dict[str, Tally] = {}
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
         text, asked = _asked(statement, values)
@@ -232,6 +235,7 @@ class _Group:
         async def every(db: Transaction) -> list[Any]:
             nonlocal all_done
             results = [await item.work(db) for item in items]
+            await write_tallies(db)
             all_done = True
             return results
 
@@ -321,6 +325,7 @@ class PostgresDatabase(Database):
                 transaction = PostgresTransaction(connection)
                 async with connection.transaction():
                     result = await work(transaction)
+                    await write_tallies(transaction)
                     is_done = True
         except StoreUnavailable as unavailable:
             unavailable.in_doubt = is_done

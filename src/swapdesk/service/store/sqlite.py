@@ -33,12 +33,14 @@ from swapdesk.service.store.database import (
     Still,
     StoreUnavailable,
     Taken,
+    Tally,
     Transaction,
     Values,
     Wording,
     Work,
     micros,
     numbered,
+    write_tallies,
 )
 from swapdesk.service.store.schema import Types
 
@@ -76,6 +78,7 @@ class SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.tells = False
+        self.tallies: dict[str, Tally] = {}
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
         return self._execute(statement, values).fetchall()
@@ -220,8 +223,9 @@ class Writer:
             if len(batch) == 1 or not self._done_together(transaction, batch, connection):
                 for item in batch:
                     self._attempt(transaction, item, connection)
+            _result(write_tallies, transaction)
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, Taken) as error:
             log.error("store: a commit of %d items failed: %s", len(batch), error)
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -242,6 +246,7 @@ class Writer:
         else:
             return True
         connection.execute("ROLLBACK")
+        transaction.tallies = {}
         for item in batch:
             item.result = item.error = None
         connection.execute("BEGIN IMMEDIATE")
@@ -260,6 +265,7 @@ class Writer:
         item: _Item, transaction: SqliteTransaction, connection: sqlite3.Connection
     ) -> bool:
         """Whether nothing was raised."""
+        tallies = dict(transaction.tallies)
         try:
             item.result = _result(item.work, transaction)
         # Whatever it is, it belongs to the caller of this item and must not end the thread.
@@ -267,6 +273,7 @@ class Writer:
             if not connection.in_transaction:
                 # SQLite itself gave the whole transaction up: disk full, input or output error.
                 raise sqlite3.OperationalError(str(error)) from error
+            transaction.tallies = tallies
             unavailable = isinstance(error, sqlite3.OperationalError)
             item.error = StoreUnavailable(str(error)) if unavailable else error
             return False
