@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from msgspec import Struct, field
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -145,6 +145,11 @@ class Hub:
         """The order, if the partner may see it now."""
         await self._partners.require()
         return await self._desk.find(partner_id, service_id)
+
+    async def known(self, partner_id: str, service_ids: Iterable[str]) -> set[str]:
+        """Those of the ids for which :meth:`find` finds an order."""
+        await self._partners.require()
+        return await self._desk.known(partner_id, service_ids)
 
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """As :meth:`find`, in the state that was announced last or in a newer one."""
@@ -493,12 +498,10 @@ class StreamConnection:
             raise FrameProblem(
                 StreamError.SUBSCRIPTION_LIMIT, f"At most {MAX_WATCHED} orders can be watched."
             )
-        missing = []
-        for service_id in added:
-            if await self._hub.find(self.partner_id, service_id) is None:
-                missing.append(service_id)
-            elif not self._all:
-                self._watched[service_id] = None
+        known = await self._hub.known(self.partner_id, added)
+        missing = [service_id for service_id in added if service_id not in known]
+        if not self._all:
+            self._watched.update((service_id, None) for service_id in added if service_id in known)
         if missing:
             self._refuse(
                 FrameProblem(StreamError.ORDER_NOT_FOUND, "There is no such order.", missing)

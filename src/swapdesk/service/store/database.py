@@ -128,6 +128,8 @@ class Wording(Struct, frozen=True):
     """Behind a SELECT whose rows are about to be changed: past what others change just now."""
     settled: str
     """Condition on a row of the outbox: nothing can be committed before it any more."""
+    among: str
+    """Behind a column: it is one of the texts of ``:among``, a list as JSON."""
     first_rows: str
     """The first ``:limit`` rows by ``sequence``, and those with the same number as the last."""
     clock: str

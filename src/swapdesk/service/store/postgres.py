@@ -63,6 +63,7 @@ TYPES = Types(
 WORDING = Wording(
     skip_leased=" FOR UPDATE SKIP LOCKED",
     settled=f"sequence < {_OLDEST_RUNNING}",
+    among="IN (SELECT json_array_elements_text(:among::json))",
     first_rows="FETCH FIRST :limit ROWS WITH TIES",
     clock="SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS now",
     newest=f"SELECT {_OLDEST_RUNNING} - 1 AS newest",

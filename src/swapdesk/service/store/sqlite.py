@@ -60,6 +60,7 @@ WORDING = Wording(
     skip_leased="",
     # One writer: whoever has the higher number commits later.
     settled="TRUE",
+    among="IN (SELECT value FROM json_each(:among))",
     first_rows="LIMIT :limit",
     clock="SELECT exact_now() AS now",
     # The highest number ever given, also after its row was dropped.
