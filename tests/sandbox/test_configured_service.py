@@ -285,8 +285,10 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
     [
         ("data = ", "service.toml:1: is no TOML"),
         ("data = 7\nport = 0\n[chains]\n", "service.toml:1: data must be the path"),
-        ("port = 0\n[chains]\n", "service.toml: data is missing"),
-        (VENUE.replace('data = "data"\n', "") + "data = 7\n", "service.toml: data is missing"),
+        ("port = 0\n[chains]\n", "service.toml:2: data is missing above the first table"),
+        (VENUE.replace('data = "data"\n', "") + "data = 7\n", "service.toml:2: data is missing"),
+        ('data = "data"\n', "service.toml: port is missing above the first table"),
+        ('data = "data"\n', "service.toml: chains must be tables: [chains.base]"),
         (GOOD.replace("port = 0", "port = 65536"), "service.toml:2: port must be a port"),
         (GOOD.replace("port = 0", "port = true"), "service.toml:2: port must be a port"),
         (GOOD.replace("port", "prot"), "service.toml:2: prot is unknown; did you mean port?"),
