@@ -482,6 +482,9 @@ def test_workers_beside_a_service_are_started_again_and_end_with_it(
     until(lambda: not Path(f"/proc/{another}").exists(), what="the end of all")
 
 
+TAKEN_BY_NEWER = f"UPDATE schema_version SET number = {VERSION + 1}, serves_from = {VERSION + 1}"  # noqa: S608 - numbers of ours
+
+
 def test_processes_end_where_a_newer_release_takes_their_database(
     chain: dict[str, Any], database: str, tmp_path: Path
 ) -> None:
@@ -500,8 +503,7 @@ def test_processes_end_where_a_newer_release_takes_their_database(
     ]
     for each in processes:
         assert json.loads(each.stdout.readline())["pid"] == each.pid
-    taken = f"UPDATE schema_version SET number = {VERSION + 1}, serves_from = {VERSION + 1}"  # noqa: S608 - a number of ours
-    Cluster.of_run().run(rows_of(database, taken))
+    Cluster.of_run().run(rows_of(database, TAKEN_BY_NEWER))
     for each in processes:
         _, said = each.communicate(timeout=PATIENCE)
         assert each.returncode == 2, said

@@ -158,11 +158,13 @@ async def build_sandbox_service(
     chain_ids: ChainIds = "sandbox",
     dialect: Dialect = Dialect.CONTRACT,
     transport: httpx2.AsyncBaseTransport | None = None,
+    stop: asyncio.Event | None = None,
 ) -> SandboxService:
     """The service of a data directory over the node behind ``ledger``, which ``told`` its time.
     ``rng`` draws ids. ``host`` and ``names`` are what it is served under besides the loopback
     names; ``tokens`` is how many the catalogue shall have, if not the sandbox's own; ``transport``
-    leads to a node in the same process. Raises SandboxKeyRefused."""
+    leads to a node in the same process; ``stop`` is set where the store cannot be used any more.
+    Raises SandboxKeyRefused."""
     pace = WorldPace(clock, told)
     market = Market(int(told["seed"]))
     faults = ActiveFaults()
@@ -193,7 +195,7 @@ async def build_sandbox_service(
         },
     )
     hosts = frozenset({host, *names})
-    application = build_service(parts)
+    application = build_service(parts, stop=stop)
     layer = FaultLayer(application, faults, clock)
     control = Control(
         token=control_token,
@@ -237,6 +239,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 tokens=orders["tokens"],
                 chain_ids=orders["chainIds"],
                 dialect=Dialect(orders["dialect"]),
+                stop=stop,
             )
             warming = asyncio.create_task(service.onchain.warm(clock))
             try:
