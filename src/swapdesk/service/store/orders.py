@@ -92,7 +92,9 @@ class Orders:
         skip_leased = database.wording.skip_leased
         self._claim = _CLAIM.format(skip_leased=skip_leased)
         self._leased = _LEASED.format(skip_leased=skip_leased)
-        self._known = _KNOWN.format(among=database.wording.among)
+        among = database.wording.among
+        self._announced = f"SELECT * FROM orders WHERE service_id {among} AND told"  # noqa: S608 - ours
+        self._known = _KNOWN.format(among=among)
 
     async def begin(
         self,
@@ -143,6 +145,13 @@ class Orders:
             " WHERE partner_id = :partner_id AND service_id = :service_id AND told",
             {"partner_id": partner_id, "service_id": service_id},
         )
+
+    async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
+        """By id as they stand, whoever's they are, those whose creates are paid: for whoever read
+        in the outbox that they changed."""
+        values = {"among": json.dumps(service_ids)}
+        rows = await self._database.read(lambda db: db.rows(self._announced, values))
+        return {order.service_id: order for order in map(order_of, rows)}
 
     async def current(self, service_id: str) -> StoredOrder | None:
         """As it stands, whoever's it is and whether or not its create is paid: for whoever carries
