@@ -31,7 +31,8 @@ from swapdesk.service.events import Hub, StreamConnection
 from swapdesk.service.orders.lifecycle import LEASE
 from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.rate_limits import CallShare, CountedCall, LimitReached
-from swapdesk.service.store import postgres, schema
+from swapdesk.service.store import books, postgres, schema
+from swapdesk.service.store.books import Recount
 from swapdesk.service.store.database import StoreUnavailable, micros
 from swapdesk.service.store.postgres import Place
 from swapdesk.service.store.records import PayoutsChanged, StoredOrder, Usage
@@ -519,6 +520,16 @@ async def test_a_step_that_has_to_wait_for_a_table_gives_up(
         with pytest.raises(StoreUnavailable, match="lock timeout"):
             await within_patience(opened(path))
     assert await other.fetchval("SELECT number FROM schema_version") == VERSION
+
+
+async def test_a_recount_of_many_orders_takes_longer_than_a_call_may(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the server nor this process ends it."""
+    monkeypatch.setitem(postgres._SETTINGS, "statement_timeout", "1000")
+    monkeypatch.setattr(postgres, "_COMMAND_SECONDS", 1.0)
+    monkeypatch.setattr(books, "_UNENTERED", "SELECT pg_sleep(1.2)")
+    assert await store.books.recount() == Recount(0, (), 1)
 
 
 # Clocks

@@ -108,6 +108,10 @@ class Transaction(Protocol):
         transaction nobody else passes it."""
         ...
 
+    async def take_time(self) -> None:
+        """From here on a statement may take minutes: for who goes over everything there is."""
+        ...
+
     def tell(self) -> None:
         """Wake whoever waits for ``growth``, in every process, once this is committed."""
         ...
