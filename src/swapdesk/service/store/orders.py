@@ -149,8 +149,7 @@ class Orders:
     async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
         """By id as they stand, whoever's they are, those whose creates are paid: for whoever read
         in the outbox that they changed."""
-        values = {"among": json.dumps(service_ids)}
-        rows = await self._database.read(lambda db: db.rows(self._announced, values))
+        rows = await self._database.look(self._announced, {"among": json.dumps(service_ids)})
         return {order.service_id: order for order in map(order_of, rows)}
 
     async def current(self, service_id: str) -> StoredOrder | None:
@@ -192,7 +191,7 @@ class Orders:
         """Those of the ids for which ``get`` finds an order that was created since then."""
         among = json.dumps(list(service_ids))
         values = {"partner_id": partner_id, "since": micros(since), "among": among}
-        rows = await self._database.read(lambda db: db.rows(self._known, values))
+        rows = await self._database.look(self._known, values)
         return {row["service_id"] for row in rows}
 
     async def recent_payouts(self, partner_id: str, since: datetime, limit: int) -> RecentPayouts:
