@@ -50,7 +50,13 @@ from swapdesk.sandbox.http_server import (
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
-from swapdesk.sandbox.processes import BAD_INPUT, announce, run_child, stop_event
+from swapdesk.sandbox.processes import (
+    BAD_INPUT,
+    announce,
+    leave_loaded_alone,
+    run_child,
+    stop_event,
+)
 from swapdesk.sandbox.service_file import store_at
 from swapdesk.sandbox.tables import VENUE_ROWS, ChainIds
 from swapdesk.sandbox.world import (
@@ -312,6 +318,7 @@ async def _serve(
         )
     )
     if await started(service, stop) and await started(beside, stop):
+        leave_loaded_alone()
         announce({"ready": True})
     await serving
 
