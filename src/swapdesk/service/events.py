@@ -53,10 +53,10 @@ _NEWS_KEPT = 1_024  # some 8 kB each
 
 
 class _News(Struct):
-    """An order as it was announced last, and its frames by dialect."""
+    """An order as it was announced last; ``frames`` has its JSON and its frame by dialect."""
 
     order: StoredOrder
-    frames: dict[Dialect, str] = field(default_factory=dict)
+    frames: dict[Dialect, tuple[bytes, str]] = field(default_factory=dict)
 
 
 class Hub:
@@ -175,14 +175,16 @@ class Hub:
 
         Only the owner may ever ask for it.
         """
+        encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
         frames = news.frames if news is not None and news.order is order else {}
-        if dialect not in frames:
-            encoded = self._desk.presentation.encoded(order)
+        # The same bytes unless one of its tokens changed.
+        if dialect not in frames or frames[dialect][0] is not encoded:
+            own = encoded
             if dialect is not Dialect.CONTRACT:
-                encoded = encode_json(dialect.names(decode_json(encoded)))
-            frames[dialect] = f'{{"type":"order_update","data":{encoded.decode()}}}'
-        return frames[dialect]
+                own = encode_json(dialect.names(decode_json(encoded)))
+            frames[dialect] = (encoded, f'{{"type":"order_update","data":{own.decode()}}}')
+        return frames[dialect][1]
 
 
 _TYPES = ("subscribe", "unsubscribe", "ping")
