@@ -256,6 +256,14 @@ SERVING = (
         ("tests/service/test_orders_api.py::test_details_of_a_foreign_order_are_those_of_none",),
     ),
     Defect(
+        "order-of-another-partner-followed",
+        "A subscription tells every partner which ids are orders of others.",
+        "swapdesk/service/store/orders.py",
+        '" WHERE partner_id = :partner_id AND created >= :since AND told"\n)',
+        '" WHERE created >= :since AND told"\n)',
+        ("tests/service/test_store.py::test_of_many_ids_those_are_known_that_one_by_one_are_read",),
+    ),
+    Defect(
         "unpaid-order-told",
         "The deposit address of an order that nobody paid for costs no more than a read.",
         "swapdesk/service/store/orders.py",

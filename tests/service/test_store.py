@@ -159,6 +159,21 @@ async def test_an_order_is_read_by_its_partner_alone(store: Store) -> None:
     assert await store.quotes.get(BOB.partner_id, row.quote_id) is None
 
 
+async def test_of_many_ids_those_are_known_that_one_by_one_are_read(store: Store) -> None:
+    rows = [await begun(store, number) for number in range(3)]
+    names = [row.service_id for row in rows]
+    theirs = (await begun(store, 3, partner_id=BOB.partner_id)).service_id
+    asked = [*names, theirs, "no order", '"]']
+    unpaid = {"service_id": names[1]}
+    await store.database.write(
+        lambda db: db.run("UPDATE orders SET told = FALSE WHERE service_id = :service_id", unpaid)
+    )
+    assert await store.orders.known(ALICE.partner_id, asked, START) == {names[0], names[2]}
+    assert await store.orders.known(BOB.partner_id, asked, START) == {theirs}
+    later = START + timedelta(microseconds=1)
+    assert await store.orders.known(ALICE.partner_id, asked, later) == set()
+
+
 async def test_one_refusal_does_not_sink_its_neighbours(store: Store) -> None:
     """Whether it comes before a change, or after some that are then undone."""
     numbers = range(1, 151)

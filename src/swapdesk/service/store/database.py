@@ -118,6 +118,10 @@ class Transaction(Protocol):
         transaction nobody else passes it."""
         ...
 
+    async def take_time(self) -> None:
+        """From here on a statement may take minutes: for who goes over everything there is."""
+        ...
+
     def tell(self) -> None:
         """Wake whoever waits for ``growth``, in every process, once this is committed."""
         ...
@@ -145,6 +149,8 @@ class Wording(Struct, frozen=True):
     """Behind a SELECT whose rows are about to be changed: past what others change just now."""
     settled: str
     """Condition on a row of the outbox: nothing can be committed before it any more."""
+    among: str
+    """Behind a column: it is one of the texts of ``:among``, a list as JSON."""
     first_rows: str
     """The first ``:limit`` rows by ``sequence``, and those with the same number as the last."""
     clock: str

@@ -62,6 +62,7 @@ WORDING = Wording(
     skip_leased="",
     # One writer: whoever has the higher number commits later.
     settled="TRUE",
+    among="IN (SELECT value FROM json_each(:among))",
     first_rows="LIMIT :limit",
     clock="SELECT exact_now() AS now",
     # The highest number ever given, also after its row was dropped.
@@ -99,6 +100,9 @@ class SqliteTransaction:
 
     async def alone(self, name: str) -> None:
         """There is one writer, so that nobody else is ever behind the line."""
+
+    async def take_time(self) -> None:
+        """A statement is never ended here."""
 
     def tell(self) -> None:
         self.tells = True
