@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from msgspec import Struct
 
 VOID = frozenset({"meta", "br", "hr", "circle", "line", "path", "rect", "polyline", "use"})
+INLINE = frozenset({"a", "code", "em", "kbd", "span", "strong", "time", "tspan"})
 NEVER = frozenset({"base", "iframe", "object", "embed", "link", "form", "applet", "frame"})
 """Elements that fetch, send or change where links lead."""
 FETCHES = frozenset({"src", "srcset", "action", "formaction", "ping", "poster", "data", "style"})
@@ -38,6 +39,7 @@ class WebDocument(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append(Element(tag, {name: value or "" for name, value in attrs}))
+        self._divide(tag)
         if tag not in VOID:
             self._open.append(tag)
             self.parts.get(tag, []).append("")
@@ -45,6 +47,11 @@ class WebDocument(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag not in VOID:
             assert self._open.pop() == tag
+        self._divide(tag)
+
+    def _divide(self, tag: str) -> None:
+        if tag not in INLINE:
+            self._said.append(" ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)

@@ -1069,6 +1069,22 @@ SHOWING = (
         ("tests/flows/support/test_case_file.py::test_a_hostile_file_is_refused_in_a_sentence",),
     ),
     Defect(
+        "case-file-with-a-time-that-ends-the-desk",
+        "A file with a time of no calendar, sent by a customer, ends the desk that opens it.",
+        "swapdesk/flows/support/case_file.py",
+        "    _refuse_times(msgspec.to_builtins(file, builtin_types=(datetime,)))\n",
+        "",
+        ("tests/flows/support/test_case_file.py::test_a_hostile_file_is_refused_in_a_sentence",),
+    ),
+    Defect(
+        "case-page-tells-a-strangers-words-as-ours",
+        "A colleague sends the reply on a page to a customer, whose money goes to a thief.",
+        "swapdesk/flows/support/case_page.py",
+        "not_ours=NOT_OURS,",
+        "not_ours='',",
+        ("tests/flows/support/test_case_page.py::test_it_says_all_that_the_desk_says_of_a_case",),
+    ),
+    Defect(
         "case-file-shows-amounts-with-addresses",
         "Amounts stand in a file that was to show addresses alone, and is posted.",
         "swapdesk/flows/support/case_file.py",

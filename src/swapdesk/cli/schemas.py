@@ -59,6 +59,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "why": (_CASES,),
     "inspect": (_CASES,),
     "support bundle": ("support_report:BundleWritten",),
+    "support page": ("support_report:BundleWritten",),
     "support open": ("swapdesk.flows.support.case_file:CaseFile",),
     "trigger list": ("trigger_report:FaultsDocument",),
     "trigger clear": ("trigger_report:ActiveDocument",),
