@@ -19,8 +19,9 @@
     });
     document.getElementById("subtitle").textContent =
       sections[at].querySelector(".sentence").textContent;
-    button("back").disabled = at === 0;
-    button("next").disabled = at === sections.length - 1;
+    // Not "disabled": that takes the focus from whoever pressed it.
+    button("back").setAttribute("aria-disabled", String(at === 0));
+    button("next").setAttribute("aria-disabled", String(at === sections.length - 1));
     button("link")?.setAttribute("aria-pressed", String(at === search));
     window.scrollTo(0, 0);
     history.replaceState(null, "", "#" + sections[at].id);
@@ -46,9 +47,10 @@
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     // A button that has the focus takes the space itself.
     if (event.key === " " && event.target.closest("button")) return;
-    const digit = /^[1-9]$/.test(event.key) ? Number(event.key) : 0;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const digit = /^[1-9]$/.test(key) ? Number(key) : 0;
     if (digit && digit <= stages) show(digit - 1);
-    else if (Object.hasOwn(keys, event.key)) keys[event.key]();
+    else if (Object.hasOwn(keys, key)) keys[key]();
     else return;
     event.preventDefault();
   });
@@ -60,6 +62,11 @@
   button("back").addEventListener("click", back);
   button("explain").addEventListener("click", () => explain(!more));
   button("link")?.addEventListener("click", link);
+
+  // After a click the space goes on again, whatever was clicked; who uses keys keeps the focus.
+  document.addEventListener("click", (event) => {
+    if (event.detail > 0) document.activeElement.blur();
+  });
 
   document.documentElement.classList.add("stepping");
   document.querySelector("footer").hidden = false;
