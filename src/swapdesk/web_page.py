@@ -51,7 +51,7 @@ def is_page(name: str, content: bytes) -> bool:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         finalize=_shown,
@@ -59,6 +59,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["brief"] = safe_text
+    return environment
 
 
 def _shown(value: object) -> object:
