@@ -80,11 +80,11 @@ def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
 def _check_place(file: Path) -> None:
     """A page of a demonstration may be replaced by another one, and nothing else may. A pipe or a
     device is written into."""
-    if not file.parent.is_dir():
-        raise bad_input("FILE", f"There is no folder {file.parent}.", field="page")
-    if not file.is_file():
-        return
     try:
+        if not file.parent.is_dir():
+            raise bad_input("FILE", f"There is no folder {file.parent}.", field="page")
+        if not file.is_file():
+            return
         with file.open("rb") as old:
             ours = is_page(PAGE, old.read(MARKED_WITHIN))
     except OSError as error:

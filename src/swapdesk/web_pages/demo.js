@@ -24,7 +24,11 @@
     button("next").setAttribute("aria-disabled", String(at === sections.length - 1));
     button("link")?.setAttribute("aria-pressed", String(at === search));
     window.scrollTo(0, 0);
-    history.replaceState(null, "", "#" + sections[at].id);
+    try {
+      history.replaceState(null, "", "#" + sections[at].id);
+    } catch {
+      // A page within another one may have no address of its own.
+    }
   }
 
   function explain(wanted) {
