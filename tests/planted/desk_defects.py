@@ -1120,6 +1120,25 @@ SHOWING = (
         ("tests/cli/test_demo.py::test_whatever_links_two_accounts_is_found",),
     ),
     Defect(
+        "page-runs-what-a-service-wrote",
+        "A page that leaves the program shows names of the service as its own markup.",
+        "swapdesk/web_page.py",
+        "autoescape=True",
+        "autoescape=False",
+        ("tests/cli/test_demo_page.py::test_text_of_the_service_stays_data_in_every_field",),
+    ),
+    Defect(
+        "page-draws-alice-and-bob-apart-where-a-payment-joins-them",
+        "The drawing of a link search says that no payment leads from Alice to Bob; one does.",
+        "swapdesk/flows/demo/link_graph.py",
+        "[*stage.moved, *stage.linked, *crowd]",
+        "[*stage.moved, *crowd]",
+        (
+            "tests/flows/test_link_graph.py"
+            "::test_a_path_that_was_found_is_marked_and_leads_to_the_right",
+        ),
+    ),
+    Defect(
         "demo-says-money-is-with-the-next-exchange",
         "While a demonstration runs, the money line names an exchange that has nothing yet.",
         "swapdesk/flows/demo/demonstration.py",

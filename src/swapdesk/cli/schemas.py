@@ -100,7 +100,11 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "wallet policy show": (_POLICY,),
     "wallet policy set": (_POLICY,),
     "wallet withdraw": ("wallet_chains:WithdrawalDocument",),
-    "demo": ("demo_transcript:StageDocument", "demo_transcript:LinkSearchDocument"),
+    "demo": (
+        "demo_transcript:StageDocument",
+        "demo_transcript:LinkSearchDocument",
+        "demo_page:PageDocument",
+    ),
     "profile list": ("config_command:ProfilesDocument",),
     "profile use": ("config_command:ChosenDocument",),
     "config show": ("config_command:ConfigDocument",),
