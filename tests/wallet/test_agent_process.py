@@ -408,6 +408,40 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
         assert secret not in heard
 
 
+_ON_MACOS = """
+import ctypes, os, sys
+from types import SimpleNamespace
+from swapdesk.agent.process.confinement import confine
+
+asked = []
+def ptrace(*arguments):
+    asked.append(arguments)
+    return {answer}
+
+sys.platform = "darwin"
+ctypes.CDLL = lambda name, **how: SimpleNamespace(ptrace=ptrace)
+try:
+    confine(os.getppid())
+except OSError as error:
+    sys.exit(str(error))
+print(*asked)
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (0, (0, "(31, 0, None, 0)\n", "")),
+        (-1, (1, "", "the memory of this process cannot be closed to debuggers\n")),
+    ],
+)
+def test_no_debugger_on_macos_or_no_agent(answer: int, outcome: tuple[int, str, str]) -> None:
+    """PT_DENY_ATTACH is asked for, and a system that refuses it gets no keys."""
+    program = [sys.executable, "-I", "-c", _ON_MACOS.format(answer=answer)]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE)
+    assert (ended.returncode, ended.stdout, ended.stderr) == outcome
+
+
 async def test_an_agent_that_is_not_heard_any_more_is_ended(start: Start) -> None:
     agent = await start()
     asked = asyncio.create_task(agent.read_accounts())
