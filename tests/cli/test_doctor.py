@@ -24,8 +24,8 @@ from harness import Result, Sandbox, environment, home_of
 from patience import PATIENCE
 from swapdesk.cli.doctor_command import examine
 from swapdesk.clock import SystemClock
-from swapdesk.flows.doctor.home_checks import shell_word
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.installation import shell_word
 
 Build = Callable[[Path], None]
 

@@ -32,6 +32,8 @@ from forked_processes import in_fresh_interpreters
 from patience import PATIENCE, eventually
 from swapdesk.agent.keys.key_file import MAX_N
 from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+from swapdesk.installation import install
 from swapdesk.paths import Home, UnsafePlace
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import (
@@ -406,6 +408,29 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
         assert secret.encode() not in told
         assert secret.encode() not in written
         assert secret not in heard
+
+
+async def test_an_agent_without_its_packages_lists_accounts_and_says_what_is_missing(
+    keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The extra is not installed: neither on the desk's side nor on the agent's."""
+    monkeypatch.setitem(sys.modules, "eth_account", None)
+    program = (
+        "import sys; sys.modules['eth_account'] = None\n"
+        "from swapdesk.agent.__main__ import main; main(sys.argv[1:], cost=1024)"
+    )
+    place = WalletPlace(str(keys), "sandbox")
+    agent = await WalletClient.start(place, program=("-I", "-c", program))
+    assert agent.accounts.accounts == ()
+    with pytest.raises(AgentMissing, match="signing needs eth_account") as lacking:
+        await agent.create(Kind.EVM, "", PASSPHRASE)
+    assert lacking.value.mend == install("wallet")
+    said = failure_of_wallet(lacking.value)
+    assert (said.code, said.next) == (
+        "WALLET_MISSING",
+        f"you: install the extra: {install('wallet')}",
+    )
+    await agent.close()
 
 
 _ON_MACOS = """

@@ -7,7 +7,7 @@ with their words. Where a command says one of them itself, it says more of the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -503,6 +503,20 @@ def words_of(code: str) -> tuple[str, str]:
     return _WORDS.get(code, (UNTOUCHED, CORRECT))
 
 
+def missing_extra(
+    what: str, packages: Sequence[str], extra: str, otherwise: str = ""
+) -> CommandError:
+    """Exit 2 with the line that installs what is missing."""
+    from swapdesk.installation import install
+
+    return CommandError(
+        Exit.BAD_INPUT,
+        "MISSING_EXTRA",
+        f"{what} needs {', '.join(packages)}. Install it: {install(extra)}",
+        next=f"you: install the extra, {otherwise}" if otherwise else "you: install the extra",
+    )
+
+
 def of_error(error: Exception) -> CommandError | None:
     """What an error of another room means for the caller of a command; None for a defect."""
     from swapdesk.client.credentials import CredentialsError
@@ -510,11 +524,14 @@ def of_error(error: Exception) -> CommandError | None:
     from swapdesk.flows.journal.journal_file import JournalUnavailable
     from swapdesk.flows.journal.journal_migration import JournalRefused
     from swapdesk.flows.quotes.quote_request import WishRefused
+    from swapdesk.installation import extra_of
     from swapdesk.paths import UnsafePlace
     from swapdesk.wallet.protocol import WalletError
 
     if isinstance(error, ClientError):
         return of_client_error(error)
+    if isinstance(error, ModuleNotFoundError) and (extra := extra_of(error.name or "")):
+        return missing_extra("This command", [str(error.name)], extra)
     if isinstance(error, WalletError):
         return of_wallet_error(error)
     if isinstance(error, WishRefused):

@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
 from swapdesk.cli.command_error import Exit
-from swapdesk.cli.sandbox_lifetime import SANDBOX_PARTS
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.doctor.home_checks import (
     Finding,
@@ -27,18 +26,16 @@ from swapdesk.flows.doctor.home_checks import (
     check_secret,
     edit,
     edit_problem,
-    install,
     ok,
     secret_file,
-    shell_word,
     unchecked,
     wrong,
 )
+from swapdesk.installation import PACKAGES, install, shell_word
 from swapdesk.paths import Home, find_home
 from swapdesk.settings import SANDBOX, Options, Settings, SettingsError, load_settings
-from swapdesk.wallet.accounts import SIGNING_PACKAGES
 
-DESK_PARTS = ("textual", "httpx2", "pydantic", "websockets", "segno", "Crypto")
+DESK_PARTS = ("textual", "httpx2", "pydantic", "websockets", "segno", "jinja2", "Crypto")
 
 
 class DoctorDocument(Struct, frozen=True):
@@ -102,9 +99,9 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
 def _packages(settings: Settings) -> list[Finding]:
     """Those of the desk, and of the extras that this profile uses."""
     signs = bool(settings.rpc.value) or settings.places.keys.exists()
-    extra, parts = "sandbox", dict.fromkeys((*SANDBOX_PARTS, *SIGNING_PACKAGES))
+    extra, parts = "sandbox", dict.fromkeys((*PACKAGES["sandbox"], *PACKAGES["wallet"]))
     if settings.live:
-        extra, parts = "wallet", dict.fromkeys(SIGNING_PACKAGES if signs else ())
+        extra, parts = "wallet", dict.fromkeys(PACKAGES["wallet"] if signs else ())
     found = []
     for name, wanted in (("", DESK_PARTS), (extra, parts)):
         missing = ", ".join(one for one in wanted if find_spec(one) is None)
