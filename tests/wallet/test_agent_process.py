@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import threading
+from ast import literal_eval
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -431,6 +432,24 @@ async def test_an_agent_without_its_packages_lists_accounts_and_says_what_is_mis
         f"you: install the extra: {install('wallet')}",
     )
     await agent.close()
+
+
+async def test_the_agent_is_told_by_which_certificates_nodes_are_trusted(
+    keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing else of the environment."""
+    monkeypatch.setattr("swapdesk.certificates._chosen", str(tmp_path / "proxy.pem"))
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example")
+    told = tmp_path / "environment"
+    program = (
+        f"import os, sys; open({str(told)!r}, 'w').write(repr(sorted(os.environ.items())))\n"
+        "from swapdesk.agent.__main__ import main; main(sys.argv[1:], cost=1024)"
+    )
+    place = WalletPlace(str(keys), "sandbox")
+    agent = await WalletClient.start(place, program=("-I", "-c", program))
+    await agent.close()
+    given = {name: value for name, value in literal_eval(told.read_text()) if name != "LC_CTYPE"}
+    assert given == {"LANG": "C.UTF-8", "SSL_CERT_FILE": str(tmp_path / "proxy.pem")}
 
 
 _ON_MACOS = """

@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
+from swapdesk.certificates import trust
 from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
 from swapdesk.cli.command_error import Exit
 from swapdesk.clock import Clock, SystemClock
@@ -83,7 +84,10 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
     """The settings of the chosen profile; where there is no such one, those of the sandbox."""
     try:
-        return load_settings(os.environ, home, Options(profile=profile)), None
+        settings = load_settings(os.environ, home, Options(profile=profile))
+        if settings.live:
+            trust(settings.ca_file.value or "")
+        return settings, None
     except SettingsError as error:
         settings = load_settings(os.environ, home, Options(profile=SANDBOX))
         problem, said = error.problem, str(error)

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from swapdesk.certificates import VARIABLE, authorities
 from swapdesk.installation import install, missing
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import (
@@ -105,7 +106,7 @@ class AgentProcess:
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
                 cwd="/",
-                env={"LANG": "C.UTF-8"},
+                env={"LANG": "C.UTF-8", **({VARIABLE: file} if (file := authorities()) else {})},
             )
         except OSError as error:
             raise AgentMissing(f"the wallet agent could not be started: {error}") from None
