@@ -20,7 +20,7 @@ from string import ascii_letters, digits
 from urllib.parse import unquote, urlsplit
 
 NAME = "swapdesk"
-_RECEIPT = "uv-receipt.toml"
+_RECEIPT, _PIPX = "uv-receipt.toml", "pipx_metadata.json"
 _PLAIN = frozenset(f"{ascii_letters}{digits}/._-".encode())
 
 PACKAGES = {
@@ -59,7 +59,7 @@ def install(extra: str = "", *, prefix: Path | None = None) -> str:
         also = f"--python {shell_word(chosen)} " if chosen else ""
         also += "".join(f"--with {shell_word(one)} " for one in beside)
         return f"uv tool install {also}{'--editable ' if editable else ''}{wanted}"
-    if (place / "pipx_metadata.json").is_file():
+    if (place / _PIPX).is_file():
         option = "--editable " if editable else ""
         return f"pipx inject --force {option}{shell_word(place.name)} {wanted}"
     option = "-e " if editable else ""
@@ -69,6 +69,15 @@ def install(extra: str = "", *, prefix: Path | None = None) -> str:
     if not any(Path(one, "pip").is_dir() for one in paths):
         return f"{python} -m ensurepip && {pip}"
     return pip
+
+
+def put_on_path(prefix: Path) -> str:
+    """Has a shell find the command that was installed into an environment."""
+    if (prefix / _RECEIPT).is_file():
+        return "uv tool update-shell"
+    if (prefix / _PIPX).is_file():
+        return "pipx ensurepath"
+    return f"mkdir -p ~/.local/bin && ln -s {shell_word(prefix / 'bin' / NAME)} ~/.local/bin/"
 
 
 def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:

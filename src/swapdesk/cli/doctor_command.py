@@ -32,6 +32,7 @@ from swapdesk.flows.doctor.home_checks import (
     unchecked,
     wrong,
 )
+from swapdesk.flows.doctor.shell_checks import check_shell
 from swapdesk.installation import PACKAGES, install, shell_word
 from swapdesk.paths import Home, find_home
 from swapdesk.settings import SANDBOX, Options, Settings, SettingsError, load_settings
@@ -51,9 +52,9 @@ class DoctorDocument(Struct, frozen=True):
 def doctor(call: CliContext) -> int:
     """Say what is wrong with this desk, and which command mends it.
 
-    Looks at the packages, the configuration, files and their modes, the journal, the sandbox, the
-    service, the clock and the nodes. Looking changes nothing, and no sandbox is started. Ends with
-    9 when something is wrong.
+    Looks at the packages, what a shell finds of them, the configuration, files and their modes,
+    the journal, the sandbox, the service, the clock and the nodes. Looking changes nothing, and no
+    sandbox is started. Ends with 9 when something is wrong.
     """
     findings = examine(call.profile, SystemClock())
     whole = all(one.state != "wrong" for one in findings)
@@ -68,6 +69,7 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
     settings, misnamed = _settings(home, profile)
     found = [
         *_packages(settings),
+        *_looked("command", lambda: check_shell(os.environ)),
         *_looked("config", lambda: _config(settings)),
     ]
     if misnamed is not None:
@@ -164,4 +166,5 @@ def _lines(findings: list[Finding], *, plain: bool) -> Iterator[str]:
         else:
             yield f"{one.state:9}  {one.check:{width}}  {one.said}"
         if one.mend:
-            yield f"Mend it: {one.mend}" if plain else f"{'':{width + 11}}  $ {one.mend}"
+            does = "Mend it" if one.state == "wrong" else "To have it"
+            yield f"{does}: {one.mend}" if plain else f"{'':{width + 11}}  $ {one.mend}"

@@ -28,8 +28,8 @@ State = Literal["ok", "wrong", "unchecked"]
 
 
 class Finding(Struct, frozen=True):
-    """``said`` is one sentence; ``mend`` a command line for a shell, empty where nothing is
-    wrong. Both may hold texts of files and of the service."""
+    """``said`` is one sentence; ``mend`` a command line for a shell, empty where there is
+    nothing to do. Both may hold texts of files and of the service."""
 
     check: str
     state: State
