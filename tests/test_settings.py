@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from swapdesk.cli.command_error import of_error
 from swapdesk.config_file import keep_theme
 from swapdesk.paths import (
     Home,
+    NoHome,
     UnsafePlace,
     find_home,
     keep_private,
@@ -219,6 +221,19 @@ def test_a_wrong_value_is_a_problem_with_its_line(home: Home, text: str, line: i
     write_config(home, text)
     problems = load_settings({}, home).problems
     assert line in [problem.line for problem in problems]
+
+
+def test_a_user_without_a_home_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither in the environment nor in the list of users, as in many containers."""
+    for name in ("HOME", *filter(lambda one: one.startswith("XDG_"), list(os.environ))):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2_000_000_000)
+    with pytest.raises(NoHome):
+        find_home({})
+    assert find_home({"SWAPDESK_HOME": str(tmp_path)}).data == tmp_path
+    refused = of_error(NoHome("none"))
+    assert refused is not None
+    assert (refused.exit, refused.code) == (2, "NO_HOME")
 
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"

@@ -174,6 +174,8 @@ _OF_INPUT: tuple[Row, ...] = (
     ("NO_SUCH_PROFILE", _BAD, "There is no profile of that name.", UNTOUCHED, CORRECT),
     ("UNSAFE_PLACE", _BAD, "The home of the desk is open to other users.", UNTOUCHED,
      "you: put its files right; swapdesk doctor says how"),
+    ("NO_HOME", _BAD, "The user has no home directory, and none was named.", UNTOUCHED,
+     "you: set SWAPDESK_HOME to a directory of your own"),
     ("MISSING_EXTRA", _BAD, "What this command needs is not installed.", UNTOUCHED,
      "you: install the extra that the message names"),
     ("NO_TERMINAL", _BAD, "The desk needs a terminal that it can draw on.", UNTOUCHED,
@@ -525,7 +527,7 @@ def of_error(error: Exception) -> CommandError | None:
     from swapdesk.flows.journal.journal_migration import JournalRefused
     from swapdesk.flows.quotes.quote_request import WishRefused
     from swapdesk.installation import extra_of
-    from swapdesk.paths import UnsafePlace
+    from swapdesk.paths import NoHome, UnsafePlace
     from swapdesk.wallet.protocol import WalletError
 
     if isinstance(error, ClientError):
@@ -536,6 +538,9 @@ def of_error(error: Exception) -> CommandError | None:
         return of_wallet_error(error)
     if isinstance(error, WishRefused):
         return bad_input("BAD_OPTION", error.message, field=error.field.replace(" ", "-"))
+    if isinstance(error, NoHome):
+        said = "This user has no home directory, and SWAPDESK_HOME names none."
+        return bad_input("NO_HOME", said, field="home")
     if isinstance(error, UnsafePlace):
         return bad_input("UNSAFE_PLACE", f"{error}.", field="home")
     if isinstance(error, CredentialsError):

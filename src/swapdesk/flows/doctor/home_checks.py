@@ -157,7 +157,21 @@ def check_files(settings: Settings) -> Iterator[Finding]:
     if keys.is_dir():
         looked_at += [shared("files", file) for file in sorted(keys.iterdir())]
     found = [one for one in looked_at if one is not None]
+    if not found and (lost := _kept(home.data)) is not None:
+        found = [lost]
     yield from found or [ok("files", f"What is private in {home.data} is open to nobody else.")]
+
+
+def _kept(root: Path) -> Finding | None:
+    """What is wrong where nothing can be written into a directory, or made where it will be."""
+    place = next(one for one in (root, *root.parents) if one.exists())
+    if not place.is_dir() or os.access(place, os.W_OK | os.X_OK):
+        return None
+    said = f"Nothing can be kept in {root}: {place} cannot be written."
+    status = place.stat()
+    if status.st_uid == os.getuid() and not status.st_mode & stat.S_IWUSR:
+        return wrong("files", said, f"chmod u+rwx {shell_word(place)}")
+    return wrong("files", said, "read -r SWAPDESK_HOME && export SWAPDESK_HOME")
 
 
 def secret_file(settings: Settings) -> Path | None:
