@@ -1181,7 +1181,7 @@ SHOWING = (
     Defect(
         "doctor-runs-what-a-file-says",
         "A name in a configuration that somebody sent runs as a command when it is mended.",
-        "swapdesk/flows/doctor/home_checks.py",
+        "swapdesk/installation.py",
         "        return shlex.quote(said)",
         "        return said",
         ("tests/cli/test_doctor.py::test_texts_of_files_reach_neither_the_terminal_nor_a_shell",),

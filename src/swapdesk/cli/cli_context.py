@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
+from swapdesk.certificates import trust
 from swapdesk.cli import completion
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Form, Output
@@ -114,6 +115,8 @@ class CliContext(Struct):
             raise bad_input("NO_SUCH_PROFILE", ended, field="profile", next=next_) from None
         if not (lenient or mending) and (problems := wrong_in_config(settings)):
             raise config_error(problems)
+        if settings.live:
+            trust(settings.ca_file.value or "")
         return settings
 
     @property

@@ -260,7 +260,7 @@ def _configured(
         require_sandbox,
     )
 
-    require_sandbox()
+    require_sandbox("The service")
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
     try:

@@ -39,7 +39,7 @@ from swapdesk.flows.support.support_case import CaseFacts, record_of
 from swapdesk.wire.encoding.text import is_unsafe
 from swapdesk.wire.orders import Order
 
-PROGRAM = {"swapdesk": "0.1.0", "service": "sandbox"}
+PROGRAM = {"swapdesk": "1.0.0", "service": "sandbox"}
 EVERYTHING = tuple(Shown)
 
 
