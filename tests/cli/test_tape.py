@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyte
@@ -25,7 +26,9 @@ PLANTED = {
 LIVE = 'profile = "live"\n[profiles.live]\nurl = "https://swap.example/v2"\n'
 
 
-def test_pictures_of_documents_are_what_their_tape_shows_today(tmp_path: Path) -> None:
+def test_pictures_of_documents_are_what_their_tape_shows_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     place = DOCUMENTS / "images"
     ran = cli(
@@ -38,15 +41,22 @@ def test_pictures_of_documents_are_what_their_tape_shows_today(tmp_path: Path) -
     told = ran.document
     assert told["differ"] == []
     assert sorted(told["files"]) == sorted(str(file) for file in out.iterdir())
-    kept = {file.name: file.read_text() for file in out.iterdir()}
-    cast = kept.pop("swap.cast")
-    assert kept == {name: (place / name).read_text() for name in kept}
+    monkeypatch.syspath_prepend(str(DOCUMENTS))
+    from draw_pictures import pictures
+
+    kept = pictures(out)
+    there = {file.name: file.read_text() for file in place.iterdir()}
+    assert kept == there, "run: python docs/draw_pictures.py"
+    assert "● stream" in kept["swap.txt"]
+    foreign = re.compile(r"url\((?!#)|@import|(?:href|src)=\"(?!#)")
+    assert [name for name, content in kept.items() if foreign.search(content)] == []
+    cast = (out / "swap.cast").read_text()
     assert {file.stat().st_mode & 0o777 for file in out.iterdir()} == {0o600}
 
     head, *events = map(json.loads, cast.splitlines())
     assert (head["version"], head["width"], head["height"]) == (2, 100, 30)
     last = max(place for place, (_, kind, _) in enumerate(events) if kind == "m")
-    assert events[last][2] == told["moments"][-1] == "diagnosis"
+    assert events[last][2] == told["moments"][-1] == "completed"
     screen = pyte.Screen(head["width"], head["height"])
     drawn = pyte.Stream(screen)
     for _, kind, data in events[:last]:
@@ -54,7 +64,7 @@ def test_pictures_of_documents_are_what_their_tape_shows_today(tmp_path: Path) -
         if kind == "o":
             drawn.feed(data)
     rows = "\n".join(row.rstrip() for row in screen.display)
-    assert rows == read_moments(kept["swap.txt"].encode())["diagnosis"]
+    assert rows == read_moments(kept["swap.txt"].encode())["completed"]
 
     keys = partner_keys(seed_bytes("sandbox key", SEED))
     secrets = [*PLANTED.values(), seed_bytes("token", SEED).hex()]
