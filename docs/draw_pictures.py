@@ -1,5 +1,4 @@
-"""Draws ``docs/images`` anew: the moments of ``docs/tapes/swap.tape``, and the tape as a picture
-that moves.
+"""Draws ``docs/images`` anew: the moments of tapes, and one tape as a picture that moves.
 
 Run it with ``.venv/bin/python docs/draw_pictures.py``, and look at what it drew.
 """
@@ -14,24 +13,33 @@ from pathlib import Path
 from generator.film import film
 
 DOCUMENTS = Path(__file__).parent
-TAPE = DOCUMENTS / "tapes" / "swap.tape"
-IMAGES = DOCUMENTS / "images"
-TITLE = "A swap in the desk: typed, quoted, created, paid, followed and paid out"
+PLACES = {
+    DOCUMENTS / "tapes" / "swap.tape": DOCUMENTS / "images",
+    DOCUMENTS / "tapes" / "themes.tape": DOCUMENTS / "images" / "themes",
+}
+"""Tapes, and where the pictures of each are."""
+FILMS = {"swap": "A swap in the desk: typed, quoted, created, paid, followed and paid out"}
+"""Tapes that are pictures that move, each with what is seen."""
 
 
 def pictures(recorded: Path) -> dict[str, str]:
-    """Files of ``docs/images`` by name, from what ``tape run --record`` wrote."""
+    """The files by name, from what ``tape run --record`` wrote."""
     found = {path.name: path.read_text(encoding="utf-8") for path in sorted(recorded.iterdir())}
-    found[f"{TAPE.stem}.svg"] = film(found.pop(f"{TAPE.stem}.cast"), TITLE)
+    for name in [name for name in found if name.endswith(".cast")]:
+        cast, tape = found.pop(name), name.removesuffix(".cast")
+        if tape in FILMS:
+            found[f"{tape}.svg"] = film(cast, FILMS[tape])
     return found
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as place:
-        play = ("tape", "run", str(TAPE), "--headless", "--record", place)
-        subprocess.run([sys.executable, "-m", "swapdesk", *play], check=True)
-        for name, content in pictures(Path(place)).items():
-            (IMAGES / name).write_text(content, encoding="utf-8")
+    for tape, place in PLACES.items():
+        with tempfile.TemporaryDirectory() as recorded:
+            play = ("tape", "run", str(tape), "--headless", "--record", recorded)
+            subprocess.run([sys.executable, "-m", "swapdesk", *play], check=True)
+            place.mkdir(exist_ok=True)
+            for name, content in pictures(Path(recorded)).items():
+                (place / name).write_text(content, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 or anything else from elsewhere, so that it plays wherever a picture is shown.
 
 Frames stand side by side and are shown one after the other, by one animation of style. A row that
-many frames have is drawn once. Who asks for less motion sees the last moment, still; where the
-picture is opened by itself, a pointer on it halts it.
+many frames have is drawn once. Who asks for less motion, or has nothing that moves pictures, sees
+the first moment; where the picture is opened by itself, a pointer on it halts it.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ Row = tuple[Char, ...]
 
 
 class Frame(Struct):
-    """A screen, and for how long it stands."""
+    """A screen, for how long it stands, and whether that moment was marked."""
 
     rows: tuple[Row, ...]
     seconds: float
+    marked: bool = False
 
 
 def film(cast: str, title: str) -> str:
@@ -56,16 +57,15 @@ def film(cast: str, title: str) -> str:
         for place, frame in enumerate(frames)
     )
     rows = "\n".join(f'<g id="{name}">{_drawn(row, looks)}</g>' for row, name in names.items())
-    last = -(len(frames) - 1) * width
+    still = -next((place for place, one in enumerate(frames) if one.marked), 0) * width
     style = "\n".join(
         [
             f"text {{ font: 20px ui-monospace, Menlo, Consolas, monospace; fill: {INK}; }}",
             *(f".{name} {{ {look} }}" for look, name in looks.items()),
-            f"#film {{ animation: film {_length(frames):g}s steps(1, end) infinite; }}",
+            f"#film {{ transform: translateX({still:g}px);"
+            f" animation: film {_length(frames):g}s steps(1, end) infinite; }}",
             "svg:hover #film { animation-play-state: paused; }",
-            "@media (prefers-reduced-motion: reduce) {",
-            f"#film {{ animation: none; transform: translateX({last:g}px); }}",
-            "}",
+            "@media (prefers-reduced-motion: reduce) { #film { animation: none; } }",
             "@keyframes film {",
             *_steps(frames, width),
             "}",
@@ -103,6 +103,7 @@ def _frames(cast: str) -> Iterator[Frame]:
             if shown is not None:
                 yield shown
             shown = Frame(rows, seconds)
+        shown.marked |= kind == "m"
         since = end
     assert shown is not None
     yield shown
@@ -125,6 +126,7 @@ def _steps(frames: Sequence[Frame], width: float) -> Iterator[str]:
     for place, frame in enumerate(frames):
         yield f"{at / whole * 100:.3f}% {{ transform: translateX({-place * width:g}px); }}"
         at += frame.seconds
+    yield f"100% {{ transform: translateX({(1 - len(frames)) * width:g}px); }}"
 
 
 def _is_drawn(row: Row) -> bool:

@@ -12,6 +12,7 @@ import pytest
 from cli.desks import InProcess
 from harness import cli
 from swapdesk.cli.tape_play import SEED
+from swapdesk.palette_files import read_palettes
 from swapdesk.sandbox.partner_keys import partner_keys
 from swapdesk.sandbox.world import seed_bytes
 from swapdesk.tui import tapes
@@ -24,6 +25,32 @@ PLANTED = {
     "SWAPDESK_API_SECRET": "planted-secret-of-the-user",
 }
 LIVE = 'profile = "live"\n[profiles.live]\nurl = "https://swap.example/v2"\n'
+
+
+def as_kept(recorded: Path, place: Path, patch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The pictures of a recording, which are those of the documents and ask nobody for anything."""
+    patch.syspath_prepend(str(DOCUMENTS))
+    from draw_pictures import pictures
+
+    kept = pictures(recorded)
+    there = {file.name: file.read_text() for file in place.iterdir() if file.is_file()}
+    assert kept == there, "run: python docs/draw_pictures.py"
+    foreign = re.compile(r"url\((?!#)|@import|(?:href|src)=\"(?!#)")
+    assert [name for name, content in kept.items() if foreign.search(content)] == []
+    return kept
+
+
+def test_there_is_a_picture_of_every_theme_as_it_is_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    tape = DOCUMENTS / "tapes" / "themes.tape"
+    ran = cli(*("tape", "run", str(tape), "--headless", "--record", str(out)), home=tmp_path)
+    assert ran.code == 0, ran.stderr
+    kept = as_kept(out, DOCUMENTS / "images" / "themes", monkeypatch)
+    assert {name.removesuffix(".svg") for name in kept} - {"themes.txt"} == set(read_palettes().own)
+    pictures = [content for name, content in kept.items() if name.endswith(".svg")]
+    assert len({re.sub(r"terminal-\d+", "", one) for one in pictures}) == len(pictures)
 
 
 def test_pictures_of_documents_are_what_their_tape_shows_today(
@@ -41,15 +68,8 @@ def test_pictures_of_documents_are_what_their_tape_shows_today(
     told = ran.document
     assert told["differ"] == []
     assert sorted(told["files"]) == sorted(str(file) for file in out.iterdir())
-    monkeypatch.syspath_prepend(str(DOCUMENTS))
-    from draw_pictures import pictures
-
-    kept = pictures(out)
-    there = {file.name: file.read_text() for file in place.iterdir()}
-    assert kept == there, "run: python docs/draw_pictures.py"
+    kept = as_kept(out, place, monkeypatch)
     assert "● stream" in kept["swap.txt"]
-    foreign = re.compile(r"url\((?!#)|@import|(?:href|src)=\"(?!#)")
-    assert [name for name, content in kept.items() if foreign.search(content)] == []
     cast = (out / "swap.cast").read_text()
     assert {file.stat().st_mode & 0o777 for file in out.iterdir()} == {0o600}
 
