@@ -24,7 +24,7 @@ from urllib.parse import unquote, urlsplit
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from swapdesk.documents import SITE  # noqa: E402
+from swapdesk import SITE  # noqa: E402
 
 CONFIG = ROOT / "docs" / "site" / "zensical.toml"
 BUILD = ROOT / "build" / "site"
