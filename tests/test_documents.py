@@ -112,9 +112,11 @@ def test_every_file_is_there(document: str) -> None:
 
 
 def anchors(path: Path) -> list[str]:
-    """What the headings of a page are linked by; the second of a name has a number."""
-    found: list[str] = []
-    for title in re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
+    """What the headings of a page are linked by, the second of a name with a number; and places
+    that are named."""
+    page = path.read_text(encoding="utf-8")
+    found = re.findall(r'<a id="([^"]+)"></a>', page)
+    for title in re.findall(r"^#+ (.+)$", page, re.MULTILINE):
         name = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
         found.append(f"{name}-{found.count(name)}" if name in found else name)
     return found
@@ -201,7 +203,7 @@ def test_the_screens_of_a_guide_are_the_goldens(guide: str) -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len(text("README.md").split()) <= 900
+    assert len(text("README.md").split()) <= 850
 
 
 # commands
@@ -327,7 +329,8 @@ def test_the_manual_page_is_installed_and_has_every_command(reference: dict[str,
     assert shared.pop("docs/reference/swapdesk.1") == "share/man/man1/swapdesk.1"
     assert all(place == f"share/swapdesk/{file}" for file, place in shared.items())
     sdist = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert set(wheel["force-include"]) <= set(sdist), "a wheel is built from it, too"
+    tops = {one.partition("/")[0] for one in wheel["force-include"]}
+    assert tops <= set(sdist), "a wheel is built from it, too"
     assert "deploy" in sdist
     page = reference["docs/reference/swapdesk.1"]
     told = re.findall(r"^\.SS swapdesk ([a-z ]+)", page.replace("\\-", "-"), re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from generator.markdown import code, codes, page, section, sentence, table
+from generator.markdown import anchor, code, codes, page, section, sentence, table
 from swapdesk.service.openapi import LINE, converted, document
 from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.operation import Operation
@@ -88,6 +88,7 @@ def _object(name: str, schema: Schema) -> str:
     must = "Always" if schema.get("additionalProperties") is not False else "Required"
     return section(
         name,
+        anchor(_anchor(name)) if _anchor(name) != name.lower() else "",
         sentence(said) if said else "",
         table(("Field", "Type", "Bounds", must), rows),
         level=3,
@@ -144,8 +145,8 @@ def shape(schema: Schema) -> tuple[str, str]:
 
 
 def _anchor(name: str) -> str:
-    """Of the heading of an object; an operation of the same name stands before it."""
-    return f"{name.lower()}-1" if name.lower() in BY_NAME else name.lower()
+    """Of an object: its heading, or its own where an operation has a heading of that name."""
+    return f"object-{name.lower()}" if name.lower() in BY_NAME else name.lower()
 
 
 def _or_null(said: str, schema: Schema) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from generator.markdown import code, page, plain, section, sentence, table
+from generator.markdown import anchor, code, page, plain, section, sentence, table
 from generator.raised_codes import codes_in, said_at
 from generator.source import calls, modules, said_of
 from swapdesk.cli.command_error import MEANINGS, CommandError, Exit
@@ -66,7 +66,7 @@ def _fields() -> list[str]:
 def _codes() -> Iterator[tuple[str, ...]]:
     for one in error_codes():
         yield (
-            code(one.code),
+            anchor(one.code.lower()) + code(one.code),
             " or ".join(map(str, one.exits)),
             "" if one.status is None else str(one.status),
             one.retry,
@@ -88,7 +88,8 @@ def _rules() -> Iterator[tuple[str, ...]]:
                     assert isinstance(node, ast.FunctionDef)
                     name = str(ast.literal_eval(one.args[0]))
                     more = plain((ast.get_docstring(node) or "").split("\n\n")[0])
-                    found.append((code(name), made, sentence(RULES[name]), more))
+                    at = anchor(f"rule-{name.lower()}")
+                    found.append((at + code(name), made, sentence(RULES[name]), more))
     yield from sorted(found)
 
 
@@ -101,5 +102,9 @@ def _findings() -> Iterator[tuple[str, str, str]]:
                 for one in codes_in(call.args[0], within, path):
                     said = said_at(call.args[2:], call, within)
                     found[one, name] = found.get((one, name), "") or said
+    before = ""
     for (one, level), said in sorted(found.items()):
-        yield code(one), level, said
+        # Of several levels the first is linked to.
+        at = anchor(f"finding-{one.lower()}") if one != before else ""
+        before = one
+        yield at + code(one), level, said

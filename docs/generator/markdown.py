@@ -33,6 +33,11 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def anchor(name: str) -> str:
+    """Where a link may lead to, beside the headings."""
+    return f'<a id="{name}"></a>'
+
+
 def code(text: object) -> str:
     """A name as it is typed; nothing for nothing."""
     return f"`{text}`" if str(text) else ""

@@ -8,6 +8,11 @@ import sys
 
 __version__ = "1.0.0"
 
+SITE = ""
+"""Address of the site of the documents, with a slash at its end. Empty as long as nobody has one: a
+name that is not ours may be anybody's tomorrow, and people who hold money follow it. A release that
+has a site names it here; the program, the site and its ``llms.txt`` take it from here."""
+
 BAD_INPUT = 2
 """The exit code, as of everything that is refused before it begins."""
 

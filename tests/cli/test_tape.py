@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyte
@@ -11,6 +12,7 @@ import pytest
 from cli.desks import InProcess
 from harness import cli
 from swapdesk.cli.tape_play import SEED
+from swapdesk.palette_files import read_palettes
 from swapdesk.sandbox.partner_keys import partner_keys
 from swapdesk.sandbox.world import seed_bytes
 from swapdesk.tui import tapes
@@ -25,7 +27,35 @@ PLANTED = {
 LIVE = 'profile = "live"\n[profiles.live]\nurl = "https://swap.example/v2"\n'
 
 
-def test_pictures_of_documents_are_what_their_tape_shows_today(tmp_path: Path) -> None:
+def as_kept(recorded: Path, place: Path, patch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The pictures of a recording, which are those of the documents and ask nobody for anything."""
+    patch.syspath_prepend(str(DOCUMENTS))
+    from draw_pictures import pictures
+
+    kept = pictures(recorded)
+    there = {file.name: file.read_text() for file in place.iterdir() if file.is_file()}
+    assert kept == there, "run: python docs/draw_pictures.py"
+    foreign = re.compile(r"url\((?!#)|@import|(?:href|src)=\"(?!#)")
+    assert [name for name, content in kept.items() if foreign.search(content)] == []
+    return kept
+
+
+def test_there_is_a_picture_of_every_theme_as_it_is_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    tape = DOCUMENTS / "tapes" / "themes.tape"
+    ran = cli(*("tape", "run", str(tape), "--headless", "--record", str(out)), home=tmp_path)
+    assert ran.code == 0, ran.stderr
+    kept = as_kept(out, DOCUMENTS / "images" / "themes", monkeypatch)
+    assert {name.removesuffix(".svg") for name in kept} - {"themes.txt"} == set(read_palettes().own)
+    pictures = [content for name, content in kept.items() if name.endswith(".svg")]
+    assert len({re.sub(r"terminal-\d+", "", one) for one in pictures}) == len(pictures)
+
+
+def test_pictures_of_documents_are_what_their_tape_shows_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     place = DOCUMENTS / "images"
     ran = cli(
@@ -38,15 +68,15 @@ def test_pictures_of_documents_are_what_their_tape_shows_today(tmp_path: Path) -
     told = ran.document
     assert told["differ"] == []
     assert sorted(told["files"]) == sorted(str(file) for file in out.iterdir())
-    kept = {file.name: file.read_text() for file in out.iterdir()}
-    cast = kept.pop("swap.cast")
-    assert kept == {name: (place / name).read_text() for name in kept}
+    kept = as_kept(out, place, monkeypatch)
+    assert "● stream" in kept["swap.txt"]
+    cast = (out / "swap.cast").read_text()
     assert {file.stat().st_mode & 0o777 for file in out.iterdir()} == {0o600}
 
     head, *events = map(json.loads, cast.splitlines())
     assert (head["version"], head["width"], head["height"]) == (2, 100, 30)
     last = max(place for place, (_, kind, _) in enumerate(events) if kind == "m")
-    assert events[last][2] == told["moments"][-1] == "diagnosis"
+    assert events[last][2] == told["moments"][-1] == "completed"
     screen = pyte.Screen(head["width"], head["height"])
     drawn = pyte.Stream(screen)
     for _, kind, data in events[:last]:
@@ -54,7 +84,7 @@ def test_pictures_of_documents_are_what_their_tape_shows_today(tmp_path: Path) -
         if kind == "o":
             drawn.feed(data)
     rows = "\n".join(row.rstrip() for row in screen.display)
-    assert rows == read_moments(kept["swap.txt"].encode())["diagnosis"]
+    assert rows == read_moments(kept["swap.txt"].encode())["completed"]
 
     keys = partner_keys(seed_bytes("sandbox key", SEED))
     secrets = [*PLANTED.values(), seed_bytes("token", SEED).hex()]

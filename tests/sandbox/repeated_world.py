@@ -1,4 +1,5 @@
-"""A program: an order in a repeatable world of the seed that is given, told line by line."""
+"""A program: an order in a repeatable world of the seed that is given, told line by line, and what
+its stream said of it."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import httpx2
 
 from swapdesk.sandbox.repeatable import open_world, run_repeatable
 from swapdesk.sandbox.world import find_token
+from swapdesk.wire.operations import STREAM_PATH
 
 USDC = find_token("base", "USDC").token_id
 ETH = find_token("base", "ETH").token_id
@@ -35,6 +37,9 @@ async def story(seed: int) -> list[str]:
                 headers={"sandbox-token": world.ready["controlToken"]},
                 transport=world.transport,
             )
+            url = f"{world.ready['url']}{STREAM_PATH}"
+            stream = await world.transport.open_stream(url, {"authorization": key})
+            await stream.send('{"type":"subscribe"}')
             async with api, control:
                 wanted = {"from": USDC, "to": ETH, "amount": "500"}
                 quotes = (await api.get("/quotes", params=wanted)).json()["quotes"]
@@ -51,7 +56,13 @@ async def story(seed: int) -> list[str]:
                     if (state := json.dumps(order)) != told[-1]:
                         told += [str(world.clock.now()), state]
                     await world.clock.sleep(0.25)
-                return told
+            frames = [json.loads(await stream.recv()) for _ in range(2)]
+            assert [frame["type"] for frame in frames] == ["welcome", "subscribed"]
+            while frames[-1].get("data", {}).get("status") != order["status"]:
+                frames.append(json.loads(await stream.recv()))
+            stream.abort()
+            await stream.wait_closed()
+            return [json.dumps(frames), *told]
 
 
 if __name__ == "__main__":

@@ -11,10 +11,18 @@ import time
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from forked_processes import in_fresh_interpreters
 from patience import PATIENCE
-from swapdesk.sandbox.repeatable import BEGINNING, RepeatableLoop, repeatable_clock, run_repeatable
+from swapdesk.sandbox.repeatable import (
+    BEGINNING,
+    RepeatableLoop,
+    open_world,
+    repeatable_clock,
+    run_repeatable,
+)
+from swapdesk.wire.operations import STREAM_PATH
 
 PROGRAM = Path(__file__).with_name("repeated_world.py")
 
@@ -40,6 +48,30 @@ def test_same_seed_gives_same_bytes_and_another_seed_others() -> None:
     assert json.loads(first.splitlines()[-1])["status"] == 4
     assert first == again
     assert first != other
+
+
+def test_a_stream_that_is_refused_or_cut_says_so(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_world(tmp_path / "sandbox", seed=7) as world:
+            url = f"{world.ready['url']}{STREAM_PATH}"
+            with pytest.raises(InvalidStatus) as refused:
+                await world.transport.open_stream(url, {})
+            assert refused.value.response.status_code == 402
+            with pytest.raises(ConnectionRefusedError):
+                await world.transport.open_stream("ws://127.0.0.1:9/nothing", {})
+            partner = world.ready["partners"][0]
+            key = {"authorization": f"{partner['apiKey']}:{partner['apiSecret']}"}
+            stream = await world.transport.open_stream(url, key)
+            assert json.loads(await stream.recv())["type"] == "welcome"
+            assert not stream.is_closing()
+            stream.abort()
+            for _ in range(2):
+                with pytest.raises(ConnectionClosed):
+                    await stream.recv()
+            await stream.wait_closed()
+            assert stream.is_closing()
+
+    run_repeatable(main)
 
 
 def test_time_passes_only_while_everybody_waits() -> None:

@@ -66,7 +66,7 @@ _ROWS: tuple[tuple[Effect, bool, str], ...] = (
     (Effect.ONLY_READS, True, "batch plan, batch status, why, inspect, support open"),
     (Effect.CHANGES_DESK, True, "profile use"),
     (Effect.ONLY_READS, True, "trigger list, demo, config show, profile list, doctor, completion"),
-    (Effect.ONLY_READS, True, "schema, errors, commands, listen, partner sums, backup"),
+    (Effect.ONLY_READS, True, "schema, errors, docs, commands, listen, partner sums, backup"),
     (Effect.ONLY_READS, True, "partner list, partner show, partner audit"),
     (Effect.ONLY_READS, True, "account limits, account commissions, account volume"),
     (Effect.ONLY_READS, True, "account weekly, account chart"),

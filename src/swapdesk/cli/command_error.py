@@ -242,6 +242,8 @@ _OF_INPUT: tuple[Row, ...] = (
     ("NO_SUCH_KIND", _BAD, "There is no such kind of facts to show.", UNMOVED, CORRECT),
     ("NO_SUCH_COMMAND", _BAD, "There is no command of that name with a document.", UNTOUCHED,
      "you: swapdesk commands names them"),
+    ("NO_SUCH_PAGE", _BAD, "The documents say nothing about a thing of that name.", UNTOUCHED,
+     "you: swapdesk docs lists the pages"),
     ("NO_SCHEMA", _BAD, "The command prints no document of this program.", UNTOUCHED, CORRECT),
     ("NO_NODES", (Exit.BAD_INPUT, Exit.OWN_REFUSAL), "No node of the chain is configured.",
      UNTOUCHED, "you: name a node under rpc"),

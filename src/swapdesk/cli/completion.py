@@ -122,3 +122,11 @@ def themes(settings: Settings, _: str) -> Iterable[str]:
     from swapdesk.palette_files import read_palettes
 
     return sorted(read_palettes(settings.home.themes).all)
+
+
+@_offering
+def subjects(settings: Settings, _: str) -> Iterable[str]:
+    """What the documents speak of, in one word."""
+    from swapdesk.documents import subjects
+
+    return subjects()

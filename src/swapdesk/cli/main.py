@@ -75,6 +75,7 @@ COMMANDS: dict[str, str] = {
     "commands": "contract_commands:list_commands",
     "schema": "contract_commands:schema",
     "errors": "contract_commands:errors",
+    "docs": "docs_command:docs",
 }
 """Name of a command: where it stands in this room."""
 

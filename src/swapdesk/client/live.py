@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
@@ -42,6 +42,9 @@ from swapdesk.clock import Clock
 from swapdesk.wire.encoding.timestamps import LONGEST_HOLD
 from swapdesk.wire.orders import Order, OrderQuery, OrderSort
 from swapdesk.wire.quotes import SortOrder
+
+if TYPE_CHECKING:
+    import httpx2
 
 log = logging.getLogger(__name__)
 
@@ -261,6 +264,7 @@ class OrderStream:
         *,
         times: StreamTimes | None = None,
         background: BackgroundTasks | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.url = url or stream_url(api.url)
         self.refused: str | None = None
@@ -273,6 +277,7 @@ class OrderStream:
         self._events: asyncio.Queue[StreamEvent | None] = asyncio.Queue(WAITING_EVENTS)
         self._held: deque[Order] | None = None
         self._background = background or BackgroundTasks(clock)
+        self._transport = transport
         self._reading = OrderReading(api, clock, self._tell)
         self._polls = PollSchedule(clock, self._times)
         self._task: asyncio.Task[None] | None = None
@@ -396,7 +401,12 @@ class OrderStream:
         """Open, subscribe, read up to date, follow; why it ended."""
         try:
             socket = await OrderSocket.open(
-                self.url, self._credentials, self._clock, self._times, self._heard_now
+                self.url,
+                self._credentials,
+                self._clock,
+                self._times,
+                self._heard_now,
+                self._transport,
             )
         except SocketLost as lost:
             return lost

@@ -14,11 +14,11 @@ import logging
 import re
 import sys
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import cache
 from itertools import compress, count
 from operator import ne
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 from pydantic import TypeAdapter
@@ -41,6 +41,7 @@ from swapdesk.wire.operations import STREAM_PATH
 from swapdesk.wire.orders import Order
 
 if TYPE_CHECKING:
+    import httpx2
     from websockets.asyncio.client import ClientConnection
 
 
@@ -268,6 +269,15 @@ def stream_url(base_url: str) -> str:
     return str(url.copy_with(scheme=scheme, path=url.path + STREAM_PATH))
 
 
+@runtime_checkable
+class CarriesStreams(Protocol):
+    """A transport of HTTP that carries the stream too, without a socket."""
+
+    async def open_stream(self, url: str, headers: Mapping[str, str]) -> ClientConnection:
+        """A connection, or what else has its methods. Raises InvalidStatus or OSError."""
+        ...
+
+
 class OrderSocket:
     """An open connection. ``on_heard`` is called for every message and pong."""
 
@@ -293,29 +303,17 @@ class OrderSocket:
         clock: Clock,
         times: StreamTimes,
         on_heard: Callable[[], None],
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> OrderSocket:
-        """Connect once, without redirects, proxies or compression; :class:`SocketLost`."""
-        from websockets.asyncio.client import connect
+        """Connect once; :class:`SocketLost`. A ``transport`` that carries streams replaces the
+        network."""
         from websockets.exceptions import InvalidStatus, WebSocketException
 
-        class Straight(connect):
-            def process_redirect(self, exc: Exception) -> Exception:
-                return exc
-
         try:
-            connection = await Straight(
-                url,
-                additional_headers=credentials.headers(),
-                compression=None,
-                proxy=None,
-                open_timeout=times.open_within,
-                close_timeout=1.0,
-                # The pings are sent by heartbeat(), on the injected clock.
-                ping_interval=None,
-                max_size=MAX_MESSAGE,
-                max_queue=WAITING_MESSAGES,
-                logger=_socket_log,
-            )
+            if isinstance(transport, CarriesStreams):
+                connection = await transport.open_stream(url, credentials.headers())
+            else:
+                connection = await _connected(url, credentials, times)
         except InvalidStatus as error:
             status = error.response.status_code
             told = {name: error.response.headers.get_all(name) for name in ("Retry-After", "Date")}
@@ -392,6 +390,29 @@ class OrderSocket:
             await work
         except ConnectionClosed as closed:
             raise _loss(closed) from None
+
+
+async def _connected(url: str, credentials: Credentials, times: StreamTimes) -> ClientConnection:
+    """Over the network, without redirects, proxies or compression."""
+    from websockets.asyncio.client import connect
+
+    class Straight(connect):
+        def process_redirect(self, exc: Exception) -> Exception:
+            return exc
+
+    return await Straight(
+        url,
+        additional_headers=credentials.headers(),
+        compression=None,
+        proxy=None,
+        open_timeout=times.open_within,
+        close_timeout=1.0,
+        # The pings are sent by heartbeat(), on the injected clock.
+        ping_interval=None,
+        max_size=MAX_MESSAGE,
+        max_queue=WAITING_MESSAGES,
+        logger=_socket_log,
+    )
 
 
 def _loss(closed: Any) -> SocketLost:

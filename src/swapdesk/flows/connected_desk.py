@@ -92,6 +92,7 @@ class ConnectedDesk:
             rng,
             times=PAID_TIMES if connection.credentials.pays else None,
             background=background,
+            transport=transport,
         )
         self.exchange = ExchangeFlow(
             self.api,

@@ -8,7 +8,8 @@ What could differ between two runs, and what is done about it:
 - **Threads.** What others hand to a thread runs at once, on the loop. Chains, store and journal
   are the usual ones; only who runs them differs.
 - **Sockets.** There are none. ``RepeatableWorld.transport`` carries HTTP to service, control and
-  node by the path of the address, and the service reaches the chains the same way.
+  node by the path of the address, the order stream too, and the service reaches the chains the
+  same way.
 - **Chance.** ``sandbox.key`` and the ids of the service are drawn from the seed.
 
 A sandbox process whose clock only moves by ``POST /clock`` was the other way. It repeats the
@@ -30,22 +31,27 @@ import asyncio
 import os
 import random
 import selectors
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx2
 from msgspec import Struct
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import Close
+from websockets.http11 import Response
 
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories, write_private
+from swapdesk.sandbox.http_server import CUT
 from swapdesk.sandbox.node.node import SandboxNode, keep_stepping, open_node
 from swapdesk.sandbox.partner_keys import KEY_FILE, load_key, partner_keys
 from swapdesk.sandbox.run_file import ReadyLine
@@ -131,25 +137,112 @@ class RepeatableWorld(Struct, frozen=True):
 
     clock: SystemClock
     ready: Mapping[str, Any]
-    transport: httpx2.AsyncBaseTransport
+    transport: WorldTransport
 
 
-class _ByPath(httpx2.AsyncBaseTransport):
-    """HTTP to the applications of the world, without a socket."""
+class WorldTransport(httpx2.AsyncBaseTransport):
+    """HTTP and streams to the applications of the world, without a socket."""
 
     def __init__(self) -> None:
-        self._applications: list[tuple[str, httpx2.ASGITransport]] = []
+        self._applications: list[tuple[str, ASGIApp]] = []
 
     def add(self, prefix: str, application: ASGIApp) -> None:
-        self._applications.append((prefix, httpx2.ASGITransport(app=application)))
+        self._applications.append((prefix, application))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        for prefix, transport in self._applications:
-            if request.url.path.startswith(prefix):
-                # One turn of the loop, as with a socket: nobody answers within the call.
-                await asyncio.sleep(0)
-                return await transport.handle_async_request(request)
-        raise httpx2.ConnectError("nobody is there", request=request)
+        application = self._at(request.url.path)
+        if application is None:
+            raise httpx2.ConnectError("nobody is there", request=request)
+        # One turn of the loop, as with a socket: nobody answers within the call.
+        await asyncio.sleep(0)
+        return await httpx2.ASGITransport(app=application).handle_async_request(request)
+
+    async def open_stream(self, url: str, headers: Mapping[str, str]) -> Any:
+        """As ``swapdesk.client.stream_socket.CarriesStreams`` has it."""
+        application = self._at(httpx2.URL(url).path)
+        if application is None:
+            raise ConnectionRefusedError("nobody is there")
+        return await _Stream.open(application, httpx2.URL(url), headers)
+
+    def _at(self, path: str) -> ASGIApp | None:
+        return next((app for prefix, app in self._applications if path.startswith(prefix)), None)
+
+
+class _Stream:
+    """A WebSocket to an application, with the methods of a connection of ``websockets``."""
+
+    def __init__(self) -> None:
+        self._said: asyncio.Queue[Message] = asyncio.Queue()
+        self._heard: asyncio.Queue[Message] = asyncio.Queue()
+        self._serving: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, application: ASGIApp, url: httpx2.URL, headers: Mapping[str, str]) -> Self:
+        stream = cls()
+        scope = {
+            "type": "websocket",
+            "path": url.path,
+            "query_string": url.query,
+            "headers": [
+                (b"host", url.netloc),
+                *((name.lower().encode(), value.encode()) for name, value in headers.items()),
+            ],
+            "client": (_HOST, _PORT),
+            "state": {CUT: stream.abort},
+            "extensions": {"websocket.http.response": {}},
+        }
+        stream._said.put_nowait({"type": "websocket.connect"})
+        serving = application(scope, stream._said.get, stream._heard.put)
+        stream._serving = asyncio.create_task(stream._served(serving), name="served stream")
+        answer = await stream._heard.get()
+        if answer["type"] == "websocket.http.response.start":
+            raise InvalidStatus(Response(answer["status"], "", _headers(answer)))
+        if answer["type"] != "websocket.accept":
+            raise ConnectionResetError("the stream was not opened")
+        return stream
+
+    async def send(self, text: str) -> None:
+        self._said.put_nowait({"type": "websocket.receive", "text": text})
+
+    async def recv(self) -> str:
+        message = await self._heard.get()
+        if message["type"] == "websocket.send":
+            return str(message["text"])
+        self._heard.put_nowait(message)
+        code = message.get("code")
+        raise ConnectionClosed(None if code is None else Close(code, ""), None)
+
+    async def ping(self) -> asyncio.Future[float]:
+        """Nothing lies between the two that could be silent."""
+        pong: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        pong.set_result(0.0)
+        return pong
+
+    @property
+    def transport(self) -> Self:
+        return self
+
+    def is_closing(self) -> bool:
+        return self._serving is None or self._serving.done()
+
+    def abort(self) -> None:
+        """Both sides learn that it is broken."""
+        self._said.put_nowait({"type": "websocket.disconnect", "code": 1006})
+        self._heard.put_nowait({"type": "cut"})
+
+    async def wait_closed(self) -> None:
+        if self._serving is not None:
+            await asyncio.gather(self._serving, return_exceptions=True)
+
+    async def _served(self, serving: Awaitable[None]) -> None:
+        try:
+            await serving
+        finally:
+            self._heard.put_nowait({"type": "cut"})
+
+
+def _headers(answer: Message) -> Headers:
+    return Headers([(name.decode(), value.decode()) for name, value in answer.get("headers", ())])
 
 
 @asynccontextmanager
@@ -163,7 +256,7 @@ async def open_world(
     make_directories(data)
     write_private(data / KEY_FILE, seed_bytes("sandbox key", seed))
     token = seed_bytes("token", seed).hex()
-    transport = _ByPath()
+    transport = WorldTransport()
     opened = open_node(data, clock, seed=seed, speed=speed, pools=pools)
     transport.add("/node", opened.application(token))
     transport.add("/evm", opened.application(token))

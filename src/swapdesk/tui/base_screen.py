@@ -321,7 +321,8 @@ class DeskScreen(Screen[None]):
     def do_keys(self) -> None:
         from swapdesk.tui.widgets.help_overlay import HelpOverlay
 
-        self.app.push_screen(HelpOverlay(self.verbs.help_groups(self.focused)))
+        groups = self.verbs.help_groups(self.focused)
+        self.app.push_screen(HelpOverlay(groups, self.frame_state.name))
 
     def do_palette(self) -> None:
         from swapdesk.tui.widgets.help_overlay import PaletteOverlay

@@ -30,6 +30,7 @@ _ORDERS = re.compile(
     re.DOTALL,
 )
 """What a terminal obeys. Places, colours and erasing, the first group, are kept of it."""
+_FONTS = re.compile(r"\s*@font-face \{[^}]*\}")
 OPENING = "\x1b[?25l\x1b[H\x1b[2J"
 """An empty screen without a cursor."""
 TITLE = "swapdesk"
@@ -53,7 +54,9 @@ def screen_text(app: App[Any]) -> str:
 
 
 def moment(app: App[Any], name: str) -> Moment:
-    return Moment(name, screen_text(app), app.export_screenshot(title=TITLE))
+    # Fonts of a foreign host are asked for by whoever opens the picture.
+    picture = _FONTS.sub("", app.export_screenshot(title=TITLE))
+    return Moment(name, screen_text(app), picture)
 
 
 def moments_text(moments: Iterable[Moment]) -> str:

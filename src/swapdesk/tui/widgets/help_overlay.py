@@ -6,7 +6,6 @@ Both are generated from the verbs of the screen and from the bindings of the foc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import zip_longest
 from typing import ClassVar
 
@@ -51,12 +50,28 @@ class HelpOverlay(ReadingOverlay):
         Binding(KEYS.key, "leave", "close", show=False, id=KEYS.id),
     ]
 
-    def __init__(self, groups: Sequence[HelpGroup]) -> None:
+    def __init__(self, groups: Sequence[HelpGroup], screen: str = "") -> None:
         super().__init__()
         self._groups = tuple(groups)
+        self._screen = screen
 
     def compose_panel(self) -> Sequence[Widget]:
-        return (FittedLines(partial(help_lines, self._groups)),)
+        return (FittedLines(self._lines),)
+
+    def _lines(self, width: int) -> list[Line]:
+        return [*documents_lines(self._screen, width), *help_lines(self._groups, width)]
+
+
+def documents_lines(screen: str, width: int) -> list[Line]:
+    """Where the documents speak of a screen; nothing where they do not."""
+    from swapdesk.documents import SCREENS, place
+
+    if screen not in SCREENS:
+        return []
+    written = place(screen, SCREENS[screen])
+    command = f"swapdesk docs {screen.lower()}"
+    text = [Span("Read about it: ", "muted"), Span(written.address or command, "accent")]
+    return [*wrapped(text, width), []]
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:

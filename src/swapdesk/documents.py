@@ -1,0 +1,145 @@
+"""Where the documents are: pages of the site, and the same pages as files beside the program.
+
+Codes, commands and pages are found in the files themselves, whose anchors and headings are made
+from the tables of the program: what is written there is found, and nothing is listed twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from swapdesk import SITE
+
+TRADER, SUPPORT = "guide/trader.md", "guide/support.md"
+COMMANDS, ERRORS, KEYS = "reference/commands.md", "reference/errors.md", "reference/keys.md"
+
+SCREENS = {
+    "Swap": f"{TRADER}#1-start",
+    "Tokens": f"{TRADER}#2-find-a-token",
+    "Quotes": f"{TRADER}#3-compare-quotes",
+    "Create": f"{TRADER}#4-create-an-order",
+    "Deposit": f"{TRADER}#5-pay",
+    "Deposit code": f"{TRADER}#5-pay",
+    "Sign": f"{TRADER}#5-pay",
+    "Order": f"{TRADER}#6-watch",
+    "Orders": f"{TRADER}#6-watch",
+    "History": f"{SUPPORT}#6-what-happened-when",
+    "Batch": f"{TRADER}#9-batches",
+    "Wallets": f"{TRADER}#10-keys-and-accounts",
+    "Account": f"{TRADER}#limits-commissions-and-volume",
+    "Address book": f"{TRADER}#11-address-book",
+    "Unfinished business": f"{TRADER}#14-when-something-fails",
+    "Which order": f"{TRADER}#14-when-something-fails",
+    "Inspect": f"{SUPPORT}#1-the-answer-in-five-keys",
+    "Bundle": f"{SUPPORT}#7-pass-a-case-on",
+    "Demo": "guide/presenter.md#1-show-it",
+    "Faults": "guide/developer.md#6-faults",
+    "Requests": f"{KEYS}#request-log",
+    "Raw order": f"{KEYS}#raw-order",
+    "Raw fields": f"{KEYS}#raw-payload",
+}
+"""Names of screens, as their frame has them, and what is written about each."""
+
+
+class WrittenPlace(Struct, frozen=True):
+    """What is written ``about`` something: ``page`` is a file of the documents, perhaps with a
+    place in it behind a #. ``address`` is that of the site, ``file`` that of this machine; None
+    where there is none."""
+
+    about: str
+    page: str
+    address: str | None
+    file: str | None
+
+
+def place(about: str, page: str) -> WrittenPlace:
+    name, mark, anchor = page.partition("#")
+    address = f"{SITE}{name.removesuffix('.md')}.html{mark}{anchor}" if SITE else None
+    found = file_of(name)
+    return WrittenPlace(about, page, address, None if found is None else str(found))
+
+
+def places_of(name: str) -> list[WrittenPlace]:
+    """What is written about a code, a number that a command ends with, a command or a screen of
+    this name; of several kinds each."""
+    words = " ".join(name.split()).removeprefix("swapdesk ").casefold()
+    return [place(about, page) for about, page in _named(words)]
+
+
+def all_places() -> list[WrittenPlace]:
+    """Every page, by its title."""
+    return [place(title, page) for page, title in _titles().items()]
+
+
+def subjects() -> Iterator[str]:
+    """Every name that something is written about, but for numbers."""
+    yield from SCREENS
+    yield from _headings(COMMANDS, "## swapdesk ")
+    yield from (one.upper() for one in _codes())
+
+
+def _named(words: str) -> Iterator[tuple[str, str]]:
+    for kind in ("", "rule-", "finding-"):
+        if f"{kind}{words}" in _anchors(ERRORS):
+            yield f"{kind.replace('-', ' ')}{words.upper()}", f"{ERRORS}#{kind}{words}"
+    if re.fullmatch(r"http_\d{3}", words):
+        yield words.upper(), f"{ERRORS}#codes"
+    if re.fullmatch(r"\d{1,3}", words) and f"\n| {words} | " in _text(ERRORS):
+        yield f"exit {words}", f"{ERRORS}#exit-codes"
+    for command in _headings(COMMANDS, "## swapdesk "):
+        if command.casefold() == words:
+            yield f"swapdesk {command}", f"{COMMANDS}#swapdesk-{words.replace(' ', '-')}"
+    for screen, target in SCREENS.items():
+        if screen.casefold() == words:
+            yield f"screen {screen}", target
+
+
+def _codes() -> list[str]:
+    """Codes, rules and findings, each once."""
+    names = (re.sub(r"^(?:rule|finding)-", "", one) for one in sorted(_anchors(ERRORS)))
+    return list(dict.fromkeys(names))
+
+
+@cache
+def _folder() -> Path | None:
+    """Of the package, else of a source checkout."""
+    package = Path(__file__).resolve().parent
+    folders = (package / "docs", package.parents[1] / "docs")
+    return next((one for one in folders if (one / ERRORS).is_file()), None)
+
+
+def file_of(page: str) -> Path | None:
+    folder = _folder()
+    return None if folder is None or not (folder / page).is_file() else folder / page
+
+
+@cache
+def _text(page: str) -> str:
+    found = file_of(page)
+    return "" if found is None else found.read_text(encoding="utf-8")
+
+
+def _anchors(page: str) -> frozenset[str]:
+    return frozenset(re.findall(r'<a id="([^"]+)"></a>', _text(page)))
+
+
+def _headings(page: str, mark: str) -> list[str]:
+    lines = _text(page).splitlines()
+    return [line.removeprefix(mark) for line in lines if line.startswith(mark)]
+
+
+def _titles() -> dict[str, str]:
+    """Every page that is there, and its title."""
+    folder = _folder()
+    if folder is None:
+        return {}
+    paths = [
+        path for inside in ("guide", "reference", "") for path in (folder / inside).glob("*.md")
+    ]
+    pages = [path.relative_to(folder).as_posix() for path in sorted(paths)]
+    return {page: next(iter(_headings(page, "# ")), page) for page in pages}
