@@ -30,7 +30,7 @@ from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.transactions import Proposal
 from swapdesk.flows.wallet.call_payments import CallPayer, NewPayee
-from swapdesk.flows.wallet.chain_links import live_links, sandbox_links
+from swapdesk.flows.wallet.chain_links import is_private_node, live_links, sandbox_links
 from swapdesk.flows.wallet.local_wallet import ChainHoldings, ChainReader, ChainTokens, LocalWallet
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.flows.wallet.wallet_reading import Gifts, WalletSnapshot, fill_wallet, read_wallet
@@ -268,6 +268,26 @@ async def test_a_live_wallet_never_opens_by_itself(bench: Bench, tmp_path: Path)
             await wallet.create(Kind.EVM, "second", Secret("another one"))
     finally:
         await wallet.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "private"),
+    [
+        ("https://node.example.com/key", True),
+        ("http://127.0.0.1:8545", True),
+        ("http://localhost:8545/", True),
+        ("http://[::1]:8545", True),
+        ("http://node.example.com", False),
+        ("http://127.0.0.1.node.example.com", False),
+        ("http://localhost.example.com:8545", False),
+        ("http://localhost@node.example.com", False),
+        ("https://", False),
+        ("http://[::1", False),
+        ("ws://127.0.0.1", False),
+    ],
+)
+def test_a_node_is_asked_where_nobody_between_hears_it(url: str, private: bool) -> None:
+    assert is_private_node(url) is private
 
 
 async def test_a_sum_of_which_a_part_was_not_read_is_no_total() -> None:

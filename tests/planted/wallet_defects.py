@@ -14,6 +14,28 @@ SIGNING = (
         ("tests/wallet/test_agent_process.py::test_no_debugger_on_macos_or_no_agent",),
     ),
     Defect(
+        "open-way-to-the-keys",
+        "A program of the same user has an unlocked wallet pay it, as if the desk had asked.",
+        "swapdesk/wallet/client.py",
+        """                    stdin=asked.fileno(),
+                )
+            except OSError as error:
+                raise AgentMissing(f"the wallet agent could not be started: {error}") from None
+            agent = cls(process, *await _streams(asking.dup(), hearing.dup()), on_locked)
+""",
+        """                    stdin=asyncio.subprocess.PIPE,
+                )
+            except OSError as error:
+                raise AgentMissing(f"the wallet agent could not be started: {error}") from None
+            _, heard = await _streams(asking.dup(), hearing.dup())
+            agent = cls(process, process.stdin, heard, on_locked)
+""",
+        (
+            "tests/wallet/test_agent_process.py"
+            "::test_no_other_process_of_the_user_speaks_for_the_desk",
+        ),
+    ),
+    Defect(
         "any-certificate",
         "Behind a company's proxy any server is taken for the service or a node.",
         "swapdesk/certificates.py",

@@ -16,6 +16,7 @@ import sys
 import threading
 from ast import literal_eval
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -341,7 +342,7 @@ async def test_an_answer_does_not_outlast_the_news_that_came_with_it(start: Star
     await asyncio.sleep(0)
     assert number in process._waiting
     answer, news = {"id": number, "done": unlocked}, {"event": Event.LOCKED}
-    process._process.stdout.feed_data(bytes(encode_frame(answer) + encode_frame(news)))
+    process._answers.feed_data(bytes(encode_frame(answer) + encode_frame(news)))
     await asked
     assert unlocked["unlocked"]
     assert agent.accounts.unlocked == ()
@@ -484,6 +485,20 @@ def test_no_debugger_on_macos_or_no_agent(answer: int, outcome: tuple[int, str, 
     program = [sys.executable, "-I", "-c", _ON_MACOS.format(answer=answer)]
     ended = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE)
     assert (ended.returncode, ended.stdout, ended.stderr) == outcome
+
+
+@LINUX
+async def test_no_other_process_of_the_user_speaks_for_the_desk(start: Start) -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    agent = await start()
+    made = await agent.create(Kind.EVM, "", PASSPHRASE)
+    lock = encode_frame({"id": 1 << 40, "do": AgentOperation.LOCK})
+    for name in set(os.listdir("/proc/self/fd")) - before:
+        with suppress(OSError):
+            other = os.open(f"/proc/self/fd/{name}", os.O_WRONLY | os.O_NONBLOCK)
+            os.write(other, lock)
+            os.close(other)
+    assert (await agent.read_accounts()).unlocked == (made.address,)
 
 
 async def test_an_agent_that_is_not_heard_any_more_is_ended(start: Start) -> None:

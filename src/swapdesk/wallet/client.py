@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import re
+import socket
 import sys
 import threading
 from collections import deque
@@ -76,10 +77,23 @@ _COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
 
 
 class AgentProcess:
-    """One agent. ``on_locked`` is called when it drops the keys by itself."""
+    """One agent. ``on_locked`` is called when it drops the keys by itself.
 
-    def __init__(self, process: asyncio.subprocess.Process, on_locked: Callable[[], None]) -> None:
+    Requests and answers go over two socket pairs and no pipes: every process of the same user may
+    open a pipe of the desk through ``/proc``, also where it may not debug, and whoever writes into
+    it is heard as the desk.
+    """
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        requests: asyncio.StreamWriter,
+        answers: asyncio.StreamReader,
+        on_locked: Callable[[], None],
+    ) -> None:
         self._process = process
+        self._requests = requests
+        self._answers = answers
         self._on_locked = on_locked
         self._waiting: dict[int, asyncio.Future[Frame]] = {}
         self._last_id = 0
@@ -96,21 +110,24 @@ class AgentProcess:
         """A process that says it is ready. Raises AgentMissing when none can be started."""
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("the wallet agent is started from the main thread")
-        try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *program,
-                str(os.getpid()),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-                cwd="/",
-                env={"LANG": "C.UTF-8", **({VARIABLE: file} if (file := authorities()) else {})},
-            )
-        except OSError as error:
-            raise AgentMissing(f"the wallet agent could not be started: {error}") from None
-        agent = cls(process, on_locked)
+        with contextlib.ExitStack() as opened:
+            try:
+                asking, asked = map(opened.enter_context, socket.socketpair())
+                hearing, telling = map(opened.enter_context, socket.socketpair())
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    *program,
+                    str(os.getpid()),
+                    start_new_session=True,
+                    cwd="/",
+                    env=_environment(),
+                    stderr=asyncio.subprocess.PIPE,
+                    stdout=telling.fileno(),
+                    stdin=asked.fileno(),
+                )
+            except OSError as error:
+                raise AgentMissing(f"the wallet agent could not be started: {error}") from None
+            agent = cls(process, *await _streams(asking.dup(), hearing.dup()), on_locked)
         try:
             await agent._is_ready()
         except BaseException:
@@ -140,8 +157,7 @@ class AgentProcess:
 
     async def close(self) -> None:
         """End the agent; its keys are gone with it."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._requests.close()
         try:
             async with asyncio.timeout(STOP_SECONDS):
                 await self._process.wait()
@@ -151,7 +167,7 @@ class AgentProcess:
             await self._process.wait()
         await asyncio.gather(self._hearing, self._draining, return_exceptions=True)
 
-    # The pipes
+    # The conversation
 
     async def ask(
         self,
@@ -194,23 +210,19 @@ class AgentProcess:
                 one.wipe()
             raise Refused(RefusalCode.BAD_REQUEST, str(error)) from None
         try:
-            stdin = self._process.stdin
-            if stdin is not None:
-                stdin.write(frame)
+            self._requests.write(frame)
         finally:
             frame[:] = bytes(len(frame))
             for one in held.values():
                 one.wipe()
-        if stdin is not None:
-            with contextlib.suppress(ConnectionError):
-                await stdin.drain()
+        with contextlib.suppress(ConnectionError):
+            await self._requests.drain()
 
     async def _hear(self) -> None:
-        stdout = self._process.stdout
         try:
-            while stdout is not None:
-                size, head = frame_sizes(await stdout.readexactly(PREFIX_BYTES))
-                body = bytearray(await stdout.readexactly(size))
+            while True:
+                size, head = frame_sizes(await self._answers.readexactly(PREFIX_BYTES))
+                body = bytearray(await self._answers.readexactly(size))
                 self._heard(decode_frame(body, head))
                 # Whoever asked takes the answer first: what it says was true before the next event.
                 await asyncio.sleep(0)
@@ -222,6 +234,7 @@ class AgentProcess:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
         code = await self._process.wait()
+        self._requests.close()
         await asyncio.wait([self._draining], timeout=STOP_SECONDS)
         self._end(words or _how_it_ended(code))
 
@@ -251,6 +264,26 @@ class AgentProcess:
         while stderr is not None and (chunk := await stderr.read(4096)):
             for line in chunk.decode("ascii", "replace").splitlines():
                 self._said.append(_COULD_BE_SECRET.sub("***", line[:200]))
+
+
+def _environment() -> dict[str, str]:
+    """All that the agent learns of the desk's."""
+    file = authorities()
+    return {"LANG": "C.UTF-8", **({VARIABLE: file} if file else {})}
+
+
+async def _streams(
+    asking: socket.socket, hearing: socket.socket
+) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
+    """One way each. As of a pipe, what is written is copied at once: a frame is wiped after it was
+    given away, and the transport of a socket would keep the frame itself."""
+    loop = asyncio.get_running_loop()
+    answers = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), hearing)
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), asking
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop), answers
 
 
 def _refusal(refused: Any) -> Exception:

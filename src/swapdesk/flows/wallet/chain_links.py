@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from swapdesk.wallet.accounts import ChainLink, Kind
 
@@ -52,7 +53,14 @@ def no_node(settings: Settings, chain: Chain) -> str:
 
 def is_private_node(url: str) -> bool:
     """Whether nobody between can read or change what a node says."""
-    return url.startswith(("https://", "http://127.0.0.1", "http://localhost", "http://[::1]"))
+    from swapdesk.client.credentials import is_loopback
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    own = parts.scheme == "http" and is_loopback(parts.hostname or "")
+    return bool(parts.hostname) and (parts.scheme == "https" or own)
 
 
 def live_links(
