@@ -94,7 +94,7 @@ async def _insertion(store: Store, amount: str, partners: int) -> str:
         f"INSERT INTO orders ({', '.join(columns)})"  # noqa: S608 - our own names
         " WITH RECURSIVE counted (n) AS (SELECT CAST(:start AS BIGINT)"
         "  UNION ALL SELECT n + 1 FROM counted WHERE n < :end - 1),"
-        " one AS (SELECT * FROM orders WHERE status <> 4)"
+        " one AS MATERIALIZED (SELECT * FROM orders WHERE status <> 4)"
         f" SELECT {values} FROM counted CROSS JOIN one"
     )
 

@@ -29,6 +29,7 @@ from benchmarks import postgres_server
 from benchmarks.report import Case
 from benchmarks.service_world import AUTHORIZATION, build, orders_in, stored_orders
 from swapdesk.clock import Clock, SystemClock
+from swapdesk.sandbox.processes import leave_loaded_alone
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.service.app import build_service
 from swapdesk.service.store.database import Place
@@ -156,6 +157,7 @@ async def followed(store: Store, count: int) -> AsyncIterator[Readers]:
     clock, chains = SystemClock(), build_chains()
     app = build_service(build(clock, store, chains, _tokens(clock)))
     async with app.router.lifespan_context(app):
+        leave_loaded_alone()
         sockets = [Socket() for _ in range(count)]
         serving = [asyncio.create_task(app(_handshake(), one.receive, one.send)) for one in sockets]
         for one in sockets:

@@ -25,6 +25,7 @@ import databases
 import forked_processes
 import furnished_home
 import sampling
+import system_browser
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
 
 # Compiled once for all workers and the processes they start, also where nothing shall be kept:
@@ -75,6 +76,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--reversed", action="store_true", help="run the last test first: none leans on another"
     )
+    parser.addoption("--pictures", metavar="DIRECTORY", help="keep what the browser tests saw")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -125,6 +127,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if not _is_worker(config):
         furnished_home.end()
         databases.end()
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    return True if collection_path == system_browser.FOLDER and system_browser.missing() else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if missing := system_browser.missing():
+        terminalreporter.write_line(f"tests/browser was left out: it needs {missing}")
 
 
 BEGUN_FIRST = (

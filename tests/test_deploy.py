@@ -42,6 +42,17 @@ def config(tmp_path: Path) -> ServiceConfig:
     return read_service_file(file)
 
 
+def images() -> dict[str, list[str]]:
+    """The command of each image that the container file makes."""
+    stages = re.split(r"^FROM \S+ AS (\w+)$", text("Containerfile"), flags=re.MULTILINE)
+    found = dict(zip(stages[1::2], stages[2::2], strict=True))
+    return {
+        name: yaml.safe_load(entry)
+        for name, stage in found.items()
+        for entry in re.findall(r"^CMD (\[.*\])$", stage, re.MULTILINE)
+    }
+
+
 def commands() -> dict[str, list[str]]:
     """Every command of ours that a file runs."""
     parsed = yaml.safe_load(text("compose.yaml"))
@@ -50,8 +61,7 @@ def commands() -> dict[str, list[str]]:
         for name, service in parsed["services"].items()
         if service["image"] == "swapdesk"
     }
-    (entry,) = re.findall(r"^CMD (\[.*\])$", text("Containerfile"), re.MULTILINE)
-    found["Containerfile"] = yaml.safe_load(entry)
+    found["Containerfile"] = images()["service"]
     for unit in sorted(DEPLOY.glob("*.service")):
         (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
         program, *words = shlex.split(line)
@@ -106,8 +116,7 @@ def test_a_sent_request_is_never_sent_again_and_nobody_names_an_address(
         if one["image"] == "swapdesk":
             assert one["read_only"]
             assert one["cap_drop"] == ["ALL"]
-    image = text("Containerfile")
-    assert len(re.findall(r"^FROM ", image, re.MULTILINE)) == 2
+    image = text("Containerfile").partition(" AS run\n")[2]
     assert re.search(r"^USER (?!0\b|root\b)\S+$", image, re.MULTILINE)
 
 
@@ -115,3 +124,29 @@ def test_the_extras_of_the_image_are_there() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     (named,) = re.findall(r"'\.\[([a-z,]+)\]'", text("Containerfile"))
     assert set(named.split(",")) <= project["optional-dependencies"].keys()
+
+
+def test_an_image_for_the_sandbox_and_one_for_a_service() -> None:
+    """And the last is what is built where nobody names one."""
+    assert list(images()) == ["sandbox", "service"]
+    name, *words = images()["sandbox"]
+    assert programs()[name].make_context(name, words).params["sandbox"]
+    workflow = yaml.safe_load((PROJECT / ".github/workflows/release.yml").read_text())
+    assert set(workflow["jobs"]["images"]["strategy"]["matrix"]["target"]) == images().keys()
+
+
+def test_no_secret_of_the_service_is_built_into_an_image_or_a_package(
+    compose: dict[str, Any],
+) -> None:
+    """They lie beside the files that the image is made of."""
+    secrets = [one["file"] for one in compose["secrets"].values()]
+    mounted = [one.partition(":")[0] for one in compose["services"]["nginx"]["volumes"]]
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    files = {Path(one).name for one in shipped if one.startswith("deploy/")}
+    held = {Path(one).name for one in (*secrets, *mounted)} - files
+    assert held == {"store_password", "tls"}
+    assert files == {one.name for one in DEPLOY.iterdir()} - held
+    for file in (".dockerignore", ".gitignore"):
+        left_out = {one.rstrip("/") for one in (PROJECT / file).read_text().splitlines()}
+        assert {f"deploy/{name}" for name in held} <= left_out, file

@@ -3,7 +3,9 @@ server does."""
 
 from __future__ import annotations
 
+import asyncio
 import ssl
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -11,8 +13,9 @@ import pytest
 import uvicorn
 
 from http_clients import CLIENTS, URL
-from swapdesk.certificates import certificates
-from swapdesk.chain.rpc.solana import SolanaClient
+from own_certificate import own_certificate
+from swapdesk.certificates import VARIABLE, certificates, trust
+from swapdesk.chain.rpc.solana import SolanaClient, SolanaUnreachable
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server
 
@@ -27,6 +30,12 @@ def asking(request: pytest.FixtureRequest) -> httpx2.AsyncClient:
 def pool_of(client: httpx2.AsyncClient) -> Any:
     transport: Any = client._transport
     return transport._pool
+
+
+@pytest.fixture(autouse=True)
+def nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr("swapdesk.certificates._chosen", None)
 
 
 def test_plain_http_reads_no_authorities_and_trusts_none() -> None:
@@ -46,6 +55,54 @@ def test_a_node_behind_tls_is_held_against_the_authorities() -> None:
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
     assert context.get_ca_certs()
+
+
+async def test_a_server_is_trusted_by_the_chosen_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a proxy that opens connections with an authority of its company."""
+    own, other = own_certificate(tmp_path, "own"), own_certificate(tmp_path, "other")
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(own)
+    asked = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 38\r\n\r\n")
+        writer.write(b'{"jsonrpc":"2.0","id":1,"result":"ok"}')
+        await writer.drain()
+        writer.close()
+
+    listener = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=server)
+    url = f"https://localhost:{listener.sockets[0].getsockname()[1]}"
+
+    async def health() -> Any:
+        async with SolanaClient(url) as node:
+            return await node.ask("getHealth")
+
+    async with listener:
+        for file in ("", str(other.with_suffix(".crt"))):
+            trust(file)
+            with pytest.raises(SolanaUnreachable):
+                await health()
+        assert asked == []
+        trust(str(own.with_suffix(".crt")))
+        assert await health() == "ok"
+        # Where nobody chose, as in a service, the environment says it.
+        monkeypatch.setattr("swapdesk.certificates._chosen", None)
+        monkeypatch.setenv(VARIABLE, str(own.with_suffix(".crt")))
+        assert await health() == "ok"
+
+
+def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "ca.pem"
+    for content in (None, "", "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"):
+        if content is not None:
+            file.write_text(content)
+        trust(str(file))
+        with pytest.raises(OSError, match=r"ca\.pem") as refused:
+            certificates(httpx2.URL("https://api.example"))
+        assert refused.value.filename == str(file)
 
 
 async def nothing(scope: Any, receive: Any, send: Any) -> None:

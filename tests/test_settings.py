@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from swapdesk.cli.command_error import of_error
 from swapdesk.config_file import keep_theme
 from swapdesk.paths import (
     Home,
+    NoHome,
     UnsafePlace,
     find_home,
     keep_private,
@@ -219,6 +221,65 @@ def test_a_wrong_value_is_a_problem_with_its_line(home: Home, text: str, line: i
     write_config(home, text)
     problems = load_settings({}, home).problems
     assert line in [problem.line for problem in problems]
+
+
+def test_a_user_without_a_home_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither in the environment nor in the list of users, as in many containers."""
+    for name in ("HOME", *filter(lambda one: one.startswith("XDG_"), list(os.environ))):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2_000_000_000)
+    with pytest.raises(NoHome):
+        find_home({})
+    assert find_home({"SWAPDESK_HOME": str(tmp_path)}).data == tmp_path
+    refused = of_error(NoHome("none"))
+    assert refused is not None
+    assert (refused.exit, refused.code) == (2, "NO_HOME")
+
+
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
+
+
+def test_certificates_are_those_of_the_environment_the_profile_or_all_profiles(
+    home: Home, tmp_path: Path
+) -> None:
+    for name in ("one.pem", "all.pem"):
+        (home.config / name).write_text(CERTIFICATE)
+    proxy = tmp_path / "proxy.pem"
+    proxy.write_text(CERTIFICATE)
+    urls = "[profiles.own]\nurl = 'https://a.example'\nca_file = 'one.pem'\n"
+    urls += "[profiles.other]\nurl = 'https://b.example'\n"
+    write_config(home, f"ca_file = 'all.pem'\n{urls}")
+    found = {
+        (profile, variable): load_settings(
+            {"SSL_CERT_FILE": variable}, home, Options(profile=profile)
+        )
+        for profile in ("own", "other", "sandbox")
+        for variable in ("", str(proxy))
+    }
+    assert not any(one.problems for one in found.values())
+    assert {of: (one.ca_file.value, one.ca_file.origin) for of, one in found.items()} == {
+        ("own", ""): (str(home.config / "one.pem"), Origin.PROFILE),
+        ("other", ""): (str(home.config / "all.pem"), Origin.FILE),
+        ("sandbox", ""): (None, Origin.DEFAULT),
+        ("own", str(proxy)): (str(proxy), Origin.ENVIRONMENT),
+        ("other", str(proxy)): (str(proxy), Origin.ENVIRONMENT),
+        ("sandbox", str(proxy)): (None, Origin.DEFAULT),
+    }
+
+
+def test_a_file_without_a_certificate_is_a_problem_where_it_is_named(home: Home) -> None:
+    (home.config / "key.pem").write_text("not a certificate")
+    write_config(home, "profile = 'own'\n[profiles.own]\nurl = 'https://a'\nca_file = 'key.pem'\n")
+    settings = load_settings({}, home)
+    (problem,) = settings.problems
+    assert (problem.line, problem.key) == (4, "profiles.own.ca_file")
+    assert problem.message.endswith("key.pem holds no certificate")
+    # What was chosen is never replaced by another file in silence.
+    assert settings.ca_file.value is None
+    gone = load_settings({"SSL_CERT_FILE": "/nonexistent/ca.pem"}, home)
+    (problem,) = gone.problems
+    assert (problem.file, problem.key) == (None, "SSL_CERT_FILE")
+    assert "/nonexistent/ca.pem cannot be read" in problem.message
 
 
 @pytest.mark.parametrize(

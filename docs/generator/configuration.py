@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from generator.markdown import code, codes, page, section, sentence, table
 from generator.source import ROOT, said_of
-from swapdesk import config_file
+from swapdesk import certificates, config_file
 from swapdesk.paths import Home
 from swapdesk.settings import Options, Settings, Value, load_settings
 
@@ -101,4 +101,5 @@ def _variables(said: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     assert found.keys() == named, f"not read alone: {sorted(named - found.keys())}"
     for variable, name in found.items():
         yield code(variable), code(name), said[name]
+    yield code(certificates.VARIABLE), code("ca_file"), said["ca_file"]
     yield code(HOME), code("home"), "Directory of everything that the desk keeps."

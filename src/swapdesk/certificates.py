@@ -1,13 +1,52 @@
-"""Which certificates a server is trusted by: of the API, a sandbox or a node."""
+"""Which certificates a server is trusted by: of the API, a sandbox or a node.
+
+They are those of the system, or those of one file in their place: behind a proxy that opens
+connections, the company's own. A process has one such file, whichever server it asks.
+"""
 
 from __future__ import annotations
 
-import ssl
+import errno
+import os
+from typing import TYPE_CHECKING
 
-import httpx2
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+VARIABLE = "SSL_CERT_FILE"
+_chosen: str | None = None
+
+
+def trust(file: str) -> None:
+    """Trust servers by the certificates of a file from now on; empty: by the system's. Until then
+    the environment says which."""
+    global _chosen
+    _chosen = file
+
+
+def authorities() -> str:
+    """The file by whose certificates servers are trusted; empty for those of the system."""
+    return os.environ.get(VARIABLE, "") if _chosen is None else _chosen
 
 
 def certificates(url: httpx2.URL) -> ssl.SSLContext | bool:
     """What servers under ``url`` are trusted by: for plain HTTP nothing, so that the authorities
-    (30 ms, 2 MiB) are not read; a context without any refuses every certificate."""
-    return True if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    (30 ms, 2 MiB) are not read; a context without any refuses every certificate. Raises OSError
+    with the name of the file that holds none."""
+    import ssl
+
+    if url.scheme != "https":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    file = authorities()
+    if not file:
+        return True
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(cafile=file)
+    except ssl.SSLError:
+        raise OSError(errno.EINVAL, "it holds no certificate", file) from None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file) from None
+    return context

@@ -32,6 +32,7 @@ SANDBOX_KEYS: dict[str, str] = {**_ANYWHERE, "pay": "pay"}
 TOP_KEYS: dict[str, str] = {
     "profile": "text",
     **_ANYWHERE,
+    "ca_file": "text",
     "keys": "keys",
     "profiles": "table",
 }
@@ -41,6 +42,7 @@ PROFILE_KEYS: dict[str, str] = {
     "secret_file": "text",
     "partner_id": "text",
     "rpc": "texts",
+    "ca_file": "text",
     **SANDBOX_KEYS,
 }
 GLYPHS = ("auto", "unicode", "ascii")

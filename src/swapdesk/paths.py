@@ -26,6 +26,10 @@ class UnsafePlace(OSError):
     """A file or directory that someone else could read, replace or redirect."""
 
 
+class NoHome(OSError):
+    """The user of the process has no home directory, and none was named."""
+
+
 class ProfilePlaces(Struct, frozen=True):
     """What one profile keeps; nothing is read across profiles."""
 
@@ -93,17 +97,20 @@ class Home(Struct, frozen=True):
 
 
 def find_home(environ: Mapping[str, str]) -> Home:
-    """``SWAPDESK_HOME``, else the platform's own directories."""
+    """``SWAPDESK_HOME``, else the platform's own directories. Raises NoHome."""
     chosen = environ.get("SWAPDESK_HOME", "")
     if chosen:
         return Home.at(Path(os.path.expanduser(chosen)).absolute())
     import platformdirs
 
-    return Home(
-        config=platformdirs.user_config_path("swapdesk", appauthor=False),
-        data=platformdirs.user_data_path("swapdesk", appauthor=False),
-        logs=platformdirs.user_log_path("swapdesk", appauthor=False),
-    )
+    try:
+        return Home(
+            config=platformdirs.user_config_path("swapdesk", appauthor=False),
+            data=platformdirs.user_data_path("swapdesk", appauthor=False),
+            logs=platformdirs.user_log_path("swapdesk", appauthor=False),
+        )
+    except RuntimeError:
+        raise NoHome("this user has no home directory") from None
 
 
 def keep_private(home: Home) -> list[str]:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -29,6 +30,9 @@ DEFAULT_THEME = "ink"
 DEFAULT_GLYPHS = "auto"
 DEFAULT_NOTIFY = "away"
 DEFAULT_OUTPUT_TOLERANCE = Decimal(1)
+CA_LIMIT = 8 * 1024 * 1024
+_BEGINS = b"-----BEGIN "
+"""Of every certificate in PEM."""
 
 
 class Origin(StrEnum):
@@ -90,6 +94,9 @@ class Settings(Struct, frozen=True):
     """How calls are paid for without a key: x402, one by one from the wallet."""
     rpc: Value[Mapping[str, str]]
     """Node of each chain of a live wallet, by the short name of the chain."""
+    ca_file: Value[str | None]
+    """File of certificates (PEM) that live services and nodes are trusted by, in place of the
+    system's."""
     theme: Value[str]
     """Palette of the desk."""
     glyphs: Value[str]
@@ -166,6 +173,7 @@ class Settings(Struct, frozen=True):
             "partner_id",
             "pay",
             "rpc",
+            "ca_file",
             "theme",
             "glyphs",
             "notify",
@@ -261,6 +269,7 @@ class _Reading:
             partner_id=self._text("SWAPDESK_PARTNER_ID", row, "partner_id") if live else absent,
             pay=Value(row["pay"], Origin.PROFILE) if "pay" in row else absent,
             rpc=self._set("rpc", row, {}),
+            ca_file=self._ca_file(name, row) if live else absent,
             theme=(
                 Value(self.options.theme, Origin.OPTION, "--theme")
                 if self.options.theme is not None
@@ -368,6 +377,32 @@ class _Reading:
             self.problems.append(ConfigProblem(self.home.config_file, line, "secret_file", said))
             return absent
         return Value(Secret(text), Origin.PROFILE, "secret_file")
+
+    def _ca_file(self, profile: str, row: Mapping[str, Any]) -> Value[str | None]:
+        """Where it is, and that it may be one; the certificates are read where they are used."""
+        found = self._text("SSL_CERT_FILE", {}, "")
+        if found.value is None:
+            found = self._set("ca_file", row, None)
+        if found.value is None:
+            return found
+        by_variable = found.origin is Origin.ENVIRONMENT
+        file = Path() if by_variable else self.home.config
+        file = (file / os.path.expanduser(found.value)).absolute()
+        try:
+            with file.open("rb") as held:
+                said = "" if _BEGINS in held.read(CA_LIMIT) else f"{file} holds no certificate"
+        except OSError as error:
+            said = f"{file} cannot be read: {error.strerror or error}"
+        except ValueError:
+            said = "holds a character that no file name has"
+        if not said:
+            return Value(str(file), found.origin, found.name)
+        if by_variable:
+            self._in_environment(found.name, said)
+        else:
+            path = ("profiles", profile, "ca_file") if "ca_file" in row else ("ca_file",)
+            self.problems.append(self.config.problem(path, said))
+        return Value(None, Origin.DEFAULT)
 
     def _in_environment(self, variable: str, message: str) -> None:
         self.problems.append(ConfigProblem(None, None, variable, message))

@@ -82,6 +82,15 @@ class TomlDocument(Struct):
     def refuse(self, path: tuple[str, ...], message: str, near: str | None = None) -> None:
         self.problems.append(self.problem(path, message, near))
 
+    def refuse_missing(self, path: tuple[str, ...]) -> None:
+        """A key that has to be there. One of no table belongs above the first, at whose line a
+        new one is written."""
+        line, said = self.line_of(*path), "is missing"
+        if len(path) == 1:
+            heads = (number for number, text in enumerate(self.lines, 1) if _HEADER.match(text))
+            line, said = next(heads, None), f"{said} above the first table"
+        self.problems.append(ConfigProblem(self.file, line, ".".join(path), said))
+
 
 def read_document(file: Path, limit: int, *, trusted: bool = False) -> TomlDocument:
     """Read the file, at most ``limit`` bytes; a missing one is empty, a broken one is one

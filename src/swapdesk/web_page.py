@@ -21,6 +21,8 @@ from swapdesk.palette_files import DEFAULT_THEME, LIGHT_THEME, Palette, read_pal
 from swapdesk.wire.encoding.text import safe_text
 
 LONGEST_TEXT = 4_000
+MARKED_WITHIN = 200
+"""Bytes from the beginning of a page within which it names itself."""
 _FOLDER = Path(__file__).parent / "web_pages"
 
 
@@ -33,13 +35,23 @@ def web_page(name: str, /, **facts: object) -> str:
     style, script = _style(name), _part(f"{name}.js")
     template = _environment().get_template(f"{name}.html")
     return template.render(
-        facts, style=Markup(style), script=Markup(script), policy=_policy(style, script)
+        facts,
+        page=name,
+        style=Markup(style),
+        script=Markup(script),
+        policy=_policy(style, script),
     )
+
+
+def is_page(name: str, content: bytes) -> bool:
+    """Whether a file is a page ``name``, by its beginning."""
+    mark = f'<meta name="generator" content="swapdesk {name}">'
+    return content.startswith(b"<!doctype html>") and mark.encode() in content[:MARKED_WITHIN]
 
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         finalize=_shown,
@@ -47,6 +59,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["brief"] = safe_text
+    return environment
 
 
 def _shown(value: object) -> object:

@@ -104,6 +104,74 @@ def test_the_command_names_its_python_where_that_is_gone(tmp_path: Path) -> None
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", said)
 
 
+_ELSEWHERE = """
+import runpy, sys
+sys.{name} = {value}
+sys.argv = {arguments}
+runpy.{way}({what!r}, run_name="__main__")
+"""
+ENTRIES = {
+    "command": ("run_path", str(Path(__file__).parents[2] / "scripts" / "swapdesk")),
+    "module": ("run_module", "swapdesk"),
+    "agent": ("run_module", "swapdesk.agent"),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("platform", "'win32'", "swapdesk runs on Linux and macOS, not on Windows itself."),
+        ("version_info", "(3, 10, 13)", "swapdesk needs Python 3.11 or newer, and this is 3.10.13"),
+    ],
+)
+def test_where_it_does_not_run_every_entry_says_so_in_a_sentence(
+    tmp_path: Path, entry: str, name: str, value: str, said: str
+) -> None:
+    """Windows, and a Python that pip was not asked to install for, as far as a program can tell."""
+    way, what = ENTRIES[entry]
+    program = _ELSEWHERE.format(
+        name=name, value=value, arguments=["swapdesk", "--version"], way=way, what=what
+    )
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(said)
+    assert len(ended.stderr.splitlines()) == 1
+    assert "WSL" in ended.stderr or name != "platform"
+
+
+@pytest.mark.skipif(shutil.which("python3.10") is None, reason="there is no Python 3.10 here")
+@pytest.mark.parametrize("found", [True, False])
+def test_an_old_python_gets_no_traceback(tmp_path: Path, found: bool) -> None:
+    """Of the real one, which knows less than it is pretended to above."""
+    root = Path(__file__).parents[2]
+    python = shutil.which("python3.10")
+    assert python is not None
+    if subprocess.run([python, "-c", ""], capture_output=True).returncode != 0:
+        pytest.skip("its Python 3.10 does not run")
+    foreign = {"PYTHONPATH": str(root / "src")} if found else {}
+    ended = subprocess.run(
+        [python, str(root / "scripts" / "swapdesk")],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), **foreign},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    said = (
+        "swapdesk needs Python 3.11 or newer" if found else "swapdesk: its packages are not there"
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(said)
+    assert len(ended.stderr.splitlines()) == 1
+
+
 def test_help_names_every_command_and_every_exit_code(here: InProcess) -> None:
     told = here("-h")
     assert told.code == 0, told

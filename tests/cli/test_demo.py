@@ -22,6 +22,7 @@ from forked_processes import in_fresh_interpreters
 from harness import environment
 from patience import PATIENCE
 from recorded_demo import recorded
+from swapdesk.cli.demo_page import demo_page
 from swapdesk.cli.sandbox_commands import NAMES
 from swapdesk.client.chain_lookup import ChainTransfer
 from swapdesk.clock import ManualClock
@@ -50,9 +51,15 @@ def demo(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_same_seed_tells_the_same_nine_stages(tmp_path: Path) -> None:
-    told = demo("private", "--auto", "--seed", "7", home=tmp_path)
-    assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout == recorded("private").text
+    """On the screen, and in a page that takes the place of an older one."""
+    known, page = recorded("private"), tmp_path / "demo.html"
+    page.write_text(demo_page(DEMOS["private"], known.stages, "an older one"))
+    told = demo("private", "--auto", "--seed", "7", "--page", str(page), home=tmp_path)
+    assert (told.returncode, told.stderr) == (0, f"Written: {page}.\n")
+    assert told.stdout == known.text
+    about = known.text.partition(": ")[2].partition("\n")[0]
+    assert page.read_text() == demo_page(DEMOS["private"], known.stages, about)
+    assert page.stat().st_mode & 0o777 == 0o600
     titles = re.findall(
         r"^\d of \d  (.*), [\d:]{8} on the sandbox clock$", told.stdout, re.MULTILINE
     )

@@ -186,6 +186,7 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     for package, extra, arguments in (
         ("starlette", "sandbox", ("serve", "--sandbox")),
         ("starlette", "sandbox", ("chains",)),
+        ("starlette", "sandbox", ("partner", "list")),
         ("asyncpg", "postgres", ("serve", "--config", str(file))),
     ):
         program = (

@@ -126,3 +126,31 @@ def sample(items: Sequence[T], count: int, start: int = 0) -> list[T]:
     """``count`` items spread evenly over all, begun at ``start``."""
     step = max(1, len(items) // count)
     return [items[(start + at * step) % len(items)] for at in range(min(count, len(items)))]
+
+
+def web_texts() -> list[str]:
+    """Texts that a browser would run, load, hide or read backwards, and one that has no end."""
+    run = "document.title='owned'"
+    return [
+        f"<script>{run}</script>",
+        f"</style><script>{run}</script><style>",
+        f"</script><script>{run}</script>",
+        f'</title></head><body onload="{run}">',
+        f'<img src=x onerror="{run}">',
+        f'"><svg onload="{run}">',
+        f"' autofocus onfocus='{run}' x='",
+        f'<a href="javascript:{run}">pay here</a>',
+        '<iframe src="http://127.0.0.1:9/owned"></iframe>',
+        '<meta http-equiv=refresh content="0;url=http://127.0.0.1:9/owned">',
+        '<base href="http://127.0.0.1:9/"><link rel=stylesheet href=owned.css>',
+        "<style>*{display:none}</style>",
+        "<!-- <!-- --!> ]]> <![CDATA[ <template> <noscript> <plaintext>",
+        "&lt;script&gt; &#60;b&#62; &amp;amp; &zwj;",
+        "{{ 7 * 7 }} {% raw %} ${7*7} #{7*7}",
+        "\u202ednes ton oD\u202c \u2066x\u2069 \u200f\u061c",
+        "\x00\x1b]52;c;aGVsbG8=\x07\u2028\u2029\ufeff\u0085",
+        "o" + "\u0301" * 400,
+        "Zalgo" + "\u0489\u035c" * 50,
+        "W" * 5_000,
+        "pay " * 2_000,
+    ]

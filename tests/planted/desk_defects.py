@@ -1069,6 +1069,22 @@ SHOWING = (
         ("tests/flows/support/test_case_file.py::test_a_hostile_file_is_refused_in_a_sentence",),
     ),
     Defect(
+        "case-file-with-a-time-that-ends-the-desk",
+        "A file with a time of no calendar, sent by a customer, ends the desk that opens it.",
+        "swapdesk/flows/support/case_file.py",
+        "    _refuse_times(msgspec.to_builtins(file, builtin_types=(datetime,)))\n",
+        "",
+        ("tests/flows/support/test_case_file.py::test_a_hostile_file_is_refused_in_a_sentence",),
+    ),
+    Defect(
+        "case-page-tells-a-strangers-words-as-ours",
+        "A colleague sends the reply on a page to a customer, whose money goes to a thief.",
+        "swapdesk/flows/support/case_page.py",
+        "not_ours=NOT_OURS,",
+        "not_ours='',",
+        ("tests/flows/support/test_case_page.py::test_it_says_all_that_the_desk_says_of_a_case",),
+    ),
+    Defect(
         "case-file-shows-amounts-with-addresses",
         "Amounts stand in a file that was to show addresses alone, and is posted.",
         "swapdesk/flows/support/case_file.py",
@@ -1102,6 +1118,25 @@ SHOWING = (
         "        if account in (each.sender, each.receiver)",
         "        if account == each.sender",
         ("tests/cli/test_demo.py::test_whatever_links_two_accounts_is_found",),
+    ),
+    Defect(
+        "page-runs-what-a-service-wrote",
+        "A page that leaves the program shows names of the service as its own markup.",
+        "swapdesk/web_page.py",
+        "autoescape=True",
+        "autoescape=False",
+        ("tests/cli/test_demo_page.py::test_text_of_the_service_stays_data_in_every_field",),
+    ),
+    Defect(
+        "page-draws-alice-and-bob-apart-where-a-payment-joins-them",
+        "The drawing of a link search says that no payment leads from Alice to Bob; one does.",
+        "swapdesk/flows/demo/link_graph.py",
+        "[*stage.moved, *stage.linked, *crowd]",
+        "[*stage.moved, *crowd]",
+        (
+            "tests/flows/test_link_graph.py"
+            "::test_a_path_that_was_found_is_marked_and_leads_to_the_right",
+        ),
     ),
     Defect(
         "demo-says-money-is-with-the-next-exchange",
@@ -1146,7 +1181,7 @@ SHOWING = (
     Defect(
         "doctor-runs-what-a-file-says",
         "A name in a configuration that somebody sent runs as a command when it is mended.",
-        "swapdesk/flows/doctor/home_checks.py",
+        "swapdesk/installation.py",
         "        return shlex.quote(said)",
         "        return said",
         ("tests/cli/test_doctor.py::test_texts_of_files_reach_neither_the_terminal_nor_a_shell",),

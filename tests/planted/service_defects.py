@@ -15,6 +15,7 @@ NO_PLACE = (
 
 GUARDS = "tests/service/test_venue_wrappers.py"
 FRONT = "tests/service/test_front.py"
+LIMITS = "tests/service/test_rate_limits.py"
 BOUNDS = "tests/sandbox/test_http_bounds.py"
 OBSERVED = "tests/service/test_observation.py"
 
@@ -23,9 +24,10 @@ SERVING = (
         "answer-before-the-commit",
         "An order that was confirmed to the partner is gone after a crash or on a full disk.",
         "swapdesk/service/store/sqlite.py",
-        '            connection.execute("COMMIT")\n        except sqlite3.Error as error:\n',
+        '            connection.execute("COMMIT")\n'
+        "        except (sqlite3.Error, Taken) as error:\n",
         '            self._resolve(batch)\n            connection.execute("COMMIT")\n'
-        "        except sqlite3.Error as error:\n",
+        "        except (sqlite3.Error, Taken) as error:\n",
         ("tests/service/test_store_file.py::test_an_answer_follows_the_commit",),
     ),
     Defect(
@@ -254,6 +256,14 @@ SERVING = (
         ("tests/service/test_orders_api.py::test_details_of_a_foreign_order_are_those_of_none",),
     ),
     Defect(
+        "order-of-another-partner-followed",
+        "A subscription tells every partner which ids are orders of others.",
+        "swapdesk/service/store/orders.py",
+        '" WHERE partner_id = :partner_id AND created >= :since AND told"\n)',
+        '" WHERE created >= :since AND told"\n)',
+        ("tests/service/test_store.py::test_of_many_ids_those_are_known_that_one_by_one_are_read",),
+    ),
+    Defect(
         "unpaid-order-told",
         "The deposit address of an order that nobody paid for costs no more than a read.",
         "swapdesk/service/store/orders.py",
@@ -275,9 +285,41 @@ SERVING = (
         "unpaid-order-told-by-its-opening",
         "An order is told as soon as its venue has opened, whether or not it is paid.",
         "swapdesk/service/store/orders.py",
-        '"quote_id", "request_digest", "told"})',
-        '"quote_id", "request_digest"})',
+        '"quote_id", "request_digest", "told"),',
+        '"quote_id", "request_digest"),',
         (UNPAID,),
+    ),
+    Defect(
+        "count-of-a-work-that-failed",
+        "An account is refused calls that it never made, for others beside them failed.",
+        "swapdesk/service/store/sqlite.py",
+        "            transaction.tallies = tallies\n",
+        "",
+        (f"{LIMITS}::test_works_of_one_commit_count_exactly_whichever_of_them_fail",),
+    ),
+    Defect(
+        "counts-that-are-never-written",
+        "Nobody is limited any more.",
+        "swapdesk/service/store/postgres.py",
+        "                    await write_tallies(transaction)\n",
+        "",
+        (f"{LIMITS}::test_works_of_one_commit_count_exactly_whichever_of_them_fail",),
+    ),
+    Defect(
+        "calls-given-back-and-lost",
+        "Calls that were given back count for ever, and an account is refused what it has left.",
+        "swapdesk/service/store/calls.py",
+        "            await write_tallies(db)\n",
+        "",
+        (f"{LIMITS}::test_what_is_given_back_within_the_commit_of_others_is_free",),
+    ),
+    Defect(
+        "step-that-moves-the-recipient",
+        "A defect of the state machine sends a payout to somebody else.",
+        "swapdesk/service/store/orders.py",
+        '        *("receiver_address", "receiver_tag", ',
+        "        *(",
+        ("tests/service/test_store.py::test_no_step_changes_what_was_asked_for",),
     ),
     Defect(
         "deposit-address-as-recipient",
@@ -491,16 +533,16 @@ VENUES = (
         "one-who-leaves-ends-the-question",
         "A client that hangs up takes the price from all others who asked for the same.",
         "swapdesk/service/venues/registry.py",
-        "        return await asyncio.shield(answer)\n",
-        "        return await answer\n",
+        "            return await asyncio.shield(answer)\n",
+        "            return await answer\n",
         (f"{GUARDS}::test_equal_questions_share_one_call",),
     ),
     Defect(
         "silent-venue-holds-its-askers",
         "One exchange that is silent keeps every quote from being answered.",
         "swapdesk/service/venues/registry.py",
-        "            if left > 0 and not answer.done():\n",
-        "            if left > -60 and not answer.done():\n",
+        "            if left > 0:\n",
+        "            if left > -60:\n",
         (f"{GUARDS}::test_a_silent_venue_is_given_up",),
     ),
     Defect(

@@ -6,6 +6,22 @@ from .defect import Defect
 
 SIGNING = (
     Defect(
+        "debugger-of-the-keys",
+        "On macOS a program of the same user reads the keys out of the agent's memory.",
+        "swapdesk/agent/process/confinement.py",
+        "ptrace(_PT_DENY_ATTACH, 0, None, 0) != 0:",
+        "ptrace(_PT_DENY_ATTACH, 0, None, 0) is None:",
+        ("tests/wallet/test_agent_process.py::test_no_debugger_on_macos_or_no_agent",),
+    ),
+    Defect(
+        "any-certificate",
+        "Behind a company's proxy any server is taken for the service or a node.",
+        "swapdesk/certificates.py",
+        "        context.load_verify_locations(cafile=file)\n",
+        "        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE\n",
+        ("tests/test_http_clients.py::test_a_server_is_trusted_by_the_chosen_file_alone",),
+    ),
+    Defect(
         "unlimited-approval",
         "A contract may take every token of the account for ever.",
         "swapdesk/agent/gate/rules/amounts.py",

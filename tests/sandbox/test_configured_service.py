@@ -285,8 +285,10 @@ VENUE = f'{GOOD}[venues.ba]\nkind = "basalt"\ncontract = "0x{"22" * 20}"\n'
     [
         ("data = ", "service.toml:1: is no TOML"),
         ("data = 7\nport = 0\n[chains]\n", "service.toml:1: data must be the path"),
-        ("port = 0\n[chains]\n", "service.toml: data is missing"),
-        (VENUE.replace('data = "data"\n', "") + "data = 7\n", "service.toml: data is missing"),
+        ("port = 0\n[chains]\n", "service.toml:2: data is missing above the first table"),
+        (VENUE.replace('data = "data"\n', "") + "data = 7\n", "service.toml:2: data is missing"),
+        ('data = "data"\n', "service.toml: port is missing above the first table"),
+        ('data = "data"\n', "service.toml: chains must be tables: [chains.base]"),
         (GOOD.replace("port = 0", "port = 65536"), "service.toml:2: port must be a port"),
         (GOOD.replace("port = 0", "port = true"), "service.toml:2: port must be a port"),
         (GOOD.replace("port", "prot"), "service.toml:2: prot is unknown; did you mean port?"),
@@ -480,6 +482,9 @@ def test_workers_beside_a_service_are_started_again_and_end_with_it(
     until(lambda: not Path(f"/proc/{another}").exists(), what="the end of all")
 
 
+TAKEN_BY_NEWER = f"UPDATE schema_version SET number = {VERSION + 1}, serves_from = {VERSION + 1}"  # noqa: S608 - numbers of ours
+
+
 def test_processes_end_where_a_newer_release_takes_their_database(
     chain: dict[str, Any], database: str, tmp_path: Path
 ) -> None:
@@ -498,8 +503,7 @@ def test_processes_end_where_a_newer_release_takes_their_database(
     ]
     for each in processes:
         assert json.loads(each.stdout.readline())["pid"] == each.pid
-    taken = f"UPDATE schema_version SET number = {VERSION + 1}, serves_from = {VERSION + 1}"  # noqa: S608 - a number of ours
-    Cluster.of_run().run(rows_of(database, taken))
+    Cluster.of_run().run(rows_of(database, TAKEN_BY_NEWER))
     for each in processes:
         _, said = each.communicate(timeout=PATIENCE)
         assert each.returncode == 2, said

@@ -28,10 +28,12 @@ from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.chain_money import chain_of
 from sandbox.running import Running, alive, children_of, create_order, until
+from sandbox.test_configured_service import TAKEN_BY_NEWER, rows_of
 from swapdesk.sandbox.node.solana.node import OLDER_FILE
 from swapdesk.sandbox.partner_keys import KEY_FILE
 from swapdesk.sandbox.run_file import RUN_FILE, ReadyLine, find_running, read_run_file
 from swapdesk.sandbox.world import find_token
+from swapdesk.service.store.schema import VERSION
 from swapdesk.wire.events import CloseCode
 
 BTC, ETH = find_token("bitcoin", "BTC").token_id, find_token("ethereum", "ETH").token_id
@@ -195,9 +197,15 @@ def test_the_data_of_a_service_may_stand_in_postgresql_for_one_sandbox_alone(
     command = [sys.executable, "-m", "swapdesk", "serve", "--sandbox", "--store", url, "--data"]
     env = {**os.environ, "SWAPDESK_HOME": str(tmp_path / "home")}
     orders: list[str] = []
-    for _ in range(2):
+    told = tmp_path / "told"
+    for start in range(2):
         # The second time it is known, and goes on.
-        with subprocess.Popen([*command, tmp_path / "one"], stdout=subprocess.PIPE, env=env) as one:
+        with (
+            told.open("wb") as stderr,
+            subprocess.Popen(
+                [*command, tmp_path / "one"], stdout=subprocess.PIPE, stderr=stderr, env=env
+            ) as one,
+        ):
             ready = json.loads(one.stdout.readline())
             partner = ready["partners"][0]
             key = {"Authorization": f"{partner['apiKey']}:{partner['apiSecret']}"}
@@ -206,13 +214,21 @@ def test_the_data_of_a_service_may_stand_in_postgresql_for_one_sandbox_alone(
             ) as api:
                 assert all(api.get(f"/orders/{each}").status_code == 200 for each in orders)
                 orders.append(create_order(api, BTC, ETH, "0.1", ALICE)["serviceId"])
-            one.terminate()
-            assert one.wait(PATIENCE) == 0
+            if start == 0:
+                one.terminate()
+                assert one.wait(PATIENCE) == 0
+                continue
+            another = [*command, tmp_path / "another"]
+            ended = subprocess.run(
+                another, capture_output=True, timeout=PATIENCE, check=False, env=env
+            )
+            assert (ended.returncode, ended.stdout) == (2, b"")
+            assert b"it belongs to another service: the sandbox is " in ended.stderr
+            # A newer release takes the database.
+            cluster.run(rows_of(url, TAKEN_BY_NEWER))
+            assert one.wait(PATIENCE) == 2
+    assert f"{url}: it has schema {VERSION + 1}, this release knows" in told.read_text()
     assert not (tmp_path / "one" / "service.db").exists()
-    another = [*command, tmp_path / "another"]
-    ended = subprocess.run(another, capture_output=True, timeout=PATIENCE, check=False, env=env)
-    assert (ended.returncode, ended.stdout) == (2, b"")
-    assert b"it belongs to another service: the sandbox is " in ended.stderr
     words = ("serve", "--sandbox", "--store", "postgresql://u:pw@h/d", "--json")
     refused = run_here(*words, home=tmp_path)
     assert (refused.code, refused.error["code"]) == (2, "USAGE")

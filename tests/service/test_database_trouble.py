@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import ssl
 import struct
-import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -22,6 +20,7 @@ from msgspec.structs import replace
 
 from databases import GUARDED, OwnServer
 from manual_time import pass_seconds
+from own_certificate import own_certificate
 from patience import PATIENCE, eventually
 from service.balancer import _copied
 from service.groups import row as group_row
@@ -604,18 +603,8 @@ TLS_REQUEST = struct.pack("!ll", 8, 80877103)
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Two, each of its own authority, for the name ``localhost``; their keys are in them."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
     made = tmp_path_factory.mktemp("certificates")
-    asked = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    asked += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-    asked += ["-addext", "keyUsage=critical,digitalSignature,keyCertSign"]
-    for name in ("own", "other"):
-        files = ["-keyout", made / f"{name}.key", "-out", made / f"{name}.crt"]
-        subprocess.run([*asked, *files], check=True, capture_output=True)
-        joined = (made / f"{name}.key").read_text() + (made / f"{name}.crt").read_text()
-        (made / f"{name}.pem").write_text(joined)
-    return made / "own.pem", made / "other.pem"
+    return own_certificate(made, "own"), own_certificate(made, "other")
 
 
 OWN, OTHER = 0, 1

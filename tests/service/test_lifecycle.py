@@ -262,10 +262,13 @@ async def test_what_has_ended_is_looked_at_for_48_hours_and_seldom(
 
 
 async def test_a_fast_venue_is_asked_about_an_unpaid_order_ever_more_slowly(floor: Floor) -> None:
+    for adapter in floor.adapters:
+        adapter.poll_seconds = 0.2
     order, venue, key = await begun(floor)
-    venue.poll_seconds = 0.2
+    await floor.work(0.1)
+    assert venue.asked == [], "nobody can have paid yet"
     waits = []
-    for seconds in (1, 20, 600):
+    for seconds in (0.9, 20, 600):
         await floor.work(seconds)
         due = await floor.store.orders.next_due()
         waits.append((due - floor.clock.now()).total_seconds())

@@ -9,6 +9,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV30SpecValidator, validate
 from pydantic import BaseModel
 
+from swapdesk import __version__
 from swapdesk.service.openapi import _link as linked
 from swapdesk.service.openapi import converted, document
 from swapdesk.wire.encoding.dialect import Dialect
@@ -44,7 +45,7 @@ SECURITY: dict[Access, list[dict[str, list[str]]]] = {
 
 
 def test_the_document_is_valid() -> None:
-    validate(document("0.1.0"), cls=OpenAPIV30SpecValidator)
+    validate(document(__version__), cls=OpenAPIV30SpecValidator)
 
 
 async def test_it_is_served(served: dict[str, Any]) -> None:

@@ -287,6 +287,9 @@ class Told:
         self.partner_id = f"x402:{payer}"
         self.heard: list[str] = []
 
+    def watches(self, service_id: str) -> bool:
+        return True
+
     def offer(self, service_id: str) -> None:
         self.heard.append(service_id)
 

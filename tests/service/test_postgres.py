@@ -27,14 +27,15 @@ from service.quote_calls import finish
 from service.test_store import begun, order, quote
 from swapdesk.clock import ManualClock
 from swapdesk.service.access import Directory
-from swapdesk.service.events import Hub
+from swapdesk.service.events import Hub, StreamConnection
 from swapdesk.service.orders.lifecycle import LEASE
 from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.rate_limits import CallShare, CountedCall, LimitReached
-from swapdesk.service.store import postgres, schema
+from swapdesk.service.store import books, postgres, schema
+from swapdesk.service.store.books import Recount
 from swapdesk.service.store.database import StoreUnavailable, micros
 from swapdesk.service.store.postgres import Place
-from swapdesk.service.store.records import PayoutsChanged, Usage
+from swapdesk.service.store.records import PayoutsChanged, StoredOrder, Usage
 from swapdesk.service.store.schema import VERSION
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
@@ -155,23 +156,37 @@ async def test_a_reader_waits_for_whoever_holds_a_row_back(
 
 
 async def test_an_order_is_read_once_for_all_who_are_told_of_it(floor: Floor, path: Path) -> None:
-    """Also while the first one waits for the database, and though that one leaves."""
+    """Before they ask, and only where anybody will."""
     other = Floor(path, floor.clock, floor.adapters, random.Random(8))
     watch = PartnerWatch(other.store, floor.clock, Directory([ALICE]))
     hub = Hub(other.store, other.desk, floor.clock, watch)
-    begin = await floor.store.outbox.newest()
+    follower = StreamConnection(None, hub, floor.clock, ALICE.partner_id)  # type: ignore[arg-type]
+    follower._all = True
+    told = await floor.store.outbox.newest()
     order = await floor.create()
-    await hub.deliver(begin)
-    leaving, *readers = (
-        asyncio.create_task(hub.latest(ALICE.partner_id, order.service_id)) for _ in range(4)
-    )
-    await asyncio.sleep(0)  # they have asked by now
-    leaving.cancel()
-    read = await within_patience(asyncio.gather(*readers))
-    assert [each and each.service_id for each in read] == [order.service_id] * 3
-    assert other.store.database.pool().size == 1, "a connection for each that asks at once"
-    assert await hub.latest(BOB.partner_id, order.service_id) is None
+
+    async def newest(partner_id: str = ALICE.partner_id) -> StoredOrder:
+        return await hub.latest(partner_id, order.service_id)
+
+    async def advanced() -> int:
+        row = await floor.store.orders.get(ALICE.partner_id, order.service_id)
+        assert await floor.store.orders.advance(row, expected_version=row.version)
+        return row.version + 1
+
+    hub.join(follower)
+    told = await hub.deliver(told)
+    before = await newest()
+    hub.leave(follower)
+    version = await advanced()
+    told = await hub.deliver(told)
+    hub.join(follower)
+    assert (before.version, (await newest()).version) == (version - 1, version)
+    version = await advanced()
+    await hub.deliver(told)
     await other.store.close()
+    assert [(await newest()).version for _ in range(2)] == [version] * 2
+    with pytest.raises(StoreUnavailable):
+        await newest(BOB.partner_id)
 
 
 async def test_a_commit_of_another_process_wakes_at_once(
@@ -505,6 +520,16 @@ async def test_a_step_that_has_to_wait_for_a_table_gives_up(
         with pytest.raises(StoreUnavailable, match="lock timeout"):
             await within_patience(opened(path))
     assert await other.fetchval("SELECT number FROM schema_version") == VERSION
+
+
+async def test_a_recount_of_many_orders_takes_longer_than_a_call_may(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the server nor this process ends it."""
+    monkeypatch.setitem(postgres._SETTINGS, "statement_timeout", "1000")
+    monkeypatch.setattr(postgres, "_COMMAND_SECONDS", 1.0)
+    monkeypatch.setattr(books, "_UNENTERED", "SELECT pg_sleep(1.2)")
+    assert await store.books.recount() == Recount(0, (), 1)
 
 
 # Clocks

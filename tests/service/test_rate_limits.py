@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -34,8 +35,8 @@ from swapdesk.service.rate_limits import (
     RequestCounter,
     limits_of,
 )
-from swapdesk.service.store.calls import Calls
-from swapdesk.service.store.database import StoreUnavailable
+from swapdesk.service.store.calls import Calls, count_opened, line_of
+from swapdesk.service.store.database import StoreUnavailable, Transaction
 from swapdesk.service.store.records import Usage
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
@@ -271,6 +272,51 @@ async def test_processes_over_one_store_share_the_windows(
     assert (again.remaining, again.retry_after) == (6, None)
     for store in stores:
         await store.close()
+
+
+class OneCall(CountedCall):
+    """Of an account that may make three a minute."""
+
+    def __init__(self) -> None:
+        limits = RateWindows(per_minute=3, per_hour=100, per_day=100)
+        super().__init__("p", RateClass.EXCHANGE, limits, ManualClock(MIDNIGHT))
+
+
+async def used(store: Store) -> set[int]:
+    return {row.used for row in await store.calls.usage("p", RateClass.EXCHANGE)}
+
+
+async def test_works_of_one_commit_count_exactly_whichever_of_them_fail(store: Store) -> None:
+    """Whatever a failing one counted, with a change of its own or without."""
+
+    async def failing(db: Transaction, *, changes: bool) -> None:
+        await count_opened(db, "nothing", OneCall(), None)
+        if changes:
+            await db.run("INSERT INTO requests (partner_id, month, count) VALUES ('p', '-', 1)")
+        raise ValueError("after it was counted")
+
+    async def passed(*fail: bool) -> int:
+        """Of as many calls as there are works that fail, beside these."""
+        works: list[Awaitable[None]] = []
+        for changes in fail:
+            work = partial(failing, changes=changes)
+            works.append(store.database.write(work, behind=line_of(OneCall())))
+            works.append(store.calls.count(OneCall()))
+        return (await asyncio.gather(*works, return_exceptions=True)).count(None)
+
+    assert (await passed(False), await used(store)) == (1, {1})
+    assert (await passed(True), await used(store)) == (1, {2})
+    assert (await passed(False, True, False), await used(store)) == (1, {3})
+    assert await store.calls.in_month("p", "-") == 0
+
+
+async def test_what_is_given_back_within_the_commit_of_others_is_free(store: Store) -> None:
+    await store.calls.count(OneCall())
+    unused = OneCall().take([])
+    await asyncio.gather(
+        store.calls.count(OneCall()), store.calls.free(unused), store.calls.count(OneCall())
+    )
+    assert await used(store) == {2}
 
 
 @pytest.mark.usefixtures("engine")

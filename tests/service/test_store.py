@@ -159,6 +159,21 @@ async def test_an_order_is_read_by_its_partner_alone(store: Store) -> None:
     assert await store.quotes.get(BOB.partner_id, row.quote_id) is None
 
 
+async def test_of_many_ids_those_are_known_that_one_by_one_are_read(store: Store) -> None:
+    rows = [await begun(store, number) for number in range(3)]
+    names = [row.service_id for row in rows]
+    theirs = (await begun(store, 3, partner_id=BOB.partner_id)).service_id
+    asked = [*names, theirs, "no order", '"]']
+    unpaid = {"service_id": names[1]}
+    await store.database.write(
+        lambda db: db.run("UPDATE orders SET told = FALSE WHERE service_id = :service_id", unpaid)
+    )
+    assert await store.orders.known(ALICE.partner_id, asked, START) == {names[0], names[2]}
+    assert await store.orders.known(BOB.partner_id, asked, START) == {theirs}
+    later = START + timedelta(microseconds=1)
+    assert await store.orders.known(ALICE.partner_id, asked, later) == set()
+
+
 async def test_one_refusal_does_not_sink_its_neighbours(store: Store) -> None:
     """Whether it comes before a change, or after some that are then undone."""
     numbers = range(1, 151)
@@ -193,6 +208,15 @@ async def test_a_state_moves_by_compare_and_set_and_never_back(store: Store) -> 
     now = await store.orders.get(ALICE.partner_id, row.service_id)
     assert now == replace(forward, version=2)
     assert [(r.version, r.status, r.rank) for r in await announced(store)] == [(2, 2, 2)]
+
+
+async def test_no_step_changes_what_was_asked_for(store: Store) -> None:
+    row = await begun(store, 1)
+    elsewhere = replace(row, receiver_address="elsewhere", receiver_tag="7", refund_address="there")
+    moved = replace(elsewhere, token_out_id="f" * 24, markup=Decimal(4), fixed=True, status=1)
+    assert await store.orders.advance(moved, expected_version=1)
+    found = await store.orders.current(row.service_id)
+    assert found == replace(row, status=1, version=2)
 
 
 async def test_a_change_that_is_refused_does_not_sink_those_it_is_committed_with(

@@ -105,9 +105,11 @@ class HeldCommit(sqlite3.Connection):
         super().__init__(*arguments, **options)
         self.began, self.released = threading.Event(), threading.Event()
         self.broken = False
+        self.commits = 0
 
     def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
         if sql == "COMMIT":
+            self.commits += 1
             self.began.set()
             assert self.released.wait(PATIENCE)
             if self.broken:
@@ -174,6 +176,30 @@ async def test_what_was_not_committed_is_not_told_as_done(
     with pytest.raises(StoreUnavailable):
         await task
     assert kept(path) == []
+
+
+async def test_what_is_asked_for_in_one_turn_of_the_loop_is_one_commit(
+    writer: Writer, held: HeldCommit, path: Path
+) -> None:
+    held.released.set()
+    first = asyncio.create_task(writer.submit(insert))
+    # All the time that a thread needs which would not wait for the second one.
+    asyncio.get_running_loop().call_soon(held.began.wait, 0.1)
+    second = asyncio.create_task(writer.submit(insert))
+    assert await asyncio.gather(first, second) == ["written"] * 2
+    assert held.commits == 1
+    assert kept(path) == [7] * 2
+
+
+async def test_a_writer_that_ends_finishes_what_was_asked_for_in_the_same_turn(
+    writer: Writer, held: HeldCommit, path: Path
+) -> None:
+    held.released.set()
+    task = asyncio.create_task(writer.submit(insert))
+    await asyncio.sleep(0)
+    writer.close()
+    assert kept(path) == [7]
+    assert await task == "written"
 
 
 # Files of earlier releases

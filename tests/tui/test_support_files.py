@@ -9,12 +9,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from corpus import load
-from swapdesk.flows.support.case_file import CaseFile, Shown, read_case_file
-from swapdesk.tui.case_file_app import NOT_OUR_REPLY, CaseFileApp, FileCasePage, FileHistoryPage
+from flows.support.case_documents import whole_case
+from swapdesk.flows.support.case_file import NOT_OUR_REPLY, CaseFile, Shown, read_case_file
+from swapdesk.tui.case_file_app import CaseFileApp, FileCasePage, FileHistoryPage
 from swapdesk.tui.commands import all_commands
 from swapdesk.tui.screens.inspect import BundleScreen, InspectScreen
 from swapdesk.tui.screens.order_history import OrderHistoryScreen
-from swapdesk.tui.widgets.case_body import READY_REPLY
+from swapdesk.tui.spans import plain_text
+from swapdesk.tui.widgets.case_body import READY_REPLY, order_lines
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import Known, exchanging, prepare, private
 from tui.screen_text import screen_text
@@ -124,3 +126,17 @@ async def test_a_file_can_do_nothing_but_be_read(market: Market) -> None:
             assert shown.startswith(" FILE ")
 
         await opened(hostile, look_at)
+
+
+def test_a_file_may_tell_of_any_number_of_stages() -> None:
+    """A line of 17 cells takes some of them; the others are told by their word."""
+    sheet = whole_case().record.sheet
+    drawn = 0
+    for stages in (-1, 0, *range(1, 22), 10**18):
+        for stage in (-1, 0, 2, stages - 1, stages, 10**18):
+            for signed in (True, False):
+                one = replace(sheet, stages=stages, stage=stage, signed=signed)
+                row = plain_text(order_lines(one, 60, brief=True)[2])
+                assert row.endswith(sheet.word)
+                drawn += len(row) > 17
+    assert drawn == 2 * (2 + 4 * 3)

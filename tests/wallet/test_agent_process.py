@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import threading
+from ast import literal_eval
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +33,8 @@ from forked_processes import in_fresh_interpreters
 from patience import PATIENCE, eventually
 from swapdesk.agent.keys.key_file import MAX_N
 from swapdesk.agent.transactions.file import RecordsFile
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+from swapdesk.installation import install
 from swapdesk.paths import Home, UnsafePlace
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import (
@@ -406,6 +409,81 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
         assert secret.encode() not in told
         assert secret.encode() not in written
         assert secret not in heard
+
+
+async def test_an_agent_without_its_packages_lists_accounts_and_says_what_is_missing(
+    keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The extra is not installed: neither on the desk's side nor on the agent's."""
+    monkeypatch.setitem(sys.modules, "eth_account", None)
+    program = (
+        "import sys; sys.modules['eth_account'] = None\n"
+        "from swapdesk.agent.__main__ import main; main(sys.argv[1:], cost=1024)"
+    )
+    place = WalletPlace(str(keys), "sandbox")
+    agent = await WalletClient.start(place, program=("-I", "-c", program))
+    assert agent.accounts.accounts == ()
+    with pytest.raises(AgentMissing, match="signing needs eth_account") as lacking:
+        await agent.create(Kind.EVM, "", PASSPHRASE)
+    assert lacking.value.mend == install("wallet")
+    said = failure_of_wallet(lacking.value)
+    assert (said.code, said.next) == (
+        "WALLET_MISSING",
+        f"you: install the extra: {install('wallet')}",
+    )
+    await agent.close()
+
+
+async def test_the_agent_is_told_by_which_certificates_nodes_are_trusted(
+    keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing else of the environment."""
+    monkeypatch.setattr("swapdesk.certificates._chosen", str(tmp_path / "proxy.pem"))
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example")
+    told = tmp_path / "environment"
+    program = (
+        f"import os, sys; open({str(told)!r}, 'w').write(repr(sorted(os.environ.items())))\n"
+        "from swapdesk.agent.__main__ import main; main(sys.argv[1:], cost=1024)"
+    )
+    place = WalletPlace(str(keys), "sandbox")
+    agent = await WalletClient.start(place, program=("-I", "-c", program))
+    await agent.close()
+    given = {name: value for name, value in literal_eval(told.read_text()) if name != "LC_CTYPE"}
+    assert given == {"LANG": "C.UTF-8", "SSL_CERT_FILE": str(tmp_path / "proxy.pem")}
+
+
+_ON_MACOS = """
+import ctypes, os, sys
+from types import SimpleNamespace
+from swapdesk.agent.process.confinement import confine
+
+asked = []
+def ptrace(*arguments):
+    asked.append(arguments)
+    return {answer}
+
+sys.platform = "darwin"
+ctypes.CDLL = lambda name, **how: SimpleNamespace(ptrace=ptrace)
+try:
+    confine(os.getppid())
+except OSError as error:
+    sys.exit(str(error))
+print(*asked)
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        (0, (0, "(31, 0, None, 0)\n", "")),
+        (-1, (1, "", "the memory of this process cannot be closed to debuggers\n")),
+    ],
+)
+def test_no_debugger_on_macos_or_no_agent(answer: int, outcome: tuple[int, str, str]) -> None:
+    """PT_DENY_ATTACH is asked for, and a system that refuses it gets no keys."""
+    program = [sys.executable, "-I", "-c", _ON_MACOS.format(answer=answer)]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE)
+    assert (ended.returncode, ended.stdout, ended.stderr) == outcome
 
 
 async def test_an_agent_that_is_not_heard_any_more_is_ended(start: Start) -> None:

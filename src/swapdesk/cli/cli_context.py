@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
+from swapdesk.certificates import trust
 from swapdesk.cli import completion
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Form, Output
@@ -53,8 +54,8 @@ _ROWS: tuple[tuple[Effect, bool, str], ...] = (
     (Effect.SPENDS_LIMIT, True, "quote"),
     (Effect.CHANGES_DESK, False, "wallet new, wallet import, wallet export, wallet lock"),
     (Effect.CHANGES_DESK, True, "batch template, batch export, orders export, orders put-away"),
-    (Effect.CHANGES_DESK, True, "support bundle, trigger NAME, trigger clear, trigger clock"),
-    (Effect.CHANGES_DESK, True, "serve, worker, node, tape run, tour"),
+    (Effect.CHANGES_DESK, True, "support bundle, support page, serve, worker, node, tape run"),
+    (Effect.CHANGES_DESK, True, "trigger NAME, trigger clear, trigger clock, tour"),
     (Effect.CHANGES_DESK, False, "partner payout, partner reverse, partner create, partner key"),
     (Effect.CHANGES_DESK, False, "partner revoke, partner suspend, partner tier"),
     (Effect.CHANGES_DESK, False, "partner override, partner origin"),
@@ -114,6 +115,8 @@ class CliContext(Struct):
             raise bad_input("NO_SUCH_PROFILE", ended, field="profile", next=next_) from None
         if not (lenient or mending) and (problems := wrong_in_config(settings)):
             raise config_error(problems)
+        if settings.live:
+            trust(settings.ca_file.value or "")
         return settings
 
     @property

@@ -7,7 +7,7 @@ with their words. Where a command says one of them itself, it says more of the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -174,6 +174,8 @@ _OF_INPUT: tuple[Row, ...] = (
     ("NO_SUCH_PROFILE", _BAD, "There is no profile of that name.", UNTOUCHED, CORRECT),
     ("UNSAFE_PLACE", _BAD, "The home of the desk is open to other users.", UNTOUCHED,
      "you: put its files right; swapdesk doctor says how"),
+    ("NO_HOME", _BAD, "The user has no home directory, and none was named.", UNTOUCHED,
+     "you: set SWAPDESK_HOME to a directory of your own"),
     ("MISSING_EXTRA", _BAD, "What this command needs is not installed.", UNTOUCHED,
      "you: install the extra that the message names"),
     ("NO_TERMINAL", _BAD, "The desk needs a terminal that it can draw on.", UNTOUCHED,
@@ -505,6 +507,20 @@ def words_of(code: str) -> tuple[str, str]:
     return _WORDS.get(code, (UNTOUCHED, CORRECT))
 
 
+def missing_extra(
+    what: str, packages: Sequence[str], extra: str, otherwise: str = ""
+) -> CommandError:
+    """Exit 2 with the line that installs what is missing."""
+    from swapdesk.installation import install
+
+    return CommandError(
+        Exit.BAD_INPUT,
+        "MISSING_EXTRA",
+        f"{what} needs {', '.join(packages)}. Install it: {install(extra)}",
+        next=f"you: install the extra, {otherwise}" if otherwise else "you: install the extra",
+    )
+
+
 def of_error(error: Exception) -> CommandError | None:
     """What an error of another room means for the caller of a command; None for a defect."""
     from swapdesk.client.credentials import CredentialsError
@@ -512,15 +528,21 @@ def of_error(error: Exception) -> CommandError | None:
     from swapdesk.flows.journal.journal_file import JournalUnavailable
     from swapdesk.flows.journal.journal_migration import JournalRefused
     from swapdesk.flows.quotes.quote_request import WishRefused
-    from swapdesk.paths import UnsafePlace
+    from swapdesk.installation import extra_of
+    from swapdesk.paths import NoHome, UnsafePlace
     from swapdesk.wallet.protocol import WalletError
 
     if isinstance(error, ClientError):
         return of_client_error(error)
+    if isinstance(error, ModuleNotFoundError) and (extra := extra_of(error.name or "")):
+        return missing_extra("This command", [str(error.name)], extra)
     if isinstance(error, WalletError):
         return of_wallet_error(error)
     if isinstance(error, WishRefused):
         return bad_input("BAD_OPTION", error.message, field=error.field.replace(" ", "-"))
+    if isinstance(error, NoHome):
+        said = "This user has no home directory, and SWAPDESK_HOME names none."
+        return bad_input("NO_HOME", said, field="home")
     if isinstance(error, UnsafePlace):
         return bad_input("UNSAFE_PLACE", f"{error}.", field="home")
     if isinstance(error, CredentialsError):

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.quotes import find_token
@@ -34,11 +33,11 @@ IN_MEMORY = "/dev/shm"
 USUAL_SPEED = Decimal(1)
 
 
-def tell_demo(call: CliContext, choice: DemoChoice) -> None:
-    """Carry it out and print what happened."""
+def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
+    """Carry it out, print what happened and give it back."""
     require_sandbox()
     try:
-        tell_in_new_world(call.output, choice)
+        return tell_in_new_world(output, choice)
     except DemoFailed as error:
         if error.field:
             raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
@@ -85,7 +84,7 @@ async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration
         find_token(choice.token, desk, field="token")
     shown = Demonstration(desk, DEMOS[choice.name], choice, str(choice.seed))
     told = _Transcript(output, shown)
-    told.head(choice.seed, choice.speed or USUAL_SPEED)
+    told.head(headline(shown, choice))
     try:
         await shown.begin()
         await shown.run(told.stage)
@@ -93,6 +92,16 @@ async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration
     finally:
         await shown.close()
     return shown
+
+
+def headline(shown: Demonstration, choice: DemoChoice) -> str:
+    """What is paid, and what repeats it."""
+    sold, bought = shown.sold, shown.bought
+    return (
+        f"{exact_amount(shown.amount)} {sold.symbol} on {sold.chain_data.name} from Alice,"
+        f" {bought.symbol} on {bought.chain_data.name} to Bob."
+        f" Seed {choice.seed}, speed x{copied_amount(choice.speed or USUAL_SPEED)}."
+    )
 
 
 class StageDocument(Struct, frozen=True, rename="camel"):
@@ -126,15 +135,9 @@ class _Transcript:
         self._shown = shown
         self._said: set[tuple[str, PaneLine]] = set()
 
-    def head(self, seed: int, speed: Decimal) -> None:
-        shown, sold, bought = self._shown, self._shown.sold, self._shown.bought
-        if self._output.json:
-            return
-        self._output.say(
-            f"{shown.demo.title}: {exact_amount(shown.amount)} {sold.symbol} on"
-            f" {sold.chain_data.name} from Alice, {bought.symbol} on {bought.chain_data.name} to"
-            f" Bob. Seed {seed}, speed x{copied_amount(speed)}."
-        )
+    def head(self, about: str) -> None:
+        if not self._output.json:
+            self._output.say(f"{self._shown.demo.title}: {about}")
 
     def stage(self, stage: Stage) -> None:
         row = stage.row
@@ -153,7 +156,7 @@ class _Transcript:
         self._output.say(f"  Funds {stage.money} Next {stage.next}.")
 
     def end(self, last: Stage) -> None:
-        if last.search is None or last.got is None:
+        if last.search is None or not last.can_be_linked:
             return
         pane, rows = link_pane(last.search), last.compared
         if self._output.json:

@@ -404,6 +404,18 @@ def open_file() -> None:
     """
 
 
+@support.command()
+@click.argument("file", type=FILE)
+@click.option("--out", type=FILE, help="The page; by default one named after the order, here.")
+@on_call("support_report:write_page")
+def page() -> None:
+    """Write FILE as one web page (0600) for a colleague without the desk.
+
+    The page needs no network and runs no script; it says what open shows, as the words of whoever
+    wrote FILE. A file that is there is not replaced.
+    """
+
+
 @click.command(cls=WithOperations)
 @click.argument("method")
 @click.argument("path")

@@ -15,9 +15,9 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
+from swapdesk.certificates import trust
 from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
 from swapdesk.cli.command_error import Exit
-from swapdesk.cli.sandbox_lifetime import SANDBOX_PARTS
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.doctor.home_checks import (
     Finding,
@@ -27,18 +27,17 @@ from swapdesk.flows.doctor.home_checks import (
     check_secret,
     edit,
     edit_problem,
-    install,
     ok,
     secret_file,
-    shell_word,
     unchecked,
     wrong,
 )
+from swapdesk.flows.doctor.shell_checks import check_shell
+from swapdesk.installation import PACKAGES, install, shell_word
 from swapdesk.paths import Home, find_home
 from swapdesk.settings import SANDBOX, Options, Settings, SettingsError, load_settings
-from swapdesk.wallet.accounts import SIGNING_PACKAGES
 
-DESK_PARTS = ("textual", "httpx2", "pydantic", "websockets", "segno", "Crypto")
+DESK_PARTS = ("textual", "httpx2", "pydantic", "websockets", "segno", "jinja2", "Crypto")
 
 
 class DoctorDocument(Struct, frozen=True):
@@ -53,9 +52,9 @@ class DoctorDocument(Struct, frozen=True):
 def doctor(call: CliContext) -> int:
     """Say what is wrong with this desk, and which command mends it.
 
-    Looks at the packages, the configuration, files and their modes, the journal, the sandbox, the
-    service, the clock and the nodes. Looking changes nothing, and no sandbox is started. Ends with
-    9 when something is wrong.
+    Looks at the packages, what a shell finds of them, the configuration, files and their modes,
+    the journal, the sandbox, the service, the clock and the nodes. Looking changes nothing, and no
+    sandbox is started. Ends with 9 when something is wrong.
     """
     findings = examine(call.profile, SystemClock())
     whole = all(one.state != "wrong" for one in findings)
@@ -70,6 +69,7 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
     settings, misnamed = _settings(home, profile)
     found = [
         *_packages(settings),
+        *_looked("command", lambda: check_shell(os.environ)),
         *_looked("config", lambda: _config(settings)),
     ]
     if misnamed is not None:
@@ -86,7 +86,10 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
     """The settings of the chosen profile; where there is no such one, those of the sandbox."""
     try:
-        return load_settings(os.environ, home, Options(profile=profile)), None
+        settings = load_settings(os.environ, home, Options(profile=profile))
+        if settings.live:
+            trust(settings.ca_file.value or "")
+        return settings, None
     except SettingsError as error:
         settings = load_settings(os.environ, home, Options(profile=SANDBOX))
         problem, said = error.problem, str(error)
@@ -102,9 +105,9 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
 def _packages(settings: Settings) -> list[Finding]:
     """Those of the desk, and of the extras that this profile uses."""
     signs = bool(settings.rpc.value) or settings.places.keys.exists()
-    extra, parts = "sandbox", dict.fromkeys((*SANDBOX_PARTS, *SIGNING_PACKAGES))
+    extra, parts = "sandbox", dict.fromkeys((*PACKAGES["sandbox"], *PACKAGES["wallet"]))
     if settings.live:
-        extra, parts = "wallet", dict.fromkeys(SIGNING_PACKAGES if signs else ())
+        extra, parts = "wallet", dict.fromkeys(PACKAGES["wallet"] if signs else ())
     found = []
     for name, wanted in (("", DESK_PARTS), (extra, parts)):
         missing = ", ".join(one for one in wanted if find_spec(one) is None)
@@ -163,4 +166,5 @@ def _lines(findings: list[Finding], *, plain: bool) -> Iterator[str]:
         else:
             yield f"{one.state:9}  {one.check:{width}}  {one.said}"
         if one.mend:
-            yield f"Mend it: {one.mend}" if plain else f"{'':{width + 11}}  $ {one.mend}"
+            does = "Mend it" if one.state == "wrong" else "To have it"
+            yield f"{does}: {one.mend}" if plain else f"{'':{width + 11}}  $ {one.mend}"

@@ -260,7 +260,7 @@ def _configured(
         require_sandbox,
     )
 
-    require_sandbox()
+    require_sandbox("The service")
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
     try:
@@ -436,17 +436,24 @@ MOST_SEED = 2**32 - 1
 @click.argument("name", metavar="NAME", type=click.Choice(NAMES))
 @click.option("--auto", is_flag=True, help="Tell every stage at once, without a screen.")
 @click.option(
+    "--page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write it as one web page, - to standard output; only an older one is replaced.",
+)
+@click.option(
     "--seed",
     type=click.IntRange(0, MOST_SEED),
     default=7,
     show_default=True,
-    help="Chooses who takes part, and with --auto all that happens: the same seed tells the same.",
+    help="Chooses who takes part, and with --auto or --page all that happens: the same seed tells"
+    " the same.",
 )
 @click.option(
     "--speed",
     callback=read_speed,
     metavar="X",
-    help="How fast the world acts: as it runs, or as exchanges take with --auto.",
+    help="How fast the world acts: as it runs, or as exchanges take with --auto or --page.",
 )
 @click.option("--amount", callback=read_digits, metavar="A", help="What Alice pays.")
 @click.option(
@@ -457,6 +464,7 @@ def demo(
     call: CliContext,
     name: str,
     auto: bool,
+    page: Path | None,
     seed: int,
     speed: Decimal | None,
     amount: str | None,
@@ -465,8 +473,8 @@ def demo(
     """Show how an order goes through exchanges and chains, stage by stage.
 
     NAME is private (how Alice pays Bob) or stuck (an order that fails, and how support finds it).
-    Everything happens in the sandbox, with transactions on its chains. With --auto the world is a
-    new one of that seed, and nothing of it is kept.
+    Everything happens in the sandbox, with transactions on its chains. With --auto or --page the
+    world is a new one of that seed, and nothing of it is kept but the page.
     """
     from swapdesk.flows.demo.demonstration import DemoChoice
 
@@ -477,10 +485,15 @@ def demo(
             next="you: leave out --profile, or choose sandbox",
         )
     choice = DemoChoice(name, seed, speed, amount, token)
+    if page is not None:
+        from swapdesk.cli.demo_page import write_page
+
+        write_page(call, choice, page, told=auto)
+        return 0
     if auto:
         from swapdesk.cli.demo_transcript import tell_demo
 
-        tell_demo(call, choice)
+        tell_demo(call.output, choice)
         return 0
     from swapdesk.cli.main import open_desk
 

@@ -15,45 +15,35 @@ import select
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
 from msgspec.structs import asdict
 
-from swapdesk.cli.command_error import CommandError, Exit
+from swapdesk.cli.command_error import CommandError, Exit, missing_extra
 from swapdesk.clock import SystemClock
+from swapdesk.installation import missing
 from swapdesk.paths import Home, private_directory
 
-SANDBOX_PARTS = ("starlette", "uvicorn", "uvloop", "httptools", "eth", "coincurve")
 
-
-def require_sandbox() -> None:
+def require_sandbox(what: str = "The sandbox") -> None:
     """Exit 2 with the line to install, when a package the sandbox is served with is missing."""
-    _require("The sandbox", SANDBOX_PARTS, "sandbox", "or choose a live profile")
+    _require(what, "sandbox", "or choose a live profile")
 
 
 def require_postgres() -> None:
     """Exit 2 likewise for the client of PostgreSQL."""
-    _require("A store in PostgreSQL", ("asyncpg",), "postgres", "or leave [store] out")
+    _require("A store in PostgreSQL", "postgres", "or leave [store] out")
 
 
 def require_metrics() -> None:
     """Exit 2 likewise for what writes metrics, which a service of an earlier release lacks."""
-    _require("Metrics", ("prometheus_client",), "service", "or leave [metrics] out")
+    _require("Metrics", "service", "or leave [metrics] out")
 
 
-def _require(what: str, parts: tuple[str, ...], extra: str, otherwise: str) -> None:
-    missing = [name for name in parts if find_spec(name) is None]
-    if missing:
-        from swapdesk.flows.doctor.home_checks import install
-
-        raise CommandError(
-            Exit.BAD_INPUT,
-            "MISSING_EXTRA",
-            f"{what} needs {', '.join(missing)}. Install it: {install(extra)}",
-            next=f"you: install the extra, {otherwise}",
-        )
+def _require(what: str, extra: str, otherwise: str) -> None:
+    if lacking := missing(extra):
+        raise missing_extra(what, lacking, extra, otherwise)
 
 
 SPEED = "30"

@@ -16,21 +16,24 @@ from swapdesk.cli.command_error import CORRECT, UNMOVED, CommandError, Exit, bad
 from swapdesk.cli.order_reports import find_order
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.notation import iso
+from swapdesk.flows.notation import clock_time, iso
 from swapdesk.flows.orders.order_fields import shown_order
 from swapdesk.flows.orders.order_history import Update, updates_of
 from swapdesk.flows.support.case_file import (
+    NOT_OUR_REPLY,
     NOT_OURS,
     CaseFile,
     CaseFileRefused,
     Shown,
     case_file,
     contents,
+    file_bytes,
     file_name,
     program_facts,
     read_case_file,
-    write_case_file,
+    write_case,
 )
+from swapdesk.flows.support.case_page import case_page
 from swapdesk.flows.support.diagnosis import Diagnosis
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, Reading, read_pasted
@@ -259,7 +262,7 @@ def _case(case: SupportCase, found_by: str) -> CaseDocument:
 
 
 class BundleWritten(Struct, frozen=True):
-    """The file, and the kinds of facts that are masked in it."""
+    """The file or the page, and the kinds of facts that are masked in it."""
 
     file: str
     masked: tuple[str, ...]
@@ -278,16 +281,25 @@ async def write_bundle(
         program=program_facts(session.link.api.skew(), settings),
         secrets=settings.secrets,
     )
-    output = session.call.output
-    output.talk(*(f"{what}: {how}." for what, how in contents(file)))
+    session.call.output.talk(*(f"{what}: {how}." for what, how in contents(file)))
+    _write(session.call, file, file_bytes(file), out, ".json")
+
+
+def write_page(call: CliContext, file: Path, out: Path | None) -> int:
+    case = _read_case(file)
+    _write(call, case, case_page(case).encode(), out, ".html")
+    return Exit.DONE
+
+
+def _write(call: CliContext, case: CaseFile, data: bytes, out: Path | None, suffix: str) -> None:
     try:
-        path = write_case_file(file, out or Path.cwd() / file_name(tracked.service_id))
+        path = write_case(data, out or Path.cwd() / file_name(case.record.sheet.order_id, suffix))
     except CaseFileRefused as error:
         raise bad_input(
             "NOT_WRITTEN", str(error), field="out", money=UNMOVED, next=CORRECT
         ) from None
-    output.say(
-        f"Written to {path}. Nothing was sent.", document=BundleWritten(str(path), file.masked)
+    call.output.say(
+        f"Written to {path}. Nothing was sent.", document=BundleWritten(str(path), case.masked)
     )
 
 
@@ -312,21 +324,17 @@ def show_case_file(call: CliContext, file: Path) -> int:
         output.say(
             NOT_OURS,
             *filter(None, (case.newer,)),
-            f"Written {case.written:%Y-%m-%d %H:%M} UTC. Masked in it:"
-            f" {', '.join(case.masked) or 'nothing'}.",
+            case.made,
             f"Order {sheet.order_id}, {sheet.route}: {''.join(text for text, _ in sheet.pair)}.",
-            f"Cause: {sheet.cause}",
-            f"Money: {sheet.money}",
-            f"Acts: {sheet.acts}",
-            f"By: {sheet.by}",
+            *(f"{label}: {text}" for label, text in sheet.answers),
             *(f"Fact: {fact}" for fact in sheet.facts),
-            *(f"Reply, not of this desk: {line}" for line in sheet.reply if line),
+            *(f"{NOT_OUR_REPLY}: {line}" for line in sheet.reply if line),
             *(
-                f"Seen: {one.at:%H:%M:%S} {one.source}: {one.state}; {', '.join(one.changed)}"
+                f"Seen: {clock_time(one.at)} {one.source}: {one.state}; {', '.join(one.changed)}"
                 for one in case.record.moments
             ),
             *(
-                f"Request: {one.at:%H:%M:%S} {one.method} {one.path} {one.status} {one.code}"
+                f"Request: {clock_time(one.at)} {one.method} {one.path} {one.status} {one.code}"
                 for one in case.record.calls
             ),
         )

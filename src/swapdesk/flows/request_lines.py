@@ -40,6 +40,13 @@ class LoggedCall(Struct, frozen=True, rename="camel"):
     request_id: str
     failed: bool
 
+    @property
+    def told(self) -> str:
+        """``NOT_FOUND, request 7f00aa11``; empty where neither is known."""
+        return ", ".join(
+            filter(None, (self.code, self.request_id and f"request {self.request_id}"))
+        )
+
     def matches(self, words: str) -> bool:
         """Whether every word stands somewhere in the row; ``failed`` keeps what went wrong."""
         text = " ".join((self.method, self.path, self.status, self.code, self.request_id)).lower()

@@ -38,6 +38,7 @@ from swapdesk.sandbox.processes import (
     DirectoryInUse,
     Stop,
     announce,
+    leave_loaded_alone,
     listen,
     lock_directory,
     run_child,
@@ -401,6 +402,7 @@ async def _answer(
         serve_until(stop, (server, listener), before_exit=parts.hub.close, hurry=stop.again)
     )
     if await started(server, stop):
+        leave_loaded_alone()
         public = config.http.public_url
         _tell_left_out(config)
         _say(

@@ -323,8 +323,10 @@ class _Reading:
 
     def config(self) -> ServiceConfig:
         content = self._document.content
-        needed = ("port", "chains") if "store" in content else ("data", "port", "chains")
+        needed = ("port",) if "store" in content else ("data", "port")
         top = self._checked(content, TOP, (), needed)
+        if "chains" not in content:
+            self._document.refuse(("chains",), TOP["chains"][1])
         chains = {
             name: place
             for name, table in top.get("chains", {}).items()
@@ -372,7 +374,7 @@ class _Reading:
                 accepted[name] = value
         for name in needed:
             if name not in table:
-                self._document.refuse((*where, name), "is missing")
+                self._document.refuse_missing((*where, name))
         return accepted
 
     def _chain(self, name: str, table: Any) -> ChainPlace | None:
@@ -406,7 +408,7 @@ class _Reading:
             return VenueEntry(code, name, kind, required, lacks=self._lacks(kind, found))
         for needed in ("contract", "pools"):
             if needed not in table:
-                self._document.refuse((*where, needed), "is missing")
+                self._document.refuse_missing((*where, needed))
         secret, lacks = self._wallet(kind, found)
         return VenueEntry(
             code,

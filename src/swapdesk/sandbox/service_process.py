@@ -50,7 +50,13 @@ from swapdesk.sandbox.http_server import (
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.onchain import build_onchain
 from swapdesk.sandbox.partner_keys import PartnerKeys, load_key, partner_keys, webhook_secret
-from swapdesk.sandbox.processes import BAD_INPUT, announce, run_child, stop_event
+from swapdesk.sandbox.processes import (
+    BAD_INPUT,
+    announce,
+    leave_loaded_alone,
+    run_child,
+    stop_event,
+)
 from swapdesk.sandbox.service_file import store_at
 from swapdesk.sandbox.tables import VENUE_ROWS, ChainIds
 from swapdesk.sandbox.world import (
@@ -158,11 +164,13 @@ async def build_sandbox_service(
     chain_ids: ChainIds = "sandbox",
     dialect: Dialect = Dialect.CONTRACT,
     transport: httpx2.AsyncBaseTransport | None = None,
+    stop: asyncio.Event | None = None,
 ) -> SandboxService:
     """The service of a data directory over the node behind ``ledger``, which ``told`` its time.
     ``rng`` draws ids. ``host`` and ``names`` are what it is served under besides the loopback
     names; ``tokens`` is how many the catalogue shall have, if not the sandbox's own; ``transport``
-    leads to a node in the same process. Raises SandboxKeyRefused."""
+    leads to a node in the same process; ``stop`` is set where the store cannot be used any more.
+    Raises SandboxKeyRefused."""
     pace = WorldPace(clock, told)
     market = Market(int(told["seed"]))
     faults = ActiveFaults()
@@ -193,7 +201,7 @@ async def build_sandbox_service(
         },
     )
     hosts = frozenset({host, *names})
-    application = build_service(parts)
+    application = build_service(parts, stop=stop)
     layer = FaultLayer(application, faults, clock)
     control = Control(
         token=control_token,
@@ -237,6 +245,7 @@ async def _run(orders: dict[str, Any]) -> int:
                 tokens=orders["tokens"],
                 chain_ids=orders["chainIds"],
                 dialect=Dialect(orders["dialect"]),
+                stop=stop,
             )
             warming = asyncio.create_task(service.onchain.warm(clock))
             try:
@@ -309,6 +318,7 @@ async def _serve(
         )
     )
     if await started(service, stop) and await started(beside, stop):
+        leave_loaded_alone()
         announce({"ready": True})
     await serving
 

@@ -1,9 +1,9 @@
 """The order stream ``WS /ws``: the handshake, one connection, and the hub behind them all.
 
-``Hub`` reads the outbox in commit order and passes on ids only. Each connection asks it for the
-order when it sends, so that a slow reader gets the latest state, and at most one update per order
-waits (contract 11.7). An order is read once for all its readers, until it is announced again.
-Frames: contract 11.3 to 11.5.
+``Hub`` reads the outbox in commit order, and once for all their readers the orders that changed.
+It passes on ids only: each connection asks it for the order when it sends, so that a slow reader
+gets the latest state, and at most one update per order waits (contract 11.7). Frames: contract 11.3
+to 11.5.
 
 The handshake refuses before the upgrade: no credentials (401), malformed ones (400),
 ``partner-id`` alone (401). Wrong credentials are told after it: ``error`` AUTH_FAILED, then close
@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from msgspec import Struct, field
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -27,7 +27,7 @@ from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.presentation import visible
 from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.store.database import StoreUnavailable
-from swapdesk.service.store.records import StoredOrder
+from swapdesk.service.store.records import OutboxRow, StoredOrder
 from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, Dialect
@@ -47,18 +47,15 @@ from swapdesk.wire.operation import Access
 
 log = logging.getLogger(__name__)
 
-_ROWS_AT_ONCE = 500
+_ROWS_AT_ONCE = 100
 _RETRY_SECONDS = 0.5
 _NEWS_KEPT = 1_024  # some 8 kB each
 
 
 class _News(Struct):
-    """An order as it was last announced; ``frames`` has its JSON and its frame by dialect."""
+    """An order as it was announced last; ``frames`` has its JSON and its frame by dialect."""
 
-    partner_id: str
-    version: int
-    reading: asyncio.Task[StoredOrder | None] | None = None
-    order: StoredOrder | None = None
+    order: StoredOrder
     frames: dict[Dialect, tuple[bytes, str]] = field(default_factory=dict)
 
 
@@ -97,16 +94,31 @@ class Hub:
         """Tell the subscribers every change after a sequence; returns the newest sequence. Whose
         key was revoked meanwhile is none of them."""
         await self._partners.require()
-        while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
+        rows = await self._store.outbox.after(after, _ROWS_AT_ONCE)
+        while rows:
+            watched = [row.service_id for row in rows if self._is_watched(row)]
+            read = await self._store.orders.announced(watched) if watched else {}
             for row in rows:
-                self._news.pop(row.service_id, None)  # what was read of it is old now
-                self._news[row.service_id] = _News(row.partner_id, row.version)
-                if len(self._news) > _NEWS_KEPT:
-                    self._news.popitem(last=False)
+                self._note(row.service_id, read.get(row.service_id))
                 for subscriber in self._subscribers.get(row.partner_id, ()):
                     subscriber.offer(row.service_id)
             after = rows[-1].sequence
+            if len(rows) < _ROWS_AT_ONCE:
+                break
+            rows = await self._store.outbox.after(after, _ROWS_AT_ONCE)
         return after
+
+    def _is_watched(self, row: OutboxRow) -> bool:
+        subscribers = self._subscribers.get(row.partner_id, ())
+        return any(subscriber.watches(row.service_id) for subscriber in subscribers)
+
+    def _note(self, service_id: str, order: StoredOrder | None) -> None:
+        """What is known of it is old now, whether or not it was read anew."""
+        self._news.pop(service_id, None)
+        if order is not None:
+            self._news[service_id] = _News(order)
+            if len(self._news) > _NEWS_KEPT:
+                self._news.popitem(last=False)
 
     def join(self, subscriber: StreamConnection) -> None:
         self._subscribers.setdefault(subscriber.partner_id, set()).add(subscriber)
@@ -146,25 +158,17 @@ class Hub:
         await self._partners.require()
         return await self._desk.find(partner_id, service_id)
 
+    async def known(self, partner_id: str, service_ids: Iterable[str]) -> set[str]:
+        """Those of the ids for which :meth:`find` finds an order."""
+        await self._partners.require()
+        return await self._desk.known(partner_id, service_ids)
+
     async def latest(self, partner_id: str, service_id: str) -> StoredOrder | None:
         """As :meth:`find`, in the state that was announced last or in a newer one."""
         news = self._news.get(service_id)
-        if news is None or news.partner_id != partner_id:
+        if news is None or news.order.partner_id != partner_id:
             return await self.find(partner_id, service_id)
-        if news.order is not None:
-            return news.order if visible(news.order.created, self._clock.now()) else None
-        # All who were told at once wait for one read; none of them ends it by leaving.
-        if news.reading is None:
-            news.reading = asyncio.create_task(self.find(partner_id, service_id))
-        reading = news.reading
-        try:
-            order = await asyncio.shield(reading)
-        finally:
-            if news.reading is reading:
-                news.reading = None
-        if order is not None and order.version >= news.version:
-            news.order = order
-        return order
+        return news.order if visible(news.order.created, self._clock.now()) else None
 
     def frame(self, order: StoredOrder, dialect: Dialect = Dialect.CONTRACT) -> str:
         """The ``order_update`` of an order; ``data`` is the object of ``GET /orders/{id}``.
@@ -173,8 +177,8 @@ class Hub:
         """
         encoded = self._desk.presentation.encoded(order)
         news = self._news.get(order.service_id)
-        frames = {} if news is None else news.frames
-        # The same bytes unless the order or one of its tokens changed.
+        frames = news.frames if news is not None and news.order is order else {}
+        # The same bytes unless one of its tokens changed.
         if dialect not in frames or frames[dialect][0] is not encoded:
             own = encoded
             if dialect is not Dialect.CONTRACT:
@@ -283,9 +287,12 @@ class StreamConnection:
 
     # What the hub says
 
+    def watches(self, service_id: str) -> bool:
+        return self._all or service_id in self._watched
+
     def offer(self, service_id: str) -> None:
         """An order of the partner changed; ignored unless it is watched."""
-        if not (self._all or service_id in self._watched):
+        if not self.watches(service_id):
             return
         if len(self._pending) >= _PENDING_KEPT:
             self.end(CloseCode.SLOW_READER)
@@ -393,7 +400,7 @@ class StreamConnection:
             return
         service_id = next(iter(self._pending))
         since = self._pending.pop(service_id)
-        if not (self._all or service_id in self._watched):
+        if not self.watches(service_id):
             return
         try:
             order = await self._hub.latest(self.partner_id, service_id)
@@ -493,12 +500,10 @@ class StreamConnection:
             raise FrameProblem(
                 StreamError.SUBSCRIPTION_LIMIT, f"At most {MAX_WATCHED} orders can be watched."
             )
-        missing = []
-        for service_id in added:
-            if await self._hub.find(self.partner_id, service_id) is None:
-                missing.append(service_id)
-            elif not self._all:
-                self._watched[service_id] = None
+        known = await self._hub.known(self.partner_id, added)
+        missing = [service_id for service_id in added if service_id not in known]
+        if not self._all:
+            self._watched.update((service_id, None) for service_id in added if service_id in known)
         if missing:
             self._refuse(
                 FrameProblem(StreamError.ORDER_NOT_FOUND, "There is no such order.", missing)

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from swapdesk.clock import ManualClock
 from swapdesk.flows.orders.order_fields import short_id
-from swapdesk.flows.support.case_file import NOT_OURS, CaseFile
+from swapdesk.flows.support.case_file import NOT_OUR_REPLY, NOT_OURS, WHOSE, CaseFile
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -34,8 +34,6 @@ from swapdesk.tui.widgets.lines_view import TextRows
 
 HERE = (everywhere.KEYS, everywhere.PALETTE, everywhere.QUIT)
 """What works everywhere and needs no desk."""
-NOT_OUR_REPLY = "Reply, not of this desk"
-WHOSE = "by the file, "
 
 
 class FilePage(DeskScreen, bare=True):

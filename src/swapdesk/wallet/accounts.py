@@ -12,8 +12,6 @@ from swapdesk.clock import IsoTime, iso
 
 SANDBOX_PROFILE = "sandbox"
 MAX_NAME = 32
-SIGNING_PACKAGES = ("eth_account", "solders", "coincurve")
-"""What the extra ``wallet`` brings."""
 
 
 class Kind(StrEnum):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import os
 import re
 import sys
@@ -18,9 +17,10 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from swapdesk.certificates import VARIABLE, authorities
+from swapdesk.installation import install, missing
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.wallet.accounts import (
-    SIGNING_PACKAGES,
     Account,
     Accounts,
     ImportChoice,
@@ -106,7 +106,7 @@ class AgentProcess:
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,
                 cwd="/",
-                env={"LANG": "C.UTF-8"},
+                env={"LANG": "C.UTF-8", **({VARIABLE: file} if (file := authorities()) else {})},
             )
         except OSError as error:
             raise AgentMissing(f"the wallet agent could not be started: {error}") from None
@@ -125,7 +125,7 @@ class AgentProcess:
         except TimeoutError:
             raise AgentMissing("the wallet agent did not become ready") from None
         except AgentGone as gone:
-            raise AgentMissing(_why_missing(gone)) from None
+            raise _not_started(gone) from None
         if ready.head.get("version") != VERSION:
             raise AgentMissing("the wallet agent is of another version of swapdesk")
 
@@ -261,6 +261,9 @@ def _refusal(refused: Any) -> Exception:
     except (MessageError, KeyError, TypeError):
         return AgentGone("the wallet agent answered something else than it should")
     known = RefusalCode(code) if code in set(RefusalCode) else RefusalCode.DEFECT
+    # The agent lists accounts without the packages that it makes and opens keys with.
+    if known is RefusalCode.DEFECT and (lacking := _without_packages()) is not None:
+        return lacking
     kind = WrongPassphrase if known is RefusalCode.WRONG_PASSPHRASE else Refused
     return kind(known, words, findings)
 
@@ -270,12 +273,18 @@ def _how_it_ended(code: int) -> str:
     return f"the wallet agent {how}: its keys are gone with it; unlock again"
 
 
-def _why_missing(gone: AgentGone) -> str:
-    missing = [name for name in SIGNING_PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        return f"signing needs {', '.join(missing)}: install swapdesk[wallet]"
+def _without_packages() -> AgentMissing | None:
+    """What signing lacks, and the command that installs it; None where nothing is missing."""
+    lacking = missing("wallet")
+    if not lacking:
+        return None
+    return AgentMissing(f"signing needs {', '.join(lacking)}", install("wallet"))
+
+
+def _not_started(gone: AgentGone) -> AgentMissing:
     said = f" ({gone.said[-1]})" if gone.said else ""
-    return f"the wallet agent could not start: {gone.words}{said}"
+    words = f"the wallet agent could not start: {gone.words}{said}"
+    return _without_packages() or AgentMissing(words)
 
 
 class WalletClient:

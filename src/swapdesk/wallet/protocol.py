@@ -171,7 +171,12 @@ class AgentGone(WalletError):
 
 
 class AgentMissing(WalletError):
-    """No agent could be started: the extra ``wallet`` is not installed, or no process more."""
+    """No agent could be started, or it can do nothing with keys: the extra ``wallet`` is not
+    installed, or no process more. ``mend`` is the command that installs what is missing."""
+
+    def __init__(self, words: str, mend: str = "") -> None:
+        super().__init__(words)
+        self.mend = mend
 
 
 class DeskReadsOnly(WalletError):

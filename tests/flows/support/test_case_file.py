@@ -32,14 +32,14 @@ from swapdesk.flows.support.case_file import (
     file_bytes,
     read_bytes,
     read_case_file,
-    write_case_file,
+    write_case,
 )
 from swapdesk.flows.support.diagnosis import DeskFacts
 from swapdesk.flows.support.support_case import CaseFacts, record_of
 from swapdesk.wire.encoding.text import is_unsafe
 from swapdesk.wire.orders import Order
 
-PROGRAM = {"swapdesk": "0.1.0", "service": "sandbox"}
+PROGRAM = {"swapdesk": "1.0.0", "service": "sandbox"}
 EVERYTHING = tuple(Shown)
 
 
@@ -176,13 +176,13 @@ def test_what_is_in_a_file_is_said_before_it_is_written() -> None:
 def test_a_file_is_private_and_replaces_nothing(tmp_path: Path) -> None:
     path = tmp_path / "case.json"
     file = written(facts(CASES[0]))
-    write_case_file(file, path)
+    write_case(file_bytes(file), path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert read_case_file(path) == file
     with pytest.raises(CaseFileRefused, match="is there already"):
-        write_case_file(file, path)
+        write_case(file_bytes(file), path)
     with pytest.raises(CaseFileRefused, match="cannot be written"):
-        write_case_file(file, tmp_path / "none" / "case.json")
+        write_case(file_bytes(file), tmp_path / "none" / "case.json")
     with pytest.raises(CaseFileRefused, match="cannot be read"):
         read_case_file(tmp_path / "none.json")
 
@@ -212,6 +212,13 @@ REFUSED: dict[str, Callable[[], bytes]] = {
     "not whole": lambda: changed(lambda d: d.pop("record")),
     "sheet of text": lambda: changed(lambda d: d["record"].update(sheet="x")),
     "time of nothing": lambda: changed(lambda d: d.update(written="yesterday")),
+    "first day of all": lambda: changed(lambda d: d.update(written="0001-01-01T00:00:00+14:00")),
+    "last day of all": lambda: changed(
+        lambda d: d["record"]["moments"][0].update(at="9999-12-31T23:59:59-14:00")
+    ),
+    "time without a zone": lambda: changed(
+        lambda d: d["record"]["calls"][0].update(at="2026-11-20T14:02:11")
+    ),
     "stage of text": lambda: changed(lambda d: d["record"]["sheet"].update(stage="2")),
     "many updates": lambda: changed(
         lambda d: d["record"].update(moments=d["record"]["moments"] * 1_500)

@@ -13,6 +13,7 @@ import sys
 _PR_SET_PDEATHSIG = 1
 _PR_GET_DUMPABLE = 3
 _PR_SET_DUMPABLE = 4
+_PT_DENY_ATTACH = 31
 
 
 class Orphaned(Exception):
@@ -20,9 +21,11 @@ class Orphaned(Exception):
 
 
 def confine(parent: int) -> None:
-    """No core file, no debugger, no word from the keyboard, and gone with ``parent``.
+    """No core file, no debugger, no word from the keyboard, and gone with ``parent``: by a signal
+    on Linux, by the end of the pipe everywhere.
 
-    Raises Orphaned when the parent ended before it could be watched.
+    Raises OSError when debuggers cannot be kept out, and Orphaned when the parent ended before it
+    could be watched.
     """
     import resource
 
@@ -38,6 +41,12 @@ def confine(parent: int) -> None:
         if call(_PR_GET_DUMPABLE, 0, 0, 0, 0) != 0:
             raise OSError("the memory of this process cannot be closed to others")
         call(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    elif sys.platform == "darwin":
+        import ctypes
+
+        # One that is attached already ends the process here.
+        if ctypes.CDLL(None, use_errno=True).ptrace(_PT_DENY_ATTACH, 0, None, 0) != 0:
+            raise OSError("the memory of this process cannot be closed to debuggers")
     # Asked after the signal is set: a parent that ends later is told by it.
     if os.getppid() != parent:
         raise Orphaned

@@ -313,7 +313,7 @@ def check_recipient(
 
 
 def _is_printable(text: str) -> bool:
-    return all(" " <= character <= "~" for character in text)
+    return text.isascii() and text.isprintable()
 
 
 @lru_cache(maxsize=32)

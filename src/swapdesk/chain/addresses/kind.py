@@ -161,12 +161,12 @@ def wrong_start(expected: str) -> AddressProblem:
 
 def require_alphabet(text: str, alphabet: str, name: str, start: int = 0) -> None:
     """Raise AddressProblem at the first character from index ``start`` outside ``alphabet``."""
-    for index in range(start, len(text)):
-        if text[index] not in alphabet:
-            place = index + 1
-            raise AddressProblem(
-                "character", f'character {place} is "{text[index]}", which {name} never uses', place
-            )
+    outside = text[start:].lstrip(alphabet)
+    if outside:
+        place = len(text) - len(outside) + 1
+        raise AddressProblem(
+            "character", f'character {place} is "{outside[0]}", which {name} never uses', place
+        )
 
 
 MAX_MEMO_ID = 2**64 - 1

@@ -34,6 +34,8 @@ from swapdesk.flows.demo.link_search import (
     Comparison,
     compared_after,
     compared_before,
+    crowd_of,
+    payouts_since,
     search_link,
 )
 from swapdesk.flows.demo.stage import Demo, Movement, PaneLine, Stage, StageRow, found_lines
@@ -384,13 +386,16 @@ class Demonstration:
         }
         got = next((each for each in self._transfers if each.receiver == bob), None)
         compared: tuple[Comparison, ...] = ()
+        crowd: tuple[Movement, ...] = ()
         if self.demo.private and got is not None:
+            since = payouts_since(self._transfers, paid, got, self._wallets)
+            crowd = tuple(map(self._movement, crowd_of(since, paid, got)))
             compared = compared_after(self._transfers, paid, got, self._wallets, self.sold.decimals)
         elif self.demo.private:
             compared = compared_before(known.legs[0].sold.amount, known.legs[-1].bought.amount)
-        return replace(
-            known, search=search_link(self._transfers, paid.sender, bob, blocks), compared=compared
-        )
+        search = search_link(self._transfers, paid.sender, bob, blocks)
+        linked = tuple(map(self._movement, search.path))
+        return replace(known, search=search, compared=compared, crowd=crowd, linked=linked)
 
     async def _read_on(self, names: Collection[str]) -> None:
         for name in sorted(names):

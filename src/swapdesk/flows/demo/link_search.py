@@ -115,20 +115,9 @@ def compared_after(
 ) -> tuple[Comparison, ...]:
     """A deposit with its payout, and with the other payouts since; ``wallets`` are what the
     exchanges pay from, as explorers label them."""
-    lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
-    within = max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))
-    since = [
-        each
-        for each in transfers
-        if each.chain == got.chain
-        and each.token == got.token
-        and each.sender in wallets
-        and each.receiver != got.receiver
-        and each.at >= paid.at
-    ]
-    # Whole units on both sides, so that nothing is rounded.
-    least = paid.units * (_HUNDRED - within)
-    fit = sum(least <= each.units * _HUNDRED <= paid.units * _HUNDRED for each in since)
+    since = payouts_since(transfers, paid, got, wallets)
+    lower_by, within = _lower_by(Decimal(paid.units), Decimal(got.units)), _within(paid, got)
+    fit = len(crowd_of(since, paid, got))
     came = tracker_amount(Decimal(paid.units).scaleb(-decimals), "pay")
     went = tracker_amount(Decimal(got.units).scaleb(-decimals))
     lower, apart = percent(-lower_by), duration((got.at - paid.at).total_seconds())
@@ -152,6 +141,39 @@ def compared_after(
             "a second one to the same address would be a hint",
         ),
     )
+
+
+def payouts_since(
+    transfers: Iterable[ChainTransfer],
+    paid: ChainTransfer,
+    got: ChainTransfer,
+    wallets: Collection[str],
+) -> list[ChainTransfer]:
+    """What the exchanges paid to others since a deposit, of the same token as its payout."""
+    return [
+        each
+        for each in transfers
+        if each.chain == got.chain
+        and each.token == got.token
+        and each.sender in wallets
+        and each.receiver != got.receiver
+        and each.at >= paid.at
+    ]
+
+
+def crowd_of(
+    since: Iterable[ChainTransfer], paid: ChainTransfer, got: ChainTransfer
+) -> list[ChainTransfer]:
+    """Those of them whose amount fits the deposit as well as the payout does."""
+    # Whole units on both sides, so that nothing is rounded.
+    most, least = paid.units * _HUNDRED, paid.units * (_HUNDRED - _within(paid, got))
+    return [each for each in since if least <= each.units * _HUNDRED <= most]
+
+
+def _within(paid: ChainTransfer, got: ChainTransfer) -> Decimal:
+    """Percent below the deposit within which a watcher looks for its payout."""
+    lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
+    return max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))
 
 
 def _lower_by(paid: Decimal, got: Decimal) -> Decimal:

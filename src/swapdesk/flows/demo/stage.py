@@ -136,7 +136,8 @@ class Stage(Struct, frozen=True):
     order, oldest first; ``paid`` is the one to the deposit address, ``got`` the one to Bob.
     ``fee`` is what Alice paid to the chain, in its ``coin``. ``letter`` is what she wrote to
     support, ``support`` what that found or answered. ``compared`` is what a watcher can still
-    compare.
+    compare, ``crowd`` are the other payouts that fit as well as Bob's, and ``linked`` the payments
+    of a path from Alice to Bob, where one was found.
     """
 
     number: int
@@ -161,11 +162,20 @@ class Stage(Struct, frozen=True):
     support: tuple[PaneLine, ...]
     search: LinkSearch | None = None
     compared: tuple[Comparison, ...] = ()
+    crowd: tuple[Movement, ...] = ()
+    linked: tuple[Movement, ...] = ()
 
     @property
-    def completed(self) -> bool:
-        """Whether it ended with what was wanted."""
-        return self.tracked.ended and self.legs[-1].status in ("FINISHED", "FALLBACK")
+    def tone(self) -> Literal["moving", "done", "trouble"]:
+        """Of the whole order: it goes on, or ended with what was wanted, or otherwise."""
+        if not self.tracked.ended:
+            return "moving"
+        return "done" if self.legs[-1].status in ("FINISHED", "FALLBACK") else "trouble"
+
+    @property
+    def can_be_linked(self) -> bool:
+        """Whether both sides are on the chains, so that a search between them says something."""
+        return self.search is not None and self.got is not None
 
 
 def panes_of(stage: Stage, did: str) -> tuple[Pane, Pane, Pane]:
@@ -199,7 +209,7 @@ def _alice(stage: Stage, did: str) -> Pane:
 
 
 def _chain(stage: Stage) -> Pane:
-    lines = [line for each in stage.moved for line in _transfer_lines(each)]
+    lines = [line for each in stage.moved for line in payment_lines(each)]
     lines += [
         PaneLine(f"{leg.bought.symbol} moves unseen", "—", "muted")
         for leg in stage.legs
@@ -219,17 +229,19 @@ def _chain(stage: Stage) -> Pane:
     return Pane(CHAIN, tuple(lines), ending)
 
 
-def _transfer_lines(moved: Movement) -> Iterator[PaneLine]:
+def payment_lines(moved: Movement) -> Iterator[PaneLine]:
     sender, receiver = checksummed(moved.sender), checksummed(moved.receiver)
     yield PaneLine(
-        f"{_head(sender)} → {_head(receiver)}", whole=f"{sender} → {receiver}", at=moved.at
+        f"{head_of(sender)} → {head_of(receiver)}", whole=f"{sender} → {receiver}", at=moved.at
     )
     yield PaneLine(f"{tracker_amount(moved.amount)} {moved.symbol}", tone="strong")
     where = f"{moved.chain} {moved.block}"
-    yield PaneLine(f"{where} · {_head(moved.hash)}", tone="muted", whole=f"{where} · {moved.hash}")
+    yield PaneLine(
+        f"{where} · {head_of(moved.hash)}", tone="muted", whole=f"{where} · {moved.hash}"
+    )
 
 
-def _head(text: str) -> str:
+def head_of(text: str) -> str:
     """``0x 7099``: as many characters as tell it from others in view."""
     return f"{text[:2]} {text[2:6]}"
 
@@ -292,6 +304,11 @@ def path_of(stage: Stage) -> tuple[PaneLine, ...]:
 
 def _step(*, done: bool, begun: bool) -> str:
     return "done" if done else "moving" if begun else "waiting"
+
+
+def edge_said(search: LinkSearch) -> str:
+    """What stands on the edge from Alice to Bob."""
+    return f"{_found(len(search.path), 'no path', 'payment')} on the chains"
 
 
 def link_pane(search: LinkSearch) -> Pane:

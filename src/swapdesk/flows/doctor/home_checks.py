@@ -1,49 +1,35 @@
 """What is found of the home (directories, configuration, secrets, keys, journal), and the commands
-that mend it, by how swapdesk was installed.
-
-``uv tool`` and pipx keep an environment without pip, and forget at the next upgrade whatever was
-put into it behind their back. What came from a directory, a file or a repository comes from there
-again: an index may have nothing of this name, or something else.
+that mend it.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import sqlite3
 import stat
-import sys
-import tomllib
-from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import Distribution, distributions
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from string import ascii_letters, digits
 from typing import Literal
-from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
 from swapdesk.database_reading import reading
 from swapdesk.flows.journal.journal_migration import JournalRefused, refuse_others, version_of
+from swapdesk.installation import install, shell_word
 from swapdesk.paths import UnsafePlace, read_private, refuse_shared
 from swapdesk.settings import Origin, Settings
 from swapdesk.toml_document import ConfigProblem, TomlDocument
 
 SAID_LIMIT = 400
-_PLAIN = frozenset(f"{ascii_letters}{digits}/._-".encode())
 
 State = Literal["ok", "wrong", "unchecked"]
 """Unchecked: it could not be looked at, or there is nothing to look at."""
 
-NAME = "swapdesk"
-_RECEIPT = "uv-receipt.toml"
-
 
 class Finding(Struct, frozen=True):
-    """``said`` is one sentence; ``mend`` a command line for a shell, empty where nothing is
-    wrong. Both may hold texts of files and of the service."""
+    """``said`` is one sentence; ``mend`` a command line for a shell, empty where there is
+    nothing to do. Both may hold texts of files and of the service."""
 
     check: str
     state: State
@@ -68,16 +54,6 @@ def _short(said: str) -> str:
 
 
 # Commands
-
-
-def shell_word(text: str | Path) -> str:
-    """The text as one word of bash and zsh that can be shown: nothing in it is run, and what a
-    terminal would act on is written as an escape."""
-    said = str(text)
-    if said.isprintable():
-        return shlex.quote(said)
-    raw = os.fsencode(said)
-    return "$'" + "".join(chr(b) if b in _PLAIN else f"\\x{b:02x}" for b in raw) + "'"
 
 
 def edit(file: Path, line: int | None = None) -> str:
@@ -145,86 +121,6 @@ def _made_ours(path: Path, status: os.stat_result) -> str:
     return f"chmod go-rwx {name}"
 
 
-def install(extra: str = "", *, prefix: Path | None = None) -> str:
-    """Adds what this swapdesk lacks, in the way it was installed itself. ``prefix``: of another
-    environment than the one that runs."""
-    place = Path(sys.prefix) if prefix is None else prefix
-    python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
-    paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
-    installed = _installed(paths)
-    editable, source = _source(installed)
-    wanted = _wanted(source, extra)
-    if (place / _RECEIPT).is_file():
-        # What it is asked for now is all it has then.
-        extras, beside = _asked_before(place / _RECEIPT)
-        wanted = _wanted(source, ",".join(sorted({*extras, *filter(None, [extra])})))
-        also = "".join(f"--with {shell_word(one)} " for one in beside)
-        return f"uv tool install {also}{'--editable ' if editable else ''}{wanted}"
-    if (place / "pipx_metadata.json").is_file():
-        option = "--editable " if editable else ""
-        return f"pipx inject --force {option}{shell_word(place.name)} {wanted}"
-    option = "-e " if editable else ""
-    if _installer(installed) == "uv":
-        return f"uv pip install --python {python} {option}{wanted}"
-    pip = f"{python} -m pip install {option}{wanted}"
-    if not any(Path(one, "pip").is_dir() for one in paths):
-        return f"{python} -m ensurepip && {pip}"
-    return pip
-
-
-def _asked_before(receipt: Path) -> tuple[set[str], list[str]]:
-    """The extras that ``uv tool`` was asked for, and the packages beside."""
-    extras: set[str] = set()
-    beside: list[str] = []
-    try:
-        for one in tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]["requirements"]:
-            if one["name"] == NAME:
-                extras.update(one.get("extras", ()))
-            else:
-                beside.append(one["name"] + one.get("specifier", ""))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return set(), []
-    return extras, beside
-
-
-def _installed(paths: Iterable[str]) -> Distribution | None:
-    """What an installer wrote; a directory of sources has a description as well."""
-    found = distributions(name=NAME, path=[*paths])
-    return next((one for one in found if _installer(one)), None)
-
-
-def _installer(installed: Distribution | None) -> str:
-    return ((installed and installed.read_text("INSTALLER")) or "").strip()
-
-
-def _source(installed: Distribution | None) -> tuple[bool, str]:
-    """Whether it is worked on where it lies, and where it came from (PEP 610); empty for an index,
-    and for what is not there any more."""
-    text = installed and installed.read_text("direct_url.json")
-    if not text:
-        return False, ""
-    try:
-        told = json.loads(text)
-        url = str(told["url"])
-        if (version := told.get("vcs_info")) is not None:
-            return False, f"{version['vcs']}+{url}@{version['commit_id']}"
-        editable = bool(told.get("dir_info", {}).get("editable"))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return False, ""
-    address = urlsplit(url)
-    if address.scheme != "file":
-        return False, url
-    path = unquote(address.path)
-    return (editable, path) if Path(path).exists() else (False, "")
-
-
-def _wanted(source: str, extra: str) -> str:
-    more = f"[{extra}]" if extra else ""
-    if not source:
-        return shell_word(f"{NAME}{more}")
-    return shell_word(f"{source}{more}" if source.startswith("/") else f"{NAME}{more} @ {source}")
-
-
 def check_config(settings: Settings, problems: Sequence[ConfigProblem]) -> Iterator[Finding]:
     """``config.toml``, the environment and the theme files; ``problems`` are what their readers
     found, without those of ``secret_file``."""
@@ -261,7 +157,21 @@ def check_files(settings: Settings) -> Iterator[Finding]:
     if keys.is_dir():
         looked_at += [shared("files", file) for file in sorted(keys.iterdir())]
     found = [one for one in looked_at if one is not None]
+    if not found and (lost := _kept(home.data)) is not None:
+        found = [lost]
     yield from found or [ok("files", f"What is private in {home.data} is open to nobody else.")]
+
+
+def _kept(root: Path) -> Finding | None:
+    """What is wrong where nothing can be written into a directory, or made where it will be."""
+    place = next(one for one in (root, *root.parents) if one.exists())
+    if not place.is_dir() or os.access(place, os.W_OK | os.X_OK):
+        return None
+    said = f"Nothing can be kept in {root}: {place} cannot be written."
+    status = place.stat()
+    if status.st_uid == os.getuid() and not status.st_mode & stat.S_IWUSR:
+        return wrong("files", said, f"chmod u+rwx {shell_word(place)}")
+    return wrong("files", said, "read -r SWAPDESK_HOME && export SWAPDESK_HOME")
 
 
 def secret_file(settings: Settings) -> Path | None:

@@ -27,13 +27,13 @@ from swapdesk.flows.doctor.home_checks import (
     ok,
     secret_file,
     shared,
-    shell_word,
     type_secret,
     unchecked,
     wrong,
 )
 from swapdesk.flows.notation import duration
 from swapdesk.flows.wallet.chain_links import live_links
+from swapdesk.installation import shell_word
 from swapdesk.paths import Home
 from swapdesk.settings import Origin, Settings
 from swapdesk.wallet.accounts import ChainLink, Kind

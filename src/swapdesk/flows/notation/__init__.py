@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from swapdesk.chain.addresses.display import differing_groups, wrapped_address
 from swapdesk.chain.addresses.display import grouped as grouped_address
 from swapdesk.chain.addresses.display import groups as address_groups
-from swapdesk.chain.addresses.display import short as short_address
+from swapdesk.chain.addresses.display import short as _short_address
 from swapdesk.chain.addresses.display import ungrouped as ungrouped_address
 from swapdesk.clock import IsoTime, iso
 
@@ -28,7 +28,6 @@ __all__ = [
     "differing_groups",
     "grouped_address",
     "iso",
-    "short_address",
     "ungrouped_address",
     "wrapped_address",
 ]
@@ -37,6 +36,9 @@ MINUS = "−"
 """U+2212, on screen only; copied values use the ASCII sign."""
 NOTHING = "—"
 """Stands where there is no value."""
+
+MASK = re.compile(r"[a-z]+-\d{1,4}", re.ASCII)
+"""What stands for an address in a support file, as ``address-2``."""
 
 Side = Literal["receive", "pay"]
 
@@ -52,6 +54,11 @@ _WRITTEN = re.compile(r"(\d{1,4})([smhd])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def short_address(address: str) -> str:
+    """``0x 71C7 …976F``; what stands for an address is whole."""
+    return address if MASK.fullmatch(address) else _short_address(address)
 
 
 def exact_amount(amount: Decimal) -> str:

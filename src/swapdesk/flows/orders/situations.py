@@ -13,7 +13,7 @@ nothing, and say so where the service gives no reason, amount or date.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Context
 from enum import Enum, StrEnum
 from typing import Literal
@@ -32,6 +32,17 @@ from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]
 """Which glyph stands before the word of a state."""
+HUES: Mapping[str, str] = {
+    "waiting": "status-waiting",
+    "moving": "status-moving",
+    "done": "status-done",
+    "trouble": "status-trouble",
+    "failed": "status-trouble",
+    "back": "status-waiting",
+    "expired": "muted",
+    "unknown": "muted",
+}
+"""The role of a palette that glyph and word have."""
 
 
 class Certainty(StrEnum):

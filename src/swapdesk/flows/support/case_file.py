@@ -13,7 +13,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import MAXYEAR, UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,9 @@ NOT_OURS = (
     "From a file: what stands here was written by whoever made it, and this desk knows nothing of"
     " it. Send none of its words on."
 )
+NOT_OUR_REPLY = "Reply, not of this desk"
+WHOSE = "by the file, "
+"""Stands before what the file says of money, and of who acts."""
 SECRET = "«removed: it looks like a key»"
 
 
@@ -76,6 +79,12 @@ class CaseFile(Struct, frozen=True, rename="camel"):
             f"A newer version wrote it (schema {self.schema}, this one knows {SCHEMA}): what was"
             " added since is not shown."
         )
+
+    @property
+    def made(self) -> str:
+        """``Written 2025-11-17 13:51 UTC. Masked in it: addresses, memos.``"""
+        masked = ", ".join(self.masked) or "nothing"
+        return f"Written {self.written.astimezone(UTC):%Y-%m-%d %H:%M} UTC. Masked in it: {masked}."
 
 
 class CaseFileRefused(ValueError):
@@ -236,16 +245,16 @@ def file_bytes(file: CaseFile) -> bytes:
     return msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n"
 
 
-def file_name(order_id: str) -> str:
+def file_name(order_id: str, suffix: str = ".json") -> str:
     """``swapdesk-case-w2Bn8L.json``."""
-    return f"swapdesk-case-{re.sub('[^A-Za-z0-9]', '', order_id)[:12]}.json"
+    return f"swapdesk-case-{re.sub('[^A-Za-z0-9]', '', order_id)[:12]}{suffix}"
 
 
-def write_case_file(file: CaseFile, path: Path) -> Path:
+def write_case(data: bytes, path: Path) -> Path:
     """Readable by its owner alone; a file that is there is never replaced. Raises
     CaseFileRefused."""
     try:
-        write_private(path, file_bytes(file))
+        write_private(path, data)
     except FileExistsError:
         raise CaseFileRefused(f"{path} is there already; it was not replaced.") from None
     except OSError as error:
@@ -355,10 +364,12 @@ def read_bytes(data: bytes) -> CaseFile:
     _refuse_long(document)
     try:
         safe = _each_text(document, lambda text: safe_text(text, LONGEST_TEXT))
-        return msgspec.convert(safe, CaseFile)
+        file = msgspec.convert(safe, CaseFile)
     except msgspec.ValidationError as error:
         newer = f" It was written by a newer version (schema {schema})." if schema > SCHEMA else ""
         raise CaseFileRefused(f"It is no whole support case: {error}.{newer}") from None
+    _refuse_times(msgspec.to_builtins(file, builtin_types=(datetime,)))
+    return file
 
 
 def _refuse_long(value: Any) -> None:
@@ -367,3 +378,13 @@ def _refuse_long(value: Any) -> None:
             raise CaseFileRefused(f"A list in it has more than {LONGEST_LIST} entries.")
         for one in value.values() if isinstance(value, dict) else value:
             _refuse_long(one)
+
+
+def _refuse_times(value: Any) -> None:
+    """Times are compared with each other and shown in UTC, where the first and the last day of the
+    calendar may have none."""
+    if isinstance(value, datetime) and (value.tzinfo is None or not 1 < value.year < MAXYEAR):
+        raise CaseFileRefused(f"A time in it is none of an order: {value.isoformat()}.")
+    if isinstance(value, list | tuple | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            _refuse_times(one)

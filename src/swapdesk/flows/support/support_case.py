@@ -8,8 +8,8 @@ showed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,7 +20,14 @@ from swapdesk.client.live import StreamState
 from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
-from swapdesk.flows.notation import NOTHING, clock_time
+from swapdesk.flows.notation import (
+    NOTHING,
+    clock_time,
+    date,
+    duration,
+    grouped_address,
+    short_address,
+)
 from swapdesk.flows.orders.order_fields import deposit_arrived, route_of
 from swapdesk.flows.orders.order_history import Seen, Update, happened, seen_since, updates_of
 from swapdesk.flows.orders.order_sentence import order_head, pair_parts
@@ -42,6 +49,8 @@ SILENT_SECONDS = 120
 """From so many seconds without an answer on, an open order may stand otherwise than it was last
 heard of."""
 MOST_STEPS = 6
+QUIET = timedelta(minutes=5)
+"""From so long on it is said that nothing new was heard."""
 
 
 class CaseFacts(Struct, frozen=True):
@@ -264,6 +273,43 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
     escalation: tuple[str, ...]
     """Lines of the text to the service."""
 
+    @property
+    def rests_on(self) -> str:
+        return f"rule {self.rule}, {self.certainty}"
+
+    @property
+    def answers(self) -> tuple[tuple[str, str], ...]:
+        """What is concluded, under its labels."""
+        return ("Cause", self.cause), ("Money", self.money), ("Acts", self.acts), ("By", self.by)
+
+    def facts_of_order(self, *, whole: bool = False) -> Iterator[CaseRow]:
+        """Where it pays, and what else is known of it; ``whole`` where there is room for every
+        character of an address."""
+        # In a file it may be a name that stands for the address.
+        pays, refund = self.receiver or "not told", self.refund or "none recorded"
+        if self.receiver and pays.isalnum():
+            pays = grouped_address(pays)
+        if self.refund and refund.isalnum():
+            refund = grouped_address(refund) if whole else short_address(refund)
+        yield CaseRow("Payout", pays)
+        if self.memo:
+            yield CaseRow("Memo", self.memo)
+        yield CaseRow("Refund", refund)
+        yield CaseRow("Request", self.request_id or "not made at this desk")
+        if self.time:
+            yield CaseRow("Time", self.time, "status-trouble" if self.late else "")
+        if self.archived:
+            old = "older than 48 h: the service no longer answers for it"
+            yield CaseRow("Known", old, "status-waiting")
+
+
+class CaseRow(Struct, frozen=True):
+    """``role`` is the one of the palette, where it is none of plain text."""
+
+    label: str
+    text: str
+    role: str = ""
+
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
     """Something new was heard of the order ``at`` a time. ``written`` is when it happened; None in
@@ -291,6 +337,35 @@ class CaseRecord(Struct, frozen=True, rename="camel"):
     sheet: CaseSheet
     moments: tuple[CaseMoment, ...]
     calls: tuple[LoggedCall, ...]
+
+
+class TimelineEntry(Struct, frozen=True):
+    """One row of a time line. ``day`` is the label of its day where it is the first of it,
+    ``quiet`` how long nothing was heard between it and the row before, which is a later one."""
+
+    key: str
+    """``update 3``, ``call 0``: of which kind it is, and which one of the record."""
+    of: CaseMoment | LoggedCall
+    at: datetime
+    day: str
+    quiet: str
+
+
+def timeline(record: CaseRecord) -> Iterator[TimelineEntry]:
+    """Updates and requests, newest first."""
+    every: list[tuple[str, CaseMoment | LoggedCall, datetime]] = [
+        *((f"call {at}", one, one.at) for at, one in enumerate(record.calls)),
+        *((f"update {at}", one, one.happened) for at, one in enumerate(record.moments)),
+    ]
+    shown, later = "", None
+    for key, one, at in sorted(every, key=lambda each: each[2])[::-1]:
+        day, quiet = date(at, record.at), ""
+        if isinstance(one, CaseMoment):
+            if later is not None and later - at >= QUIET:
+                quiet = f"nothing new for {duration((later - at).total_seconds())}"
+            later = at
+        yield TimelineEntry(key, one, at, day if day != shown else "", quiet)
+        shown = day
 
 
 def record_of(facts: CaseFacts) -> CaseRecord:

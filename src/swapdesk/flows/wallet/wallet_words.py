@@ -43,7 +43,8 @@ class WalletFailure(Failure, frozen=True):
 def failure_of_wallet(error: WalletError) -> WalletFailure:
     """The words of an error. Only what was never signed ends so."""
     if isinstance(error, AgentMissing):
-        return WalletFailure(sentence(error.words), NOTHING_SENT, "you: install the extra", MISSING)
+        next_ = f"you: install the extra: {error.mend}" if error.mend else "you: install the extra"
+        return WalletFailure(sentence(error.words), NOTHING_SENT, next_, MISSING)
     if isinstance(error, AgentGone):
         return WalletFailure(
             sentence(error.words),

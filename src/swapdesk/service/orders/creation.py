@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import random
+from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
 from swapdesk.clock import Clock
@@ -219,6 +220,11 @@ class OrderDesk:
         if order is None or not visible(order.created, self._clock.now()):
             return None
         return order
+
+    async def known(self, partner_id: str, service_ids: Iterable[str]) -> set[str]:
+        """Those of the ids for which :meth:`find` finds an order."""
+        since = window_start(self._clock.now())
+        return await self._store.orders.known(partner_id, service_ids, since)
 
     async def encoded_list(self, caller: Caller, query: OrderQuery) -> bytes:
         """One page of the caller's orders of the last 48 hours, as the JSON of the answer: each

@@ -331,7 +331,7 @@ class Worker:
 
     async def _later(self, order: StoredOrder, attempt: int) -> None:
         now = self._clock.now()
-        wait = timedelta(seconds=self._pace(order) * 2 ** min(attempt, 16))
+        wait = timedelta(seconds=self._venues.pace(order.legs[0]) * 2 ** min(attempt, 16))
         if now - order.created > WINDOW or wait > BACK_OFF_LIMIT:
             wait = BACK_OFF_LIMIT
         due: datetime | None = now + wait
@@ -340,10 +340,6 @@ class Worker:
         await self._store.orders.postpone(
             order.service_id, owner=self._owner, due_at=due, attempt=attempt
         )
-
-    def _pace(self, order: StoredOrder) -> float:
-        venue = self._venues.by_code(order.legs[0])
-        return 1.0 if venue is None else venue.poll_seconds
 
     def _due(self, order: StoredOrder, now: datetime) -> datetime | None:
         """When to look next: at the venue's pace, slowly once ended, and never again after 48 h."""
@@ -359,7 +355,7 @@ class Worker:
             return None
         if now - order.created > WINDOW:
             return now + BACK_OFF_LIMIT
-        pace = timedelta(seconds=self._pace(order))
+        pace = timedelta(seconds=self._venues.pace(order.legs[0]))
         if order.status == OrderStatusCode.WAITING and now < order.expires:
             # Most deposits come soon: an order that waits is looked at ever more slowly.
             patience = min((now - order.created) / 20, UNPAID_POLL)
@@ -370,7 +366,7 @@ class Worker:
         self, order: StoredOrder, now: datetime, waits: tuple[timedelta, timedelta], age: timedelta
     ) -> datetime | None:
         """When to look at an order that ended so long ago; None after 48 h."""
-        haste = min(1.0, self._pace(order) / _USUAL_PACE)
+        haste = min(1.0, self._venues.pace(order.legs[0]) / _USUAL_PACE)
         least, most = (wait * haste for wait in waits)
         due = now + sorted((least, most, age / 10))[1]
         return due if due <= order.created + WINDOW else None

@@ -8,6 +8,7 @@ A venue returns for a key what it created before, so a second deposit is never o
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from decimal import Decimal
 
 from msgspec.structs import replace
@@ -39,7 +40,7 @@ from swapdesk.service.venues.adapter import (
     Transient,
     VenueFailure,
 )
-from swapdesk.service.venues.registry import Venues, within
+from swapdesk.service.venues.registry import Deadlines, Venues
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
@@ -89,6 +90,7 @@ class Opening:
         self._venues = venues
         self.routes = routes
         self._clock = clock
+        self._deadlines = Deadlines(clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
         """Bring an order at -2 or -1 to waiting, or to failed when no venue opens.
@@ -98,7 +100,7 @@ class Opening:
         else was faster.
         """
         try:
-            return await within(self._clock, CARRY_SECONDS, self._carry(order, ask_first))
+            return await self._deadlines.start(self._carry(order, ask_first))
         except TimeoutError:
             raise OpeningUnknown(f"not settled within {CARRY_SECONDS:g} s") from None
 
@@ -258,7 +260,8 @@ class Opening:
             amount_out=amount_out,
             amount_in_usd=in_usd(token_in, pay.amount_in),
             amount_out_usd=in_usd(token_out, amount_out),
-            due_at=now,
+            # Nobody can have paid to an address before it is told.
+            due_at=now + timedelta(seconds=self._venues.pace(order.legs[0])),
             detail=detail,
         )
 

@@ -136,6 +136,7 @@ class Books:
         """Count everything anew and compare; writes nothing, and waits for nobody."""
 
         async def counted(db: Transaction) -> Recount:
+            await db.take_time()
             anew = _by_day(await db.rows(_counted(_TOLD)))
             stored = _by_day(await db.rows("SELECT * FROM day_sums"))
             unentered = len(await db.rows(_UNENTERED))
@@ -150,6 +151,7 @@ class Books:
         runs waits for none of it."""
 
         async def entered(db: Transaction) -> None:
+            await db.take_time()
             for order in map(order_of, await db.rows(_UNENTERED)):
                 await db.run(_ENTER, _earned(order))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
-from swapdesk.service.store.database import Database, Transaction
+from swapdesk.service.store.database import Database, Transaction, write_tallies
 from swapdesk.service.store.records import Counting, Usage
 
 _USAGE = (
@@ -38,6 +39,7 @@ class Calls:
         async def freed(db: Transaction) -> None:
             for count in counts:
                 await db.alone(_line(*count))
+            await write_tallies(db)
             await db.run_each(
                 "UPDATE usage SET used = CASE WHEN used > :used THEN used - :used ELSE 0 END"
                 " WHERE partner_id = :partner_id AND rate_class = :rate_class"
@@ -90,17 +92,32 @@ async def count_opened(
         await _count(db, call)
 
 
+class _Counts(Struct, frozen=True):
+    """The windows behind a line as the works of a transaction leave them. Read once and written
+    once, however many are counted: nobody else passes the line before the commit."""
+
+    used: list[Usage]
+
+    async def write(self, db: Transaction) -> None:
+        await db.run_each(
+            "INSERT INTO usage (partner_id, rate_class, seconds, number, used)"
+            " VALUES (:partner_id, :rate_class, :seconds, :number, :used)"
+            " ON CONFLICT (partner_id, rate_class, seconds)"
+            " DO UPDATE SET number = excluded.number, used = excluded.used",
+            [asdict(row) for row in self.used],
+        )
+
+
 async def _count(db: Transaction, call: Counting) -> None:
     """Behind the line of the call."""
-    values = {"partner_id": call.counted, "rate_class": call.rate_class}
-    known = [Usage(*row) for row in await db.rows(_USAGE, values)]
-    await db.run_each(
-        "INSERT INTO usage (partner_id, rate_class, seconds, number, used)"
-        " VALUES (:partner_id, :rate_class, :seconds, :number, :used)"
-        " ON CONFLICT (partner_id, rate_class, seconds)"
-        " DO UPDATE SET number = excluded.number, used = excluded.used",
-        [asdict(row) for row in call.take(known)],
-    )
+    line = _line(call.counted, call.rate_class)
+    counts = db.tallies.get(line)
+    if isinstance(counts, _Counts):
+        known = counts.used
+    else:
+        values = {"partner_id": call.counted, "rate_class": call.rate_class}
+        known = [Usage(*row) for row in await db.rows(_USAGE, values)]
+    db.tallies[line] = _Counts(call.take(known))
 
 
 def line_of(call: Counting | None) -> str | None:

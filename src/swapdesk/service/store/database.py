@@ -86,8 +86,18 @@ class Row(Protocol):
     def keys(self) -> Any: ...
 
 
+class Tally(Protocol):
+    """What works that share a transaction add to one after the other, behind a line."""
+
+    async def write(self, db: Transaction) -> None: ...
+
+
 class Transaction(Protocol):
     """What a piece of work may ask. It awaits nothing else."""
+
+    tallies: dict[str, Tally]
+    """By their lines. They are written once, by whoever runs the works: after the last one and
+    before the commit. A work that fails leaves them as they were before it."""
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]: ...
 
@@ -108,9 +118,20 @@ class Transaction(Protocol):
         transaction nobody else passes it."""
         ...
 
+    async def take_time(self) -> None:
+        """From here on a statement may take minutes: for who goes over everything there is."""
+        ...
+
     def tell(self) -> None:
         """Wake whoever waits for ``growth``, in every process, once this is committed."""
         ...
+
+
+async def write_tallies(db: Transaction) -> None:
+    """What the works have added up until now, for the commit or for who reads it by a statement."""
+    tallies, db.tallies = db.tallies, {}
+    for tally in tallies.values():
+        await tally.write(db)
 
 
 Work = Callable[[Transaction], Awaitable[T]]
@@ -128,6 +149,8 @@ class Wording(Struct, frozen=True):
     """Behind a SELECT whose rows are about to be changed: past what others change just now."""
     settled: str
     """Condition on a row of the outbox: nothing can be committed before it any more."""
+    among: str
+    """Behind a column: it is one of the texts of ``:among``, a list as JSON."""
     first_rows: str
     """The first ``:limit`` rows by ``sequence``, and those with the same number as the last."""
     clock: str

@@ -7,7 +7,8 @@ predicate ``rank <= :rank`` beside the compare-and-set on ``version`` (contract 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -91,6 +92,9 @@ class Orders:
         skip_leased = database.wording.skip_leased
         self._claim = _CLAIM.format(skip_leased=skip_leased)
         self._leased = _LEASED.format(skip_leased=skip_leased)
+        among = database.wording.among
+        self._announced = f"SELECT * FROM orders WHERE service_id {among} AND told"  # noqa: S608 - ours
+        self._known = _KNOWN.format(among=among)
 
     async def begin(
         self,
@@ -142,6 +146,12 @@ class Orders:
             {"partner_id": partner_id, "service_id": service_id},
         )
 
+    async def announced(self, service_ids: Sequence[str]) -> dict[str, StoredOrder]:
+        """By id as they stand, whoever's they are, those whose creates are paid: for whoever read
+        in the outbox that they changed."""
+        rows = await self._database.look(self._announced, {"among": json.dumps(service_ids)})
+        return {order.service_id: order for order in map(order_of, rows)}
+
     async def current(self, service_id: str) -> StoredOrder | None:
         """As it stands, whoever's it is and whether or not its create is paid: for whoever carries
         it out."""
@@ -176,6 +186,13 @@ class Orders:
             {"partner_id": partner_id, "service_id": service_id},
         )
         return (rows[0]["version"], moment_of(rows[0]["created"])) if rows else None
+
+    async def known(self, partner_id: str, service_ids: Iterable[str], since: datetime) -> set[str]:
+        """Those of the ids for which ``get`` finds an order that was created since then."""
+        among = json.dumps(list(service_ids))
+        values = {"partner_id": partner_id, "since": micros(since), "among": among}
+        rows = await self._database.look(self._known, values)
+        return {row["service_id"] for row in rows}
 
     async def recent_payouts(self, partner_id: str, since: datetime, limit: int) -> RecentPayouts:
         return await self._database.read(lambda db: _recent_payouts(db, partner_id, since, limit))
@@ -425,9 +442,24 @@ async def _recent_payouts(
     return RecentPayouts(partner_id, since, limit, tuple(wallets))
 
 
+# By the ids first: SQLite would walk all orders of the partner since then.
+_KNOWN = (
+    "WITH named AS MATERIALIZED"
+    " (SELECT service_id, partner_id, created, told FROM orders WHERE service_id {among})"
+    " SELECT service_id FROM named"
+    " WHERE partner_id = :partner_id AND created >= :since AND told"
+)
 _COLUMNS = (*ORDER_FIELDS, *OF_DETAIL, "amount_key")
-# Identity of an order, and whether it is told: what no step of its own may change.
-_FIXED = frozenset({"service_id", "record_id", "partner_id", "quote_id", "request_digest", "told"})
+# What no step of an order may change: its identity, what was asked for, and whether it is told.
+# SQLite would write each index anew that has one of these columns.
+_FIXED = frozenset(
+    {
+        *("service_id", "record_id", "partner_id", "quote_id", "request_digest", "told"),
+        *("route", "created", "expires", "token_in_id", "token_out_id", "fixed", "receive"),
+        *("markup", "rates", "choice", "plan", "fee_usd", "multi_id"),
+        *("receiver_address", "receiver_tag", "refund_address", "refund_tag"),
+    }
+)
 
 _INSERT_QUOTE = insertion("quotes", QUOTE_COLUMNS)
 INSERT_ORDER = insertion("orders", _COLUMNS)

@@ -35,11 +35,13 @@ from swapdesk.service.store.database import (
     Still,
     StoreUnavailable,
     Taken,
+    Tally,
     Transaction,
     Values,
     Wording,
     Work,
     numbered,
+    write_tallies,
 )
 from swapdesk.service.store.schema import Types
 
@@ -63,6 +65,7 @@ TYPES = Types(
 WORDING = Wording(
     skip_leased=" FOR UPDATE SKIP LOCKED",
     settled=f"sequence < {_OLDEST_RUNNING}",
+    among="IN (SELECT json_array_elements_text(:among::json))",
     first_rows="FETCH FIRST :limit ROWS WITH TIES",
     clock="SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint AS now",
     newest=f"SELECT {_OLDEST_RUNNING} - 1 AS newest",
@@ -84,6 +87,8 @@ _ANSWER_SECONDS = 5.0
 _COMMAND_SECONDS = 10.0
 """After so long without an answer to a statement, which the server itself ends before, the server
 is taken for gone."""
+_LONG_SECONDS = 600.0
+"""What a statement may take of whoever takes time."""
 _SETTINGS = {
     "application_name": "swapdesk",
     "statement_timeout": "5000",
@@ -132,11 +137,14 @@ class PostgresTransaction:
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
+        self._seconds: float | None = None
+        """In place of the connection's own bound."""
         self.tells = False
+        self.tallies: dict[str, Tally] = {}
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
         text, asked = _asked(statement, values)
-        found: Sequence[Any] = await self._connection.fetch(text, *asked)
+        found: Sequence[Any] = await self._connection.fetch(text, *asked, timeout=self._seconds)
         return found
 
     async def row(self, statement: str, values: Values = NO_VALUES) -> Any:
@@ -145,7 +153,7 @@ class PostgresTransaction:
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
         text, asked = _asked(statement, values)
         try:
-            said = await self._connection.execute(text, *asked)
+            said = await self._connection.execute(text, *asked, timeout=self._seconds)
         except asyncpg.UniqueViolationError as error:
             raise Taken(error.constraint_name) from error
         count = said.rpartition(" ")[2]
@@ -157,7 +165,9 @@ class PostgresTransaction:
         text, names = numbered(statement, "$")
         try:
             await self._connection.executemany(
-                text, [[each[name] for name in names] for each in values]
+                text,
+                [[each[name] for name in names] for each in values],
+                timeout=self._seconds,
             )
         except asyncpg.UniqueViolationError as error:
             raise Taken(error.constraint_name) from error
@@ -166,6 +176,10 @@ class PostgresTransaction:
         await self._connection.execute(
             "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", name
         )
+
+    async def take_time(self) -> None:
+        await self._connection.execute(f"SET LOCAL statement_timeout = '{_LONG_SECONDS:.0f}s'")
+        self._seconds = _LONG_SECONDS + _ANSWER_SECONDS
 
     def tell(self) -> None:
         self.tells = True
@@ -232,6 +246,7 @@ class _Group:
         async def every(db: Transaction) -> list[Any]:
             nonlocal all_done
             results = [await item.work(db) for item in items]
+            await write_tallies(db)
             all_done = True
             return results
 
@@ -321,6 +336,7 @@ class PostgresDatabase(Database):
                 transaction = PostgresTransaction(connection)
                 async with connection.transaction():
                     result = await work(transaction)
+                    await write_tallies(transaction)
                     is_done = True
         except StoreUnavailable as unavailable:
             unavailable.in_doubt = is_done

@@ -1,8 +1,8 @@
 """The embedded database: one file, one writer thread with group commit, connections to read beside.
 
-SQLite in WAL mode. Whatever is queued shares one flush to disk. One refusal does not sink its
-neighbours: where one comes after a change, all are done anew with a savepoint each. A future is
-resolved only after the commit.
+SQLite in WAL mode. Whatever is queued shares one flush to disk, above all what an event loop asked
+for in one turn. One refusal does not sink its neighbours: where one comes after a change, all are
+done anew with a savepoint each. A future is resolved only after the commit.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ from swapdesk.service.store.database import (
     Still,
     StoreUnavailable,
     Taken,
+    Tally,
     Transaction,
     Values,
     Wording,
     Work,
     micros,
     numbered,
+    write_tallies,
 )
 from swapdesk.service.store.schema import Types
 
@@ -60,6 +62,7 @@ WORDING = Wording(
     skip_leased="",
     # One writer: whoever has the higher number commits later.
     settled="TRUE",
+    among="IN (SELECT value FROM json_each(:among))",
     first_rows="LIMIT :limit",
     clock="SELECT exact_now() AS now",
     # The highest number ever given, also after its row was dropped.
@@ -76,6 +79,7 @@ class SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.tells = False
+        self.tallies: dict[str, Tally] = {}
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
         return self._execute(statement, values).fetchall()
@@ -96,6 +100,9 @@ class SqliteTransaction:
 
     async def alone(self, name: str) -> None:
         """There is one writer, so that nobody else is ever behind the line."""
+
+    async def take_time(self) -> None:
+        """A statement is never ended here."""
 
     def tell(self) -> None:
         self.tells = True
@@ -143,7 +150,9 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, after_commit: Callable[[], None]) -> None:
         self._connection = connection
         self._after_commit = after_commit
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[list[_Item] | None] = queue.SimpleQueue()
+        self._asked: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+        """What each loop asked for in its turn that is not over yet."""
         self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -159,15 +168,28 @@ class Writer:
         with self._lock:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
-            self._queue.put(item)
+            if loop not in self._asked:
+                self._asked[loop] = []
+                # The thread would take the first one at once, and flush it for itself alone.
+                loop.call_soon(self._hand_over, loop)
+            self._asked[loop].append(item)
         result: T = await item.future
         return result
 
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Queue what a loop asked for in one turn."""
+        with self._lock:
+            if loop in self._asked:
+                self._queue.put(self._asked.pop(loop))
+
     def close(self) -> None:
-        """Finish what is queued and end the thread. Blocks."""
+        """Finish what was asked for and end the thread. Blocks."""
         with self._lock:
             if not self._closed:
                 self._closed = True
+                for asked in self._asked.values():
+                    self._queue.put(asked)
+                self._asked.clear()
                 self._queue.put(None)
         self._thread.join()
 
@@ -185,16 +207,16 @@ class Writer:
         finally:
             connection.close()
 
-    def _gather(self, first: _Item) -> tuple[list[_Item], bool]:
-        batch = [first]
+    def _gather(self, batch: list[_Item]) -> tuple[list[_Item], bool]:
+        """With what else is queued, until there are ``BATCH``; and whether more may come."""
         while len(batch) < BATCH:
             try:
-                item = self._queue.get_nowait()
+                asked = self._queue.get_nowait()
             except queue.Empty:
                 break
-            if item is None:
+            if asked is None:
                 return batch, False
-            batch.append(item)
+            batch += asked
         return batch, True
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> bool:
@@ -205,8 +227,9 @@ class Writer:
             if len(batch) == 1 or not self._done_together(transaction, batch, connection):
                 for item in batch:
                     self._attempt(transaction, item, connection)
+            _result(write_tallies, transaction)
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, Taken) as error:
             log.error("store: a commit of %d items failed: %s", len(batch), error)
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -227,6 +250,7 @@ class Writer:
         else:
             return True
         connection.execute("ROLLBACK")
+        transaction.tallies = {}
         for item in batch:
             item.result = item.error = None
         connection.execute("BEGIN IMMEDIATE")
@@ -245,6 +269,7 @@ class Writer:
         item: _Item, transaction: SqliteTransaction, connection: sqlite3.Connection
     ) -> bool:
         """Whether nothing was raised."""
+        tallies = dict(transaction.tallies)
         try:
             item.result = _result(item.work, transaction)
         # Whatever it is, it belongs to the caller of this item and must not end the thread.
@@ -252,6 +277,7 @@ class Writer:
             if not connection.in_transaction:
                 # SQLite itself gave the whole transaction up: disk full, input or output error.
                 raise sqlite3.OperationalError(str(error)) from error
+            transaction.tallies = tallies
             unavailable = isinstance(error, sqlite3.OperationalError)
             item.error = StoreUnavailable(str(error)) if unavailable else error
             return False

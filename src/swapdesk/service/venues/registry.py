@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Coroutine, Iterable, Iterator
 from decimal import Decimal
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from swapdesk.clock import Clock
@@ -133,17 +133,68 @@ def _seen(work: asyncio.Future[Any]) -> None:
         work.exception()
 
 
-class Flights:
-    """Questions for prices that are under way; equal ones share one call.
+class Deadlines:
+    """Calls that are given up after so many seconds of the clock.
 
-    One task watches the deadlines of all, because a timer for each costs more than the question.
+    One task watches over all of them, because a timer for each costs more than most calls.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
-        self._flying: dict[_Question, _Answer] = {}
-        self._deadlines: deque[tuple[float, _Answer, asyncio.Future[Any]]] = deque()
+        self._seconds = seconds
+        self._due: dict[asyncio.Future[Any], float] = {}
+        """Answers that are open, the first one that ends first."""
         self._watch: asyncio.Task[None] | None = None
+
+    def start(self, call: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+        """The result to be, or TimeoutError; whoever cancels it ends the call."""
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        work = asyncio.ensure_future(call)
+        work.add_done_callback(partial(_hand_on, answer))
+        answer.add_done_callback(partial(self._end, work))
+        self._due[answer] = self._clock.monotonic() + self._seconds
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._watch_over())
+        return answer
+
+    def _end(self, work: asyncio.Future[Any], answer: asyncio.Future[Any]) -> None:
+        # Not awaited: a venue that ignores its cancellation must not hold the caller.
+        work.cancel()
+        self._due.pop(answer, None)
+        if not self._due and self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
+    async def _watch_over(self) -> None:
+        while self._due:
+            answer, due = next(iter(self._due.items()))
+            left = due - self._clock.monotonic()
+            if left > 0:
+                await self._clock.sleep(left)
+                continue
+            del self._due[answer]
+            if not answer.done():
+                answer.set_exception(TimeoutError())
+
+
+def _hand_on(answer: asyncio.Future[T], work: asyncio.Future[T]) -> None:
+    if answer.done():
+        _seen(work)
+    elif work.cancelled():
+        # Only the end of the loop cancels a call whose answer is still open.
+        answer.cancel()
+    elif failure := work.exception():
+        answer.set_exception(failure)
+    else:
+        answer.set_result(work.result())
+
+
+class Flights:
+    """Questions for prices that are under way; equal ones share one call."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._deadlines = Deadlines(clock, QUOTE_SECONDS)
+        self._flying: dict[_Question, _Answer] = {}
 
     def under_way(self, key: _Question) -> _Answer | None:
         return self._flying.get(key)
@@ -152,40 +203,9 @@ class Flights:
         self, key: _Question, question: Coroutine[Any, Any, VenueQuote | Unavailable]
     ) -> _Answer:
         """Ask; the answer is a future that no waiter may cancel."""
-        answer: _Answer = asyncio.get_running_loop().create_future()
-        call = asyncio.ensure_future(question)
-        self._flying[key] = answer
+        answer = self._flying[key] = self._deadlines.start(question)
         answer.add_done_callback(lambda _: self._flying.pop(key))
-        call.add_done_callback(lambda _: _hand_on(call, answer))
-        self._deadlines.append((self._clock.monotonic() + QUOTE_SECONDS, answer, call))
-        if self._watch is None or self._watch.done():
-            self._watch = asyncio.create_task(self._watch_over())
         return answer
-
-    async def _watch_over(self) -> None:
-        while self._deadlines:
-            due, answer, call = self._deadlines[0]
-            left = due - self._clock.monotonic()
-            if left > 0 and not answer.done():
-                await self._clock.sleep(left)
-                continue
-            self._deadlines.popleft()
-            if not answer.done():
-                answer.set_exception(TimedOut(f"no answer within {QUOTE_SECONDS:g} s"))
-                # Not awaited: a venue that ignores its cancellation must not hold the others.
-                call.cancel()
-
-
-def _hand_on(call: asyncio.Future[VenueQuote | Unavailable], answer: _Answer) -> None:
-    if answer.done():
-        _seen(call)
-    elif call.cancelled():
-        # Only the end of the loop cancels a call whose question is still open.
-        answer.cancel()
-    elif failure := call.exception():
-        answer.set_exception(failure)
-    else:
-        answer.set_result(call.result())
 
 
 class GuardedVenue:
@@ -193,9 +213,10 @@ class GuardedVenue:
 
     def __init__(self, venue: CentralizedVenue, clock: Clock) -> None:
         self._venue = venue
-        self._clock = clock
         self._breaker = Breaker(clock)
         self._flights = Flights(clock)
+        self._openings = Deadlines(clock, OPEN_SECONDS)
+        self._questions = Deadlines(clock, ASK_SECONDS)
 
     @property
     def provider(self) -> SwapProvider:
@@ -239,8 +260,11 @@ class GuardedVenue:
                 raise Transient("not asked: failed repeatedly a moment ago")
             answer = self._flights.start(key, self._priced(token_in, token_out, amount, terms))
             answer.add_done_callback(self._settled)
-        # One waiter that gives up must not end the flight of the others.
-        return await asyncio.shield(answer)
+        try:
+            # One waiter that gives up must not end the flight of the others.
+            return await asyncio.shield(answer)
+        except TimeoutError:
+            raise TimedOut(f"no answer within {QUOTE_SECONDS:g} s") from None
 
     async def _priced(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms
@@ -264,7 +288,7 @@ class GuardedVenue:
     async def open(self, leg: LegOrder) -> DepositInstruction:
         """Create the leg. Transient: it never went out. Ambiguous: the outcome is unknown."""
         try:
-            return await within(self._clock, OPEN_SECONDS, self._venue.open(leg))
+            return await self._openings.start(self._venue.open(leg))
         except TimeoutError:
             raise Ambiguous(f"no answer within {OPEN_SECONDS:g} s") from None
         except VenueFailure:
@@ -284,7 +308,7 @@ class GuardedVenue:
 
     async def _ask(self, what: str, question: Coroutine[Any, Any, T]) -> T:
         try:
-            return await within(self._clock, ASK_SECONDS, question)
+            return await self._questions.start(question)
         except TimeoutError:
             raise TimedOut(f"no answer within {ASK_SECONDS:g} s") from None
         except VenueFailure:
@@ -333,6 +357,11 @@ class Venues:
         if venue is None:
             raise Transient(f"venue {code} is not configured")
         return venue
+
+    def pace(self, code: str) -> float:
+        """Seconds between two looks at an order of this venue."""
+        venue = self.by_code(code)
+        return 1.0 if venue is None else venue.poll_seconds
 
     def dex(self, code: str) -> DexVenue | None:
         """The on-chain venue of a provider code."""

@@ -16,9 +16,18 @@ from swapdesk.client.chain_lookup import LookupFailed
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.link_search import Comparison
-from swapdesk.flows.demo.stage import DEMOS, Pane, PaneLine, Stage, link_pane, panes_of, path_of
+from swapdesk.flows.demo.stage import (
+    DEMOS,
+    Pane,
+    PaneLine,
+    Stage,
+    edge_said,
+    link_pane,
+    panes_of,
+    path_of,
+)
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.notation import clock_time, copied_amount, counted, short_clock
+from swapdesk.flows.notation import clock_time, copied_amount, short_clock
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.commands.demo import (
     COPY_HASH,
@@ -223,9 +232,7 @@ class DemoScreen(Page):
 
     def _track_state(self) -> TrackState:
         rows, at = self._demo.rows, max(self._at, 0)
-        mark = StageMark.MOVING
-        if self._stage is not None and self._stage.tracked.ended:
-            mark = StageMark.DONE if self._stage.completed else StageMark.TROUBLE
+        mark = StageMark.MOVING if self._stage is None else StageMark[self._stage.tone.upper()]
         names = [row.name for row in rows]
         return TrackState(StageState(at, len(rows), mark), names, [row.short for row in rows])
 
@@ -414,8 +421,7 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
         return [first]
     found = len(stage.search.path)
     role = "status-trouble" if found else "muted"
-    said = f" {TROUBLE} {counted(found, 'payment')}" if found else f" {REFUSED} no path"
-    said += " on the chains "
+    said = f" {TROUBLE if found else REFUSED} {edge_said(stage.search)} "
     ends = cell_len(places[0].text) + cell_len(places[-1].text) + 2
     left, right = divmod(width_of(first) - ends - cell_len(said), 2)
     second: Line = [

@@ -23,9 +23,10 @@ from swapdesk.flows.support.case_file import (
     Shown,
     case_file,
     contents,
+    file_bytes,
     file_name,
     program_facts,
-    write_case_file,
+    write_case,
 )
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, read_pasted
@@ -540,8 +541,8 @@ class BundleScreen(Page):
         if self._file is None:
             return
         try:
-            path = write_case_file(
-                self._file, Path.cwd() / file_name(self._file.record.sheet.order_id)
+            path = write_case(
+                file_bytes(self._file), Path.cwd() / file_name(self._file.record.sheet.order_id)
             )
         except CaseFileRefused as error:
             self.show_notice(str(error), "warning")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -12,22 +11,18 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 
 from swapdesk.flows.notation import (
     clock_time,
-    date,
-    duration,
-    grouped_address,
     iso,
-    short_address,
 )
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.request_lines import LoggedCall
-from swapdesk.flows.support.support_case import CaseMoment, CaseRecord, CaseSheet
+from swapdesk.flows.support.support_case import CaseMoment, CaseRecord, CaseSheet, timeline
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import DOT
 from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.tui.widgets.order_table import SIGNS, stage_mark
-from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
+from swapdesk.tui.widgets.stage_line import DRAWN_STAGES, StageMark, StageState, stage_spans
 from swapdesk.tui.widgets.table_layout import Blank, Column, Prose, Row, Section, TableRow
 
 READY_REPLY = "Reply, ready to copy"
@@ -41,13 +36,15 @@ def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
     it and where it pays."""
     glyph, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)
     mark = stage_mark(sheet.level) if sheet.signed else StageMark.ENDED
-    stages = max(1, min(sheet.stages, 20))
-    stage = StageState(max(0, min(sheet.stage, stages - 1)), stages, mark)
-    state = [Span("  "), Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]
+    state = [Span(glyph, role), Span(" "), Span(sheet.word, role, bold=True)]
+    # A file may tell of any number of stages.
+    if sheet.stages in DRAWN_STAGES and 0 <= sheet.stage < sheet.stages:
+        stage = StageState(sheet.stage, sheet.stages, mark)
+        state = [*stage_spans(stage), Span("  "), *state]
     rows: list[Line] = [
         section_line(f"Order {short_id(sheet.order_id)}", sheet.route, width),
         cut(pair_line(sheet), width),
-        cut([*stage_spans(stage), *state], width),
+        cut(state, width),
         [],
     ]
     if brief:
@@ -59,23 +56,10 @@ def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
     if sheet.earlier:
         rows.append([Span(f"  {sheet.earlier} earlier ones: h", "muted")])
     rows.append([])
-    # In a file it may be a name that stands for the address.
-    pays = sheet.receiver or "not told"
-    if sheet.receiver is not None and sheet.receiver.isalnum():
-        pays = grouped_address(sheet.receiver)
-    refund = "none recorded"
-    if sheet.refund:
-        refund = short_address(sheet.refund) if sheet.refund.isalnum() else sheet.refund
-    rows += labelled("Payout", pays, width)
-    if sheet.memo:
-        rows += labelled("Memo", sheet.memo, width)
-    rows += labelled("Refund", refund, width)
-    rows += labelled("Request", sheet.request_id or "not made at this desk", width)
-    if sheet.time:
-        rows += [[], *labelled("Time", sheet.time, width, "status-trouble" if sheet.late else "")]
-    if sheet.archived:
-        old = "older than 48 h: the service no longer answers for it"
-        rows += labelled("Known", old, width, "status-waiting")
+    for row in sheet.facts_of_order():
+        if row.label == "Time":
+            rows.append([])
+        rows += labelled(row.label, row.text, width, row.role)
     return rows
 
 
@@ -86,10 +70,9 @@ def pair_line(sheet: CaseSheet) -> Line:
 def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list[Line]:
     """Diagnosis, reply under its label, and what both rest on."""
     head = [Span("Diagnosis", "foreground", bold=True)]
-    fact = [Span(f"rule {sheet.rule}, {sheet.certainty}", "muted")]
+    fact = [Span(sheet.rests_on, "muted")]
     rows: list[Line] = [spread(head, fact, width), []]
-    said = {"Cause": sheet.cause, "Money": sheet.money, "Acts": sheet.acts, "By": sheet.by}
-    for label, text in said.items():
+    for label, text in sheet.answers:
         rows += labelled(label, text, width)
     rows += [[], section_line(reply, "", width)]
     for paragraph in sheet.reply:
@@ -166,8 +149,6 @@ COLUMNS = (
     Column("seen", "Seen", 8, priority=2),
 )
 NOTHING_YET = "The journal of this desk has no update of this order."
-QUIET = timedelta(minutes=5)
-"""From so long on it is said that nothing new was heard."""
 
 
 class TimeLine(Vertical):
@@ -250,35 +231,15 @@ class TimeLine(Vertical):
 def timeline_rows(record: CaseRecord) -> list[TableRow]:
     """Newest first, a label for each day, what changed under each update."""
     rows: list[TableRow] = []
-    day = ""
-    later: datetime | None = None
-    for key, one in _newest_first(record):
-        of = date(_time_of(one), record.at)
-        if of != day:
+    for entry in timeline(record):
+        key, one = entry.key, entry.of
+        if entry.day:
             rows += [Blank(f"gap {key}")] if rows else []
-            rows.append(Section(f"day {key}", of))
-            day = of
-        if isinstance(one, LoggedCall):
-            rows += _call_rows(key, one)
-            continue
-        if later is not None and later - one.happened >= QUIET:
-            said = f"  nothing new for {duration((later - one.happened).total_seconds())}"
-            rows.append(Prose(f"quiet {key}", [Span(said, "muted")]))
-        later = one.happened
-        rows += _moment_rows(key, one)
+            rows.append(Section(f"day {key}", entry.day))
+        if entry.quiet:
+            rows.append(Prose(f"quiet {key}", [Span(f"  {entry.quiet}", "muted")]))
+        rows += _call_rows(key, one) if isinstance(one, LoggedCall) else _moment_rows(key, one)
     return rows
-
-
-def _newest_first(record: CaseRecord) -> Sequence[tuple[str, CaseMoment | LoggedCall]]:
-    every: list[tuple[str, CaseMoment | LoggedCall]] = [
-        *((f"call {at}", one) for at, one in enumerate(record.calls)),
-        *((f"update {at}", one) for at, one in enumerate(record.moments)),
-    ]
-    return sorted(every, key=lambda pair: _time_of(pair[1]))[::-1]
-
-
-def _time_of(one: CaseMoment | LoggedCall) -> datetime:
-    return one.happened if isinstance(one, CaseMoment) else one.at
 
 
 def _moment_rows(key: str, moment: CaseMoment) -> Iterator[TableRow]:
@@ -308,6 +269,5 @@ def _call_rows(key: str, call: LoggedCall) -> Iterator[TableRow]:
             "seen": "",
         },
     )
-    said = ", ".join(filter(None, (call.code, call.request_id and f"request {call.request_id}")))
-    if said:
-        yield Prose(f"{key} id", [Span("  "), Span(said, "muted")])
+    if call.told:
+        yield Prose(f"{key} id", [Span("  "), Span(call.told, "muted")])

@@ -24,6 +24,7 @@ from swapdesk.flows.orders.order_listing import (
     left_out_words,
 )
 from swapdesk.flows.orders.order_status import order_status, time_at
+from swapdesk.flows.orders.situations import HUES
 from swapdesk.tui.glyphs import (
     DONE,
     ENDED,
@@ -58,14 +59,17 @@ if TYPE_CHECKING:
 
 
 SIGNS = {
-    "waiting": (WAITING, "status-waiting"),
-    "moving": (MOVING, "status-moving"),
-    "done": (DONE, "status-done"),
-    "trouble": (TROUBLE, "status-trouble"),
-    "failed": (REFUSED, "status-trouble"),
-    "back": (REFUNDED, "status-waiting"),
-    "expired": (ENDED, "muted"),
-    "unknown": (UNKNOWN, "muted"),
+    sign: (glyph, HUES[sign])
+    for sign, glyph in (
+        ("waiting", WAITING),
+        ("moving", MOVING),
+        ("done", DONE),
+        ("trouble", TROUBLE),
+        ("failed", REFUSED),
+        ("back", REFUNDED),
+        ("expired", ENDED),
+        ("unknown", UNKNOWN),
+    )
 }
 _MARKS = {
     "waiting": StageMark.WAITING,

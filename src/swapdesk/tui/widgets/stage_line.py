@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 CELLS = 17
+DRAWN_STAGES = (2, 3, 5, 9, 17)
+"""Numbers of stages that a line of so many cells takes."""
 
 
 class StageMark(GlyphState):

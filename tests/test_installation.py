@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from swapdesk.flows.doctor.home_checks import install
+from swapdesk.installation import install
 
 
 def environment(
@@ -33,6 +33,7 @@ requirements = [
     { name = "swapdesk", extras = ["service"] },
     { name = "ipython", specifier = ">=9" },
 ]
+python = "3.13"
 entrypoints = [{ name = "swapdesk", install-path = "/b/swapdesk", from = "swapdesk" }]
 """
 PLAIN_UV = '[tool]\nrequirements = [{ name = "swapdesk" }]\n'
@@ -72,7 +73,7 @@ CLONE = {"url": "CLONE", "dir_info": {"editable": True}}
             {"uv-receipt.toml": UV},
             False,
             None,
-            "uv tool install --with 'ipython>=9' 'swapdesk[sandbox,service]'",
+            "uv tool install --python 3.13 --with 'ipython>=9' 'swapdesk[sandbox,service]'",
         ),
         (
             "uv",

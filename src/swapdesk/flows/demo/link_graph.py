@@ -1,0 +1,147 @@
+"""What is drawn of a link search: the payments of the case with the crowd around them.
+
+Accounts that payments join are an island. Where nothing leads from Alice to Bob, each of them
+stands on an island of its own, and between two islands there is nothing to draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec import Struct
+
+from swapdesk.chain.addresses.evm import checksummed
+from swapdesk.flows.demo.stage import Movement, Stage, head_of
+
+MOST_OF_CROWD = 8
+"""So many payouts are drawn beside Bob's; a picture of more is read by nobody."""
+
+
+class Account(Struct, frozen=True):
+    """``column`` counts the payments that lead to it on its island, ``row`` the accounts above it
+    in its column."""
+
+    address: str
+    name: str
+    column: int
+    row: int
+
+    @property
+    def label(self) -> str:
+        return self.name or head_of(self.address)
+
+
+class Edge(Struct, frozen=True):
+    """A payment between two accounts of an island."""
+
+    payment: Movement
+    sender: Account
+    receiver: Account
+    linked: bool
+    """Whether it is a step of a path from Alice to Bob."""
+
+
+class Island(Struct, frozen=True):
+    accounts: tuple[Account, ...]
+    edges: tuple[Edge, ...]
+
+    @property
+    def chains(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(edge.payment.chain for edge in self.edges))
+
+    @property
+    def columns(self) -> int:
+        return 1 + max(account.column for account in self.accounts)
+
+    def rows(self, column: int) -> int:
+        return sum(account.column == column for account in self.accounts)
+
+    def below_top(self, account: Account) -> float:
+        """Where an account stands, as a share of the height: each column is spread over it."""
+        return (account.row + 0.5) / self.rows(account.column)
+
+    @property
+    def height(self) -> int:
+        """Rows of its highest column."""
+        return max(map(self.rows, range(self.columns)))
+
+
+class LinkGraph(Struct, frozen=True):
+    """``islands`` by their first payment; ``left_out`` payouts of the crowd are not drawn."""
+
+    islands: tuple[Island, ...]
+    left_out: int
+
+
+def link_graph(stage: Stage) -> LinkGraph:
+    """The payments of the case, the path from Alice to Bob where one was found, and those of the
+    crowd that came nearest in time to Bob's."""
+    crowd = _nearest(stage)
+    each_once = dict.fromkeys([*stage.moved, *stage.linked, *crowd])
+    drawn = sorted(each_once, key=lambda each: (each.at, each.chain, each.block))
+    names = _names(stage)
+    islands = tuple(_island(each, names, stage.linked) for each in _joined(drawn))
+    return LinkGraph(islands, len(stage.crowd) - len(crowd))
+
+
+def _nearest(stage: Stage) -> list[Movement]:
+    got = stage.got
+    if got is None:
+        return []
+    return sorted(stage.crowd, key=lambda each: (abs(each.at - got.at), each.block))[:MOST_OF_CROWD]
+
+
+def _names(stage: Stage) -> dict[str, str]:
+    """Who an account is, as far as the order and its exchanges tell."""
+    names: dict[str, str] = {}
+    for place, leg in enumerate(stage.legs):
+        names[leg.deposit_address.lower()] = f"{leg.venue}, deposit"
+        last = place + 1 == len(stage.legs)
+        paid = None if last else stage.legs[place + 1].deposit_address.lower()
+        for each in stage.moved:
+            if each == stage.got if last else each.receiver == paid:
+                names[each.sender] = f"{leg.venue}, wallet"
+    if stage.got is not None:
+        names[stage.got.receiver] = "Bob"
+    if stage.paid is not None:
+        names[stage.paid.sender] = "Alice"
+    return names
+
+
+def _joined(payments: list[Movement]) -> list[list[Movement]]:
+    """The payments by island, each in order of time; an address is the same account on every
+    chain."""
+    islands: list[list[Movement]] = []
+    for each in payments:
+        ends = {each.sender, each.receiver}
+        joined, apart = [each], []
+        for island in islands:
+            if any(ends & {other.sender, other.receiver} for other in island):
+                joined += island
+            else:
+                apart.append(island)
+        islands = [*apart, sorted(joined, key=payments.index)]
+    return sorted(islands, key=lambda island: payments.index(island[0]))
+
+
+def _island(
+    payments: Iterable[Movement], names: Mapping[str, str], linked: Collection[Movement]
+) -> Island:
+    accounts: dict[str, Account] = {}
+    rows: dict[int, int] = {}
+
+    def account(address: str, column: int) -> Account:
+        known = accounts.get(address)
+        if known is None:
+            row = rows.get(column, 0)
+            rows[column] = row + 1
+            name = names.get(address, "")
+            known = accounts[address] = Account(checksummed(address), name, column, row)
+        return known
+
+    edges: list[Edge] = []
+    for each in payments:
+        sender = account(each.sender, 0)
+        receiver = account(each.receiver, sender.column + 1)
+        edges.append(Edge(each, sender, receiver, each in linked))
+    return Island(tuple(accounts.values()), tuple(edges))

@@ -1,0 +1,144 @@
+"""How swapdesk was installed, and the command that adds what it lacks in the same way.
+
+``uv tool`` and pipx keep an environment without pip, and forget at the next upgrade whatever was
+put into it behind their back. What came from a directory, a file or a repository comes from there
+again: an index may have nothing of this name, or something else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import Distribution, distributions
+from importlib.util import find_spec
+from pathlib import Path
+from string import ascii_letters, digits
+from urllib.parse import unquote, urlsplit
+
+NAME = "swapdesk"
+_RECEIPT, _PIPX = "uv-receipt.toml", "pipx_metadata.json"
+_PLAIN = frozenset(f"{ascii_letters}{digits}/._-".encode())
+
+PACKAGES = {
+    "wallet": ("eth_account", "solders", "coincurve"),
+    "sandbox": ("starlette", "uvicorn", "uvloop", "httptools", "eth", "coincurve"),
+    "postgres": ("asyncpg",),
+    "service": ("prometheus_client",),
+}
+"""What an extra is known by: the modules that whatever needs it cannot do without."""
+
+
+def missing(extra: str) -> tuple[str, ...]:
+    """What is not installed of an extra."""
+    return tuple(name for name in PACKAGES[extra] if find_spec(name) is None)
+
+
+def extra_of(module: str) -> str:
+    """The extra that brings a module; empty where none does."""
+    top = module.partition(".")[0]
+    return next((extra for extra, names in PACKAGES.items() if top in names), "")
+
+
+def install(extra: str = "", *, prefix: Path | None = None) -> str:
+    """Adds what this swapdesk lacks, in the way it was installed itself. ``prefix``: of another
+    environment than the one that runs."""
+    place = Path(sys.prefix) if prefix is None else prefix
+    python = shell_word(sys.executable if prefix is None else prefix / "bin" / "python")
+    paths = sys.path if prefix is None else [*map(str, prefix.glob("lib/python*/site-packages"))]
+    installed = _installed(paths)
+    editable, source = _source(installed)
+    wanted = _wanted(source, extra)
+    if (place / _RECEIPT).is_file():
+        # What it is asked for now is all it has then.
+        extras, beside, chosen = _asked_before(place / _RECEIPT)
+        wanted = _wanted(source, ",".join(sorted({*extras, *filter(None, [extra])})))
+        also = f"--python {shell_word(chosen)} " if chosen else ""
+        also += "".join(f"--with {shell_word(one)} " for one in beside)
+        return f"uv tool install {also}{'--editable ' if editable else ''}{wanted}"
+    if (place / _PIPX).is_file():
+        option = "--editable " if editable else ""
+        return f"pipx inject --force {option}{shell_word(place.name)} {wanted}"
+    option = "-e " if editable else ""
+    if _installer(installed) == "uv":
+        return f"uv pip install --python {python} {option}{wanted}"
+    pip = f"{python} -m pip install {option}{wanted}"
+    if not any(Path(one, "pip").is_dir() for one in paths):
+        return f"{python} -m ensurepip && {pip}"
+    return pip
+
+
+def put_on_path(prefix: Path) -> str:
+    """Has a shell find the command that was installed into an environment."""
+    if (prefix / _RECEIPT).is_file():
+        return "uv tool update-shell"
+    if (prefix / _PIPX).is_file():
+        return "pipx ensurepath"
+    return f"mkdir -p ~/.local/bin && ln -s {shell_word(prefix / 'bin' / NAME)} ~/.local/bin/"
+
+
+def _asked_before(receipt: Path) -> tuple[set[str], list[str], str]:
+    """The extras that ``uv tool`` was asked for, the packages beside, and the Python."""
+    extras: set[str] = set()
+    beside: list[str] = []
+    try:
+        tool = tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]
+        for one in tool["requirements"]:
+            if one["name"] == NAME:
+                extras.update(one.get("extras", ()))
+            else:
+                beside.append(one["name"] + one.get("specifier", ""))
+        return extras, beside, str(tool.get("python", ""))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set(), [], ""
+
+
+def _installed(paths: Iterable[str]) -> Distribution | None:
+    """What an installer wrote; a directory of sources has a description as well."""
+    found = distributions(name=NAME, path=[*paths])
+    return next((one for one in found if _installer(one)), None)
+
+
+def _installer(installed: Distribution | None) -> str:
+    return ((installed and installed.read_text("INSTALLER")) or "").strip()
+
+
+def _source(installed: Distribution | None) -> tuple[bool, str]:
+    """Whether it is worked on where it lies, and where it came from (PEP 610); empty for an index,
+    and for what is not there any more."""
+    text = installed and installed.read_text("direct_url.json")
+    if not text:
+        return False, ""
+    try:
+        told = json.loads(text)
+        url = str(told["url"])
+        if (version := told.get("vcs_info")) is not None:
+            return False, f"{version['vcs']}+{url}@{version['commit_id']}"
+        editable = bool(told.get("dir_info", {}).get("editable"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False, ""
+    address = urlsplit(url)
+    if address.scheme != "file":
+        return False, url
+    path = unquote(address.path)
+    return (editable, path) if Path(path).exists() else (False, "")
+
+
+def _wanted(source: str, extra: str) -> str:
+    more = f"[{extra}]" if extra else ""
+    if not source:
+        return shell_word(f"{NAME}{more}")
+    return shell_word(f"{source}{more}" if source.startswith("/") else f"{NAME}{more} @ {source}")
+
+
+def shell_word(text: str | Path) -> str:
+    """The text as one word of bash and zsh that can be shown: nothing in it is run, and what a
+    terminal would act on is written as an escape."""
+    said = str(text)
+    if said.isprintable():
+        return shlex.quote(said)
+    raw = os.fsencode(said)
+    return "$'" + "".join(chr(b) if b in _PLAIN else f"\\x{b:02x}" for b in raw) + "'"
