@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 from asyncio import base_futures
+from pathlib import Path
 from typing import Any
 
 import pytest
