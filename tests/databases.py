@@ -320,7 +320,7 @@ def installed() -> Path:
     if found is not None and found.origin is not None:
         return Path(found.origin).parent / "pginstall" / "bin"
     systems = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: each.parts[-2])
-    assert systems, "There is no PostgreSQL: install the extra dev, or set " + OTHER
+    assert systems, "There is no PostgreSQL: install requirements/ci.txt, or set " + OTHER
     return systems[-1]
 
 
