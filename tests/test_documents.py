@@ -31,6 +31,8 @@ DOCUMENTS = (
     "README.md",
     *GUIDES,
     "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/dependencies.md",
     "docs/architecture.md",
     "docs/contract.md",
     "docs/interfaces.md",
@@ -47,7 +49,7 @@ WRITTEN = (
     "docs/tapes/README.md",
 )
 """Pages on outer interfaces that are written by hand, beside those that are generated."""
-COMMANDED = ("README.md", *GUIDES, *WRITTEN)
+COMMANDED = ("README.md", "SECURITY.md", *GUIDES, *WRITTEN)
 """Documents that say how commands are given."""
 SPAN = re.compile(r"`([^`\n]+)`")
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -126,6 +128,7 @@ PAGES = sorted(
     {
         *DOCUMENTS,
         "CHANGELOG.md",
+        "CODE_OF_CONDUCT.md",
         "benchmarks/FINDINGS.md",
         *(f"docs/reference/{path.name}" for path in ROOT.glob("docs/reference/*.md")),
     }

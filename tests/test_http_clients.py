@@ -4,6 +4,7 @@ server does."""
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import httpx2
 import pytest
 import uvicorn
 
+import swapdesk
 from http_clients import CLIENTS, URL
 from own_certificate import own_certificate
 from swapdesk.certificates import VARIABLE, certificates, trust
@@ -113,3 +115,20 @@ def test_whoever_asks_lets_go_before_the_server(asking: httpx2.AsyncClient) -> N
     ours = build_server(nothing, SystemClock()).config.timeout_keep_alive
     usual = uvicorn.Config(nothing).timeout_keep_alive
     assert pool_of(asking)._keepalive_expiry < usual < ours
+
+
+OTHER_HOSTS = {
+    "json-schema.org",  # the name of a dialect, which nobody asks
+    "no-color.org",  # where a variable is explained
+    "sqlite.org",
+}
+RESERVED = (".example", ".invalid", "example.com", "example.org")
+
+
+def test_no_host_stands_in_the_program_that_nobody_configured() -> None:
+    """No telemetry, no search for updates: what is asked is the user's service and nodes."""
+    source = Path(swapdesk.__file__).parent
+    files = [*source.rglob("*.py"), *(source / "web_pages").iterdir()]
+    texts = "\n".join(one.read_text(encoding="utf-8") for one in files)
+    named = set(re.findall(r"(?:https?|wss?)://([A-Za-z][\w-]*(?:\.[\w-]+)+)", texts))
+    assert {one for one in named if not one.endswith(RESERVED)} <= OTHER_HOSTS

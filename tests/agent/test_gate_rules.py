@@ -546,6 +546,19 @@ def test_a_document_for_every_chain_is_not_even_signed_blindly(domain):
     assert "CHAIN_ID_MISSING" in scene.codes()
 
 
+LIVE = {"venues": (), "makers": frozenset(), "spenders": frozenset(), "accounts": None}
+"""What the agent knows of a live profile."""
+
+
+def test_without_known_venues_payments_alone_and_an_allowance_for_permit2_are_signed():
+    every = {**HONEST, **honest_solana.HONEST}
+    assert {name for name, one in every.items() if not one.holding(**LIVE).verdict().refused} == {
+        "TransferWithAuthorization", "ReceiveWithAuthorization", "transfer", "payment",
+        "sol", "sol, legacy", "sol with memo", "tokens",
+        "approve nothing", "end an allowance", "approve Permit2",
+    }  # fmt: skip
+
+
 def test_a_transaction_is_never_signed_blindly():
     scene = swap().holding(blind=True).call(venues.INVALIDATE.call(1))
     assert scene.codes() == {"METHOD_UNKNOWN"}

@@ -1,0 +1,178 @@
+"""The files around the code: checks before a commit, forms, what everything is built on."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from swapdesk.agent.keys.key_file import Scrypt
+from swapdesk.wallet.accounts import AUTO_LOCK_SECONDS
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+DEPENDENCIES = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+
+
+def loaded(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def test_hooks_before_a_commit_are_the_checks_of_ci() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    body = re.search(r"^checks\(\) \{\n(.*?)^\}", script, re.MULTILINE | re.DOTALL)
+    assert body is not None
+    checks = re.findall(r"^ *run (.+)$", body[1], re.MULTILINE)
+    [own] = loaded(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert own["repo"] == "local"
+    assert [hook["entry"] for hook in own["hooks"]] == checks
+    assert all(
+        hook["language"] == "system" and hook["pass_filenames"] is False for hook in own["hooks"]
+    )
+
+
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+KINDS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
+
+
+@pytest.mark.parametrize(
+    "form", [one for one in FORMS if one.stem != "config"], ids=lambda one: one.stem
+)
+def test_a_form_is_one_and_warns_of_what_is_never_pasted(form: Path) -> None:
+    """GitHub leaves out a form that it cannot read, and says so to nobody."""
+    told = loaded(form)
+    assert {"name", "description", "body"} <= set(told) <= {"name", "description", "labels", "body"}
+    fields = [one for one in told["body"] if one["type"] != "markdown"]
+    assert {one["type"] for one in told["body"]} <= KINDS
+    assert len({one["id"] for one in fields}) == len(fields)
+    assert len({one["attributes"]["label"] for one in fields}) == len(fields)
+    warning = told["body"][0]["attributes"]["value"]
+    for secret in ("seed phrase", "private key", "pass phrase", "API key"):
+        assert secret in warning
+    assert "`swapdesk doctor --json`" in form.read_text(encoding="utf-8")
+
+
+def test_an_order_is_told_by_its_case_file_and_no_issue_without_a_form() -> None:
+    fields = {one.get("id"): one for one in loaded(FORMS[-1])["body"]}
+    assert (
+        "swapdesk support bundle ORDER --out case.json"
+        in fields["case"]["attributes"]["description"]
+    )
+    assert fields["case"]["validations"]["required"]
+    assert loaded(FORMS[0])["blank_issues_enabled"] is False
+
+
+def test_the_security_page_has_the_figures_of_the_code() -> None:
+    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    scrypt = Scrypt(b"")
+    assert f"(n = 2^{scrypt.n.bit_length() - 1}, r = {scrypt.r})" in page
+    assert f"after {AUTO_LOCK_SECONDS / 60:g} minutes" in page
+
+
+# what it is built on
+
+
+def rows(heading: str) -> Iterator[list[str]]:
+    """Cells of the tables under a heading, without their heads."""
+    _, _, rest = DEPENDENCIES.partition(f"\n## {heading}\n")
+    for line in rest.partition("\n## ")[0].splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and cells[0] not in ("Package", "Licence"):
+            yield cells
+
+
+def names(requirements: Iterable[str]) -> set[str]:
+    found = {canonicalize_name(Requirement(one).name) for one in requirements}
+    return found - {"swapdesk"}
+
+
+EXTRAS: Mapping[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+GROUPS: Mapping[str, list[str]] = PROJECT["dependency-groups"]
+BASE: list[str] = PROJECT["project"]["dependencies"]
+SHIPPED = [*BASE, *(one for some in EXTRAS.values() for one in some)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "requirements"),
+    [
+        ("The desk", BASE),
+        ("Extras", [one for some in EXTRAS.values() for one in some]),
+        ("Tests and checks", [*GROUPS["dev"], *GROUPS["browser"]]),
+        ("Releases and site", [*GROUPS["release"], *GROUPS["site"]]),
+    ],
+)
+def test_every_dependency_has_its_reason_its_keeper_and_what_replaces_it(
+    heading: str, requirements: list[str]
+) -> None:
+    told = list(rows(heading))
+    elsewhere = {"hatchling"} if heading == "Releases and site" else set()
+    assert {one[0] for one in told} == names(requirements) - elsewhere
+    assert all(len(one) == 4 and all(one) for one in told)
+
+
+def brought(requirements: Iterable[str]) -> set[str]:
+    """What is installed with them, through all that they need here."""
+    found: set[tuple[str, str]] = set()
+    waiting = [Requirement(one) for one in requirements]
+    while waiting:
+        one = waiting.pop()
+        name = canonicalize_name(one.name)
+        if name == "swapdesk" or (one.marker and not one.marker.evaluate({"extra": ""})):
+            continue
+        for extra in {"", *one.extras} - {what for which, what in found if which == name}:
+            found.add((name, extra))
+            for text in metadata.requires(name) or ():
+                inner = Requirement(text)
+                if inner.marker is None or inner.marker.evaluate({"extra": extra}):
+                    inner.marker = None
+                    waiting.append(inner)
+    return {name for name, _ in found}
+
+
+LICENCES = {
+    "MIT": r"\bMIT\b",
+    "BSD": r"\bBSD\b",
+    "Apache": r"\bApache\b",
+    "PSF": r"\bPSF\b",
+    "CNRI": r"\bCNRI\b",
+    "public domain": r"(?i)\bpublic domain\b",
+}
+
+
+def licences(text: str) -> set[str]:
+    return {name for name, pattern in LICENCES.items() if re.search(pattern, text)}
+
+
+def stated(package: str) -> set[str]:
+    """The licences that a package names in its metadata, else by the first lines of its text."""
+    told = metadata.metadata(package)
+    if told.get("License-Expression"):
+        return licences(told["License-Expression"])
+    words = [one for one in told.get_all("Classifier") or () if one.startswith("License")]
+    words.append((told.get("License") or "")[:100])
+    texts = [one for one in metadata.files(package) or () if one.name == "LICENSE"]
+    return licences(" ".join(words)) or licences(
+        " ".join(" ".join(one.read_text()[:200].split()) for one in texts)
+    )
+
+
+def test_the_licence_of_everything_that_is_shipped_is_told() -> None:
+    told = {
+        name.partition(" (")[0]: licence
+        for licence, packages in rows("Licences of what is shipped")
+        for name in packages.split(", ")
+    }
+    here = brought(SHIPPED)
+    assert here <= told.keys()
+    # What another system or Python brings is locked all the same.
+    locked = (ROOT / "requirements" / "ci.txt").read_text(encoding="utf-8")
+    assert [one for one in told.keys() - here if f"\n{one}==" not in locked] == []
+    assert {one: licences(told[one]) for one in here} == {one: stated(one) for one in here}
