@@ -1,4 +1,4 @@
-"""The frames on the pipes between desk and wallet agent, and their objects as JSON values.
+"""The frames between desk and wallet agent, and their objects as JSON values.
 
 A frame is two big-endian 32-bit lengths, of all that follows and of its head; the head, a JSON
 object; and behind it the secrets, raw, so that a pass phrase never becomes a text that nobody
