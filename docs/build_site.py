@@ -52,6 +52,7 @@ def documents() -> dict[str, str]:
     return found
 
 
+MENU_LINE = re.compile(r'^ *\{ "[^"]+" = "([^"]+)" \},\n', re.MULTILINE)
 LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(\))")
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -84,7 +85,10 @@ def lay_out() -> dict[str, str]:
             shutil.copyfile(ROOT / source, target)
     for name in ADDED:
         shutil.copyfile(CONFIG.with_name(name), PAGES / name)
-    config = CONFIG.read_text(encoding="utf-8")
+    config = MENU_LINE.sub(
+        lambda line: line[0] if (PAGES / line[1]).exists() else "",
+        CONFIG.read_text(encoding="utf-8"),
+    )
     if SITE:
         config = config.replace("[project]\n", f'[project]\nsite_url = "{SITE}"\n', 1)
     (BUILD / "zensical.toml").write_text(config, encoding="utf-8")
@@ -128,10 +132,7 @@ def first_paragraph(page: str) -> str:
 
 
 def add_files(project: Mapping[str, Any]) -> None:
-    """``llms.txt`` and the Markdown of the pages; and the index of the search as the theme asks for
-    it where the site is read from a folder."""
-    index = (BUILT / "search.json").read_text(encoding="utf-8")
-    (BUILT / "search.js").write_text(f"var __index = {index};", encoding="utf-8")
+    """``llms.txt``, and the Markdown of the pages beside them."""
     (BUILT / "llms.txt").write_text(llms_text(project), encoding="utf-8")
     for _, _, place in menu(project["nav"]):
         (BUILT / place).parent.mkdir(parents=True, exist_ok=True)
@@ -266,8 +267,7 @@ def main() -> int:
     build = (sys.executable, "-m", "zensical", "build", "--strict", "--clean")
     if subprocess.run(build, cwd=BUILD, check=False).returncode:
         return 1
-    project = tomllib.loads(CONFIG.read_text(encoding="utf-8"))["project"]
-    add_files(project)
+    add_files(tomllib.loads((BUILD / "zensical.toml").read_text(encoding="utf-8"))["project"])
     pages = built_pages()
     wrong = sorted(set(problems(pages, places)))
     for said in wrong:

@@ -5,25 +5,20 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import py_compile
 import reprlib
 import shutil
 import sys
 import tempfile
 from asyncio import base_futures
-from importlib.util import cache_from_source
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from _pytest.assertion import rewrite
-from hypothesis import settings
-from hypothesis.internal.constants_ast import constants_from_module
 
 import databases
 import forked_processes
 import furnished_home
+import loaded_tests
 import sampling
 import system_browser
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
@@ -32,6 +27,8 @@ from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_preco
 # compiling is half of what a worker needs until its first test.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Pictures have the glyphs of a locale that can write them.
+os.environ["LC_ALL"] = "C.UTF-8"
 
 # As at the entries of our own processes.
 leave_out_validator_keys()
@@ -80,45 +77,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    sampling.at_full_size(config.getoption("--full"))
-    # How long an example takes belongs to the machine; benchmarks measure time, tests do not.
-    settings.register_profile("suite", deadline=None, max_examples=sampling.examples())
-    settings.load_profile("suite")
+    sampling.use(full=config.getoption("--full"))
     if not _is_worker(config):
         _keep_in_memory()
         databases.begin()
+        loaded_tests.begin(config)
         furnished_home.begin(early=bool(config.getoption("numprocesses", None)))
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionstart(session: pytest.Session) -> None:
-    if _is_worker(session.config):
-        _compile_in_turns(session.config)
-
-
-def _compile_in_turns(config: pytest.Config) -> None:
-    """Compile what a new clone has not compiled yet, and gather the constants that hypothesis draws
-    from. The workers import everything in the same order, and would each do all of it; here each
-    begins elsewhere and leaves out what another one has done."""
-    tests = Path(__file__).parent
-    source = set((tests.parent / "src").rglob("*.py"))
-    files = sorted({*tests.rglob("*.py"), *source})
-    worker: Any = config
-    number, count = worker.workerinput["workerid"][2:], worker.workerinput["workercount"]
-    begin = len(files) * int(number) // count
-    for file in files[begin:] + files[:begin]:
-        if file not in source and (file.name == "conftest.py" or file.name.startswith("test_")):
-            compiled = rewrite.get_cache_dir(file) / (file.stem + rewrite.PYC_TAIL)
-            if not compiled.exists():
-                compiled.parent.mkdir(exist_ok=True)
-                digest, code = rewrite._rewrite_test(file, config)
-                rewrite._write_pyc(config.stash[rewrite.assertstate_key], code, digest, compiled)
-        elif not Path(cache_from_source(str(file))).exists():
-            py_compile.compile(str(file))
-            if file in source:
-                module = ModuleType(file.stem)
-                module.__file__ = str(file)
-                constants_from_module(module)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -48,7 +48,7 @@ from typing import Any, NoReturn
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from known_programs import imports_of, words_of
+from known_programs import imports_of, runs_tests, words_of
 
 _PR_SET_CHILD_SUBREAPER = 36
 HEAD = 4
@@ -208,6 +208,9 @@ def serve() -> None:
         while len(request) < wanted:
             request += asked.recv(wanted - len(request))
         program = Program(**json.loads(request))
+        if runs_tests(program.words):
+            # They are imported in the environment in which they run.
+            os.environ.update(program.env)
         _load(program.words)
         asked.sendall(b"%d" % _orphaned(program, fds))
         for one in fds:
@@ -309,6 +312,8 @@ _kept: list[object] = []
 
 def _forget(session: bool) -> None:
     """What belongs to the process this one was forked from."""
+    global _here
+    _here = None
     gc.freeze()
     _kept.append((sys.stdin, sys.stdout, sys.stderr))
     asyncio._set_running_loop(None)

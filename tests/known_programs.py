@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from execnet.gateway_io import popen_bootstrapline
+
 _TESTS = Path(__file__).parent
 
 _AGENT = (
@@ -69,6 +71,8 @@ def words_of(args: Any) -> list[str] | None:
     first, *words = [os.fspath(each) for each in args]
     if first != sys.executable:
         return None
+    if words == ["-u", "-c", popen_bootstrapline]:
+        return words[1:]
     while words and words[0] in ("-P", "-I"):
         del words[0]
     if len(words) < 2:
@@ -82,6 +86,11 @@ def words_of(args: Any) -> list[str] | None:
     else:
         known = words[0].startswith(f"{_TESTS}{os.sep}") and words[0].endswith(".py")
     return words if known else None
+
+
+def runs_tests(words: Sequence[str]) -> bool:
+    """Whether it is a worker of the run, which is told what to do over its standard input."""
+    return words[1:] == [popen_bootstrapline]
 
 
 def _cheap_agent() -> str:
@@ -104,6 +113,8 @@ def _codes() -> dict[str, tuple[str, ...]]:
 
 def imports_of(words: Sequence[str]) -> tuple[str, ...]:
     """What is to be imported before a program of these words is forked."""
+    if runs_tests(words):
+        return ("loaded_tests:load",)
     if words[0] == "-c":
         return _codes()[words[1]]
     if words[0] != "-m":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from hypothesis import settings
+
 PART: Final = 4
 LEAST: Final = 12
 DEFAULT: Final = 100
@@ -12,10 +14,13 @@ DEFAULT: Final = 100
 _full = False
 
 
-def at_full_size(full: bool) -> None:
-    """Set by the options, before tests are collected."""
+def use(*, full: bool) -> None:
+    """Set by the options, before tests are imported."""
     global _full
     _full = full
+    # How long an example takes belongs to the machine; benchmarks measure time, tests do not.
+    settings.register_profile("suite", deadline=None, max_examples=examples())
+    settings.load_profile("suite")
 
 
 def examples(count: int = DEFAULT, part: int = PART) -> int:

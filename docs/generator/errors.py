@@ -36,7 +36,7 @@ def errors_page() -> str:
             "Codes",
             "Whether the same command helps when it is given again:",
             "\n".join(f"- `{one}`: {plain(again[one.name])}" for one in Retry),
-            table(("Code", "Exit", "Status", "Again", "Means", "Money", "Next"), _codes()),
+            *_codes(),
         ),
         section(
             "Rules of the gate",
@@ -63,16 +63,16 @@ def _fields() -> list[str]:
     return [f'"{name}"' for name in CommandError.PRINTED]
 
 
-def _codes() -> Iterator[tuple[str, ...]]:
+def _codes() -> Iterator[str]:
+    """A section each, which is what a link and a search lead to."""
     for one in error_codes():
-        yield (
-            anchor(one.code.lower()) + code(one.code),
-            " or ".join(map(str, one.exits)),
-            "" if one.status is None else str(one.status),
-            one.retry,
-            one.means,
-            sentence(one.money),
-            sentence(one.next),
+        status = f"status {one.status}, " if one.status is not None else ""
+        yield section(
+            one.code,
+            sentence(one.means),
+            f"- Money: {sentence(one.money)}\n- Next: {sentence(one.next)}\n"
+            f"- Exit {' or '.join(map(str, one.exits))}, {status}again: `{one.retry}`",
+            level=3,
         )
 
 

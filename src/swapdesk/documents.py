@@ -124,8 +124,11 @@ def _text(page: str) -> str:
     return "" if found is None else found.read_text(encoding="utf-8")
 
 
+@cache
 def _anchors(page: str) -> frozenset[str]:
-    return frozenset(re.findall(r'<a id="([^"]+)"></a>', _text(page)))
+    """Headings of the third level, which are one word here, and places that are named."""
+    named = re.findall(r'<a id="([^"]+)"></a>', _text(page))
+    return frozenset([*named, *(one.casefold() for one in _headings(page, "### "))])
 
 
 def _headings(page: str, mark: str) -> list[str]:

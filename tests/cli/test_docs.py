@@ -72,17 +72,22 @@ def test_a_site_is_named_once_there_is_one(
     assert found["address"] in here("docs", "abandoned").stdout
 
 
+def forget() -> None:
+    documents._text.cache_clear()
+    documents._anchors.cache_clear()
+
+
 def test_without_its_files_it_says_so(
     here: InProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(documents, "_folder", lambda: None)
-    documents._text.cache_clear()
+    forget()
     try:
         assert here.refused(2, "NO_SUCH_PAGE", "docs")["message"] == "No documents are here."
         (found,) = here("docs", "quotes", "--json").document["pages"]
         assert (found["page"], found["file"]) == (SCREENS["Quotes"], None)
     finally:
-        documents._text.cache_clear()
+        forget()
 
 
 def test_a_wheel_has_every_page_that_is_named() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,6 @@ from tui.desk_run import market, sandbox
 
 __all__ = ["market", "sandbox"]
 
-# Pictures have the glyphs of a locale that can write them.
-os.environ["LC_ALL"] = "C.UTF-8"
 rest.use()
 parsed_styles.use()
 

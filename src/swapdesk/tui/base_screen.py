@@ -96,18 +96,21 @@ class ScreenVerbs:
         """The entries of the footer."""
         return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
 
-    def help_groups(self, focused: Widget | None) -> list[HelpGroup]:
-        """What the help says: keys of this screen, of the focused widget, of every screen."""
+    def help_groups(self, focused: Widget | None, screen: str = "") -> list[HelpGroup]:
+        """What the help says: keys of this screen, of the focused widget, of every screen; and
+        what tells where the documents speak of a screen of this name."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
+        from swapdesk.documents import SCREENS
         from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, widget_help
 
+        more = f"swapdesk docs {screen.lower()}" if screen in SCREENS else ""
         here: list[HelpRow] = []
         everywhere: list[HelpRow] = []
         for verb, standing in self.working():
             row = HelpRow(self.shown_key(verb), verb.help(standing))
             (everywhere if verb.everywhere else here).append(row)
         return [
-            HelpGroup("This screen", here),
+            HelpGroup("This screen", here, more),
             widget_help(focused),
             HelpGroup("Everywhere", everywhere),
         ]
@@ -321,8 +324,8 @@ class DeskScreen(Screen[None]):
     def do_keys(self) -> None:
         from swapdesk.tui.widgets.help_overlay import HelpOverlay
 
-        groups = self.verbs.help_groups(self.focused)
-        self.app.push_screen(HelpOverlay(groups, self.frame_state.name))
+        groups = self.verbs.help_groups(self.focused, self.frame_state.name)
+        self.app.push_screen(HelpOverlay(groups))
 
     def do_palette(self) -> None:
         from swapdesk.tui.widgets.help_overlay import PaletteOverlay

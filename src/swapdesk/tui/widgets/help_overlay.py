@@ -6,6 +6,7 @@ Both are generated from the verbs of the screen and from the bindings of the foc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import ClassVar
 
@@ -37,10 +38,12 @@ class HelpRow(Struct, frozen=True):
 
 
 class HelpGroup(Struct, frozen=True):
-    """``This screen``, ``Everywhere``, or the widget that has the focus."""
+    """``This screen``, ``Everywhere``, or the widget that has the focus. ``more`` names what says
+    more."""
 
     title: str
     rows: Sequence[HelpRow]
+    more: str = ""
 
 
 class HelpOverlay(ReadingOverlay):
@@ -50,28 +53,12 @@ class HelpOverlay(ReadingOverlay):
         Binding(KEYS.key, "leave", "close", show=False, id=KEYS.id),
     ]
 
-    def __init__(self, groups: Sequence[HelpGroup], screen: str = "") -> None:
+    def __init__(self, groups: Sequence[HelpGroup]) -> None:
         super().__init__()
         self._groups = tuple(groups)
-        self._screen = screen
 
     def compose_panel(self) -> Sequence[Widget]:
-        return (FittedLines(self._lines),)
-
-    def _lines(self, width: int) -> list[Line]:
-        return [*documents_lines(self._screen, width), *help_lines(self._groups, width)]
-
-
-def documents_lines(screen: str, width: int) -> list[Line]:
-    """Where the documents speak of a screen; nothing where they do not."""
-    from swapdesk.documents import SCREENS, place
-
-    if screen not in SCREENS:
-        return []
-    written = place(screen, SCREENS[screen])
-    command = f"swapdesk docs {screen.lower()}"
-    text = [Span("Read about it: ", "muted"), Span(written.address or command, "accent")]
-    return [*wrapped(text, width), []]
+        return (FittedLines(partial(help_lines, self._groups)),)
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
@@ -96,7 +83,7 @@ def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
 
 def _group_lines(group: HelpGroup, width: int) -> list[Line]:
     size = max(cell_len(row.key) for row in group.rows) + 3
-    lines = [section_line(group.title, "", width)]
+    lines = [section_line(group.title, group.more, width)]
     for row in group.rows:
         text = wrapped([Span(row.text)], width - size)
         for at, part in enumerate(text):
