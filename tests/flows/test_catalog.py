@@ -125,6 +125,16 @@ async def test_a_refresh_brings_every_listed_token_in_the_order_of_the_service(
     assert own_catalog.provider_name("aa") == "Venue aa"
 
 
+async def test_of_a_list_that_nobody_read_no_token_is_missing(
+    cache: Catalog, clock: ManualClock
+) -> None:
+    """A desk that begins on an empty home has the line before it has the list."""
+    said = resolve("btc", cache).problem
+    assert said == "The list of tokens is not here yet. What is typed is read again when it is."
+    await refreshed(cache, clock, [token_json(1)])
+    assert "No token is called" in (resolve("nothing", cache).problem or "")
+
+
 async def test_another_process_reads_the_same_list(
     own_catalog: Catalog, clock: ManualClock, tmp_path: Path
 ) -> None:

@@ -354,6 +354,9 @@ def _without_priority(row: TokenRow, catalog: Catalog) -> tuple[Decimal, bool, D
 
 
 def _problem(wanted: str, disabled: list[TokenRow], catalog: Catalog) -> str:
+    if not catalog.count and catalog.age is None:
+        # What nobody has read yet says nothing of any token.
+        return "The list of tokens is not here yet. What is typed is read again when it is."
     if disabled:
         row = disabled[0]
         return f"{row.symbol} on {row.chain_name} is disabled at the service."
