@@ -196,9 +196,12 @@ def run_on_store(
         return asyncio.run(worked())
     except StoreUnavailable as error:
         said = f"The database does not answer: {error}."
+        if not error.in_doubt:
+            next_ = "you: once the database answers, give the command again"
+            raise CommandError(Exit.UNREACHABLE, "NO_ANSWER", said, UNCHANGED, next_) from None
         raise CommandError(
-            Exit.UNREACHABLE,
-            "NO_ANSWER",
+            Exit.UNKNOWN,
+            "OUTCOME_UNKNOWN",
             said,
             "where it was; whether the change was made is not known",
             "you: once the database answers, look with swapdesk partner audit before you repeat it",
