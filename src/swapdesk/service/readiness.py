@@ -53,7 +53,8 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """What the parts answered; None for one that was silent. ``works`` tells of this process.
+    """What the parts answered; None for one that was silent. ``works`` tells of this process, and
+    its clock was last seen to be right or not: neither counts while the database is silent.
     ``outgrown``: the database is of a newer release, and this process does not use it any more."""
 
     backlog: Backlog | None
@@ -69,10 +70,19 @@ class Standing(Struct, frozen=True):
         return "silent" if self.backlog is None else "ok"
 
     @property
+    def clock(self) -> str:
+        if self.backlog is None:
+            return "unknown"
+        return "ok" if self.clock_is_right else "differs"
+
+    @property
     def worker(self) -> str:
+        # One that goes round carries nothing out without the database.
+        if self.backlog is None:
+            return "unknown"
         if self.works:
             return "ok"
-        if self.backlog is None or self.backlog.overdue is None:
+        if self.backlog.overdue is None:
             return "unknown"
         if self.backlog.overdue > OVERDUE_SECONDS:
             return "late"
@@ -84,8 +94,8 @@ class Standing(Struct, frozen=True):
         every process would leave its balancer at once."""
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
-        parts = (self.database, self.worker)
-        if parts != ("ok", "ok") or not self.clock_is_right or not able:
+        parts = (self.database, self.clock, self.worker)
+        if parts != ("ok", "ok", "ok") or not able:
             return "unready"
         return "ready" if all(answering) else "degraded"
 
@@ -98,7 +108,7 @@ class Standing(Struct, frozen=True):
             {
                 "status": self.status,
                 "database": self.database,
-                "clock": "ok" if self.clock_is_right else "differs",
+                "clock": self.clock,
                 "worker": self.worker,
                 "nodes": {
                     chain: "silent" if head is None else "ok"
