@@ -179,7 +179,12 @@ async def nothing_is_half(store: Store) -> None:
 
 
 async def test_a_service_outlives_a_restart_of_its_database(
-    server: OwnServer, service: ServiceParts, store: Store, venue: PlainVenue, clock: ManualClock
+    server: OwnServer,
+    service: ServiceParts,
+    store: Store,
+    venue: PlainVenue,
+    clock: ManualClock,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with running(service, AS_FIRST) as api:
         first = (await api.post("/exchanges", json=await offered(api))).raise_for_status().json()
@@ -212,6 +217,9 @@ async def test_a_service_outlives_a_restart_of_its_database(
         await pass_seconds(clock, 2)
         month = f"{clock.now():%Y-%m}"
         assert await store.calls.in_month(FIRST.partner_id, month) >= 9, "calls are written down"
+        for silent in ("partners", "worker", "hub"):
+            assert f"{silent}: the store does not answer" in caplog.text
+            assert f"{silent}: the store answers again" in caplog.text
 
 
 async def test_a_service_ends_while_its_database_is_gone(
@@ -251,7 +259,9 @@ async def test_whoever_is_ended_ends_though_its_connection_breaks_just_then(
         closing = asyncio.create_task(store.close())
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        await eventually(lambda: closing.done() or "are not heard of" in caplog.text)
+        await eventually(
+            lambda: closing.done() or "commits of others does not answer" in caplog.text
+        )
     assert closing.done()
 
 

@@ -158,7 +158,9 @@ async def test_the_database_is_away(
             # An own worker that goes round does nothing, and an old look at the clock says nothing.
             assert (status, said["database"], said["nodes"]["base"]) == (503, "silent", "ok")
             assert (said["clock"], said["worker"]) == ("unknown", "unknown")
-    assert caplog.text.count("the database does not answer") == 1
+            await rest()
+    for silent in ("the database", "partners: the store", "worker: the store"):
+        assert caplog.text.count(f"{silent} does not answer") == 1, silent
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("POST", "", 405), ("GET", "?a=1", 422)])

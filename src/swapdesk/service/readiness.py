@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from swapdesk.background import Silence
 from swapdesk.clock import Clock
 from swapdesk.service.dex.desk import Head, Sightings
 from swapdesk.service.events import Hub
@@ -141,7 +142,8 @@ class Readiness:
         self._standing: Standing | None = None
         self._looked = float("-inf")
         self._looking: asyncio.Task[Standing] | None = None
-        self._silent: set[str] = set()
+        parts = ("the database", *map(_node, chains))
+        self._silences = {part: Silence(log, part) for part in parts}
         self.outgrown: SchemaError | None = None
         """Why all work has ended, once the database is of a newer release."""
 
@@ -157,7 +159,7 @@ class Readiness:
     async def _look(self) -> Standing:
         now = self._clock.now()
         asking = asyncio.gather(
-            *(self._answered(f"the node of {name}", c.head()) for name, c in self._chains.items())
+            *(self._answered(_node(name), c.head()) for name, c in self._chains.items())
         )
         backlog, heads = await asyncio.gather(
             self._answered("the database", self._backlog(now)), asking
@@ -192,14 +194,14 @@ class Readiness:
         try:
             answer = await within(self._clock, PROBE_SECONDS, question)
         except (StoreUnavailable, TimeoutError, *CHAIN_ERRORS) as error:
-            if part not in self._silent:
-                self._silent.add(part)
-                log.warning("%s does not answer: %s", part, str(error) or "no answer in time")
+            self._silences[part].begin(str(error) or "no answer in time")
             return None
-        if part in self._silent:
-            self._silent.discard(part)
-            log.warning("%s answers again", part)
+        self._silences[part].end()
         return answer
+
+
+def _node(chain: str) -> str:
+    return f"the node of {chain}"
 
 
 def _age(moment: datetime | None, now: datetime) -> float:
