@@ -444,6 +444,7 @@ def test_partners_are_kept_in_postgresql(tmp_path: Path, database: str) -> None:
         away = run_here("partner", *command, *at, home=tmp_path)
         assert (away.code, away.error["code"]) == (7, "NO_ANSWER")
         assert "no account was changed" in away.error["money"]
+        assert "The database postgresql://u@/d?host=/nowhere does" in away.error["message"]
 
 
 async def cutting_commits(database: str) -> None:

@@ -551,10 +551,15 @@ async def test_a_server_that_cannot_be_used_is_named(server: OwnServer, database
     async with connected(server, "postgres") as other:
         await other.execute(f"CREATE ROLE {GUARDED} LOGIN PASSWORD 'right'")
         await other.execute(f"CREATE DATABASE own OWNER {GUARDED}")
+        await other.execute("CREATE ROLE stranger LOGIN")
+    async with connected(server, "own") as other:
+        await other.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    strange = server.cluster.url("own").replace("swapdesk@", "stranger@")
     guarded = server.cluster.url("own").replace("swapdesk@", f"{GUARDED}@")
     for place, told in (
         (Place(guarded, password="wrong"), "password authentication failed"),
         (Place(server.cluster.url("nowhere")), "does not exist"),
+        (Place(strange), "denied.*make the user of the URL the owner"),
         (Place(f"postgresql://swapdesk@/x?host={server.socket.parent / 'gone'}"), "No such file"),
         (Place("postgresql://swapdesk@127.0.0.1:1/x"), "Connect call failed"),
         (Place("mysql://swapdesk@127.0.0.1/x"), "URL of the database cannot be read.*scheme"),

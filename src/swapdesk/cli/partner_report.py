@@ -195,7 +195,9 @@ def run_on_store(
     try:
         return asyncio.run(worked())
     except StoreUnavailable as error:
-        said = f"The database does not answer: {error}."
+        # No URL of a file has a password.
+        where = f" {place.url}" if isinstance(place, Place) else ""
+        said = f"The database{where} does not answer: {error}."
         if not error.in_doubt:
             next_ = "you: once the database answers, give the command again"
             raise CommandError(Exit.UNREACHABLE, "NO_ANSWER", said, UNCHANGED, next_) from None

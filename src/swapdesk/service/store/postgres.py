@@ -571,6 +571,8 @@ def _said(error: BaseException) -> str:
         return f"the certificate of the database is refused: {why}: {wanted}"
     if type(error) is ConnectionError and "rejected SSL" in str(error):
         return "the database offers no TLS: let it (ssl = on), or leave tls out"
+    if isinstance(error, asyncpg.InsufficientPrivilegeError):
+        return f"{error}: make the user of the URL the owner of the database"
     return str(error) or type(error).__name__
 
 
