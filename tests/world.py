@@ -157,9 +157,7 @@ class World:
     async def over_time(self, work: Coroutine[Any, Any, T]) -> T:
         """What comes of it while the clock goes on to whatever is waited for."""
         pending = asyncio.create_task(work)
-        while not pending.done():
-            self.clock.advance_to_next()
-            await asyncio.sleep(0)
+        await until(self.clock, pending.done)
         return pending.result()
 
     def left_sent(self, intent: Intent) -> None:
