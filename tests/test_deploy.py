@@ -4,10 +4,15 @@ and the names that the files of ``deploy`` have of each other."""
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import shlex
+import subprocess
 import tomllib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -109,7 +114,9 @@ def test_a_sent_request_is_never_sent_again_and_nobody_names_an_address(
     compose: dict[str, Any],
 ) -> None:
     nginx = text("nginx.conf")
-    assert re.findall(r"proxy_next_upstream ([^;]*);", nginx) == ["error timeout"]
+    assert re.findall(r"proxy_next_upstream ([^;]*);", nginx) == ["error timeout http_503"]
+    # One that failed stays: with nobody left, what was never sent would be answered 502.
+    assert re.findall(r"server \S+:\d+ (.*);", nginx) == ["max_fails=0"] * 2
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in nginx
     assert 'proxy_set_header Forwarded "";' in nginx
     for one in compose["services"].values():
@@ -118,6 +125,76 @@ def test_a_sent_request_is_never_sent_again_and_nobody_names_an_address(
             assert one["cap_drop"] == ["ALL"]
     image = text("Containerfile").partition(" AS run\n")[2]
     assert re.search(r"^USER (?!0\b|root\b)\S+$", image, re.MULTILINE)
+
+
+class Port(ThreadingHTTPServer):
+    """What answers a unit's question whether its process is ready."""
+
+    status = 200
+    asked = 0
+
+
+class Answer(BaseHTTPRequestHandler):
+    server: Port
+
+    def do_GET(self) -> None:
+        self.server.asked += 1
+        self.send_response(self.server.status)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on standard error."""
+
+
+@pytest.fixture
+def port() -> Iterator[Port]:
+    with Port(("127.0.0.1", 0), Answer) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def gone() -> int:
+    """The id of a process that has ended."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return process.pid
+
+
+UNITS = ("swapdesk-api", "swapdesk-worker")
+
+
+def started(unit: str, url: str, pid: int, path: Path) -> int:
+    """What the unit's wait for its process ends with, whose pauses take no time."""
+    pauses = path / "sleep"
+    if not pauses.exists():
+        pauses.symlink_to("/bin/true")
+    (line,) = re.findall(r"^ExecStartPost=(.*)$", text(f"{unit}.service"), re.MULTILINE)
+    # As systemd hands it on: of two dollars one is left.
+    command = re.sub(r"http://\S+/ready", url, line.replace("$$", "$"))
+    around = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}", "MAINPID": str(pid)}
+    return subprocess.run(shlex.split(command), env=around, check=False).returncode
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_unit_waits_for_its_process_and_not_for_what_that_needs(
+    unit: str, port: Port, gone: int, tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{port.server_port}/ready"
+    assert started(unit, url, os.getpid(), tmp_path) == 0
+    assert port.asked == 2
+    port.status, port.asked = 503, 0
+    assert started(unit, url, os.getpid(), tmp_path) == 0
+    assert port.asked == 1 + 10
+    # A process that ended is not waited for, though another one answers in its place.
+    assert started(unit, url, gone, tmp_path) == 1
+    assert started(unit, "http://127.0.0.1:1/ready", gone, tmp_path) == 1
+    whole = text(f"{unit}.service")
+    assert "StartLimitIntervalSec=0" in whole.partition("[Service]")[0]
+    assert "TimeoutStartSec=infinity" in whole
 
 
 def test_the_extras_of_the_image_are_there() -> None:

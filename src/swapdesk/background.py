@@ -34,6 +34,28 @@ class Defect(Struct, frozen=True):
         return f"A defect stopped {self.task}: {type(self.error).__name__}. {then}"
 
 
+class Silence:
+    """Somebody who does not answer, as the log tells of it: when it begins and when it ends, and
+    nothing of what is asked in vain meanwhile."""
+
+    def __init__(self, logger: logging.Logger, whose: str) -> None:
+        self._log = logger
+        self._whose = whose
+        self.lasts = False
+
+    def begin(self, why: object) -> None:
+        """Nobody answered."""
+        if not self.lasts:
+            self.lasts = True
+            self._log.warning("%s does not answer: %s", self._whose, why)
+
+    def end(self) -> None:
+        """Somebody answered."""
+        if self.lasts:
+            self.lasts = False
+            self._log.warning("%s answers again", self._whose)
+
+
 class BackgroundTasks:
     """Runs the tasks of one desk. ``on_defect`` is called with every defect, on the event loop.
 

@@ -241,8 +241,8 @@ SHARED = (
         "listener-never-ends",
         "A process whose database breaks while it ends listens for ever, and is never replaced.",
         POSTGRES,
-        "                _end_where_told(error)\n                log.warning(",
-        "                log.warning(",
+        "                _end_where_told(error)\n                silence.begin(",
+        "                silence.begin(",
         (f"{TROUBLE}::test_whoever_is_ended_ends_though_its_connection_breaks_just_then",),
     ),
     Defect(

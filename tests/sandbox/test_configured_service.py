@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -433,9 +434,28 @@ def test_partners_are_kept_in_postgresql(tmp_path: Path, database: str) -> None:
     assert [each["action"] for each in changes] == ["suspend", "tier PRO", "create"]
     assert {each["partner"] for each in changes} == {"Shop"}
     assert not (tmp_path / "data").exists()
+    # The connection is cut while the change is committed.
+    asyncio.run(cutting_commits(database))
+    cut = run_here("partner", "tier", "Shop", "FREE", *at, home=tmp_path)
+    assert (cut.code, cut.error["code"]) == (8, "OUTCOME_UNKNOWN")
+    assert "not known" in cut.error["money"]
     file.write_text(f'{GOOD}[store]\nurl = "postgresql://u@/d?host=/nowhere"\n')
-    away = run_here("partner", "tier", "Shop", "FREE", *at, home=tmp_path)
-    assert (away.code, away.error["code"]) == (7, "NO_ANSWER")
+    for command in (("tier", "Shop", "FREE"), ("list",)):
+        away = run_here("partner", *command, *at, home=tmp_path)
+        assert (away.code, away.error["code"]) == (7, "NO_ANSWER")
+        assert "no account was changed" in away.error["money"]
+        assert "The database postgresql://u@/d?host=/nowhere does" in away.error["message"]
+
+
+async def cutting_commits(database: str) -> None:
+    connection = await asyncpg.connect(database)
+    await connection.execute(
+        "CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';"
+        " CREATE CONSTRAINT TRIGGER cut AFTER UPDATE ON partners"
+        " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cut()"
+    )
+    await connection.close()
 
 
 def children_of(process: int) -> list[int]:

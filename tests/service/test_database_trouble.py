@@ -178,7 +178,12 @@ async def nothing_is_half(store: Store) -> None:
 
 
 async def test_a_service_outlives_a_restart_of_its_database(
-    server: OwnServer, service: ServiceParts, store: Store, venue: PlainVenue, clock: ManualClock
+    server: OwnServer,
+    service: ServiceParts,
+    store: Store,
+    venue: PlainVenue,
+    clock: ManualClock,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with running(service, AS_FIRST) as api:
         first = (await api.post("/exchanges", json=await offered(api))).raise_for_status().json()
@@ -211,6 +216,9 @@ async def test_a_service_outlives_a_restart_of_its_database(
         await pass_seconds(clock, 2)
         month = f"{clock.now():%Y-%m}"
         assert await store.calls.in_month(FIRST.partner_id, month) >= 9, "calls are written down"
+        for silent in ("partners", "worker", "hub"):
+            assert f"{silent}: the store does not answer" in caplog.text
+            assert f"{silent}: the store answers again" in caplog.text
 
 
 async def test_a_service_ends_while_its_database_is_gone(
@@ -250,7 +258,9 @@ async def test_whoever_is_ended_ends_though_its_connection_breaks_just_then(
         closing = asyncio.create_task(store.close())
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        await eventually(lambda: closing.done() or "are not heard of" in caplog.text)
+        await eventually(
+            lambda: closing.done() or "commits of others does not answer" in caplog.text
+        )
     assert closing.done()
 
 
@@ -540,10 +550,15 @@ async def test_a_server_that_cannot_be_used_is_named(server: OwnServer, database
     async with connected(server, "postgres") as other:
         await other.execute(f"CREATE ROLE {GUARDED} LOGIN PASSWORD 'right'")
         await other.execute(f"CREATE DATABASE own OWNER {GUARDED}")
+        await other.execute("CREATE ROLE stranger LOGIN")
+    async with connected(server, "own") as other:
+        await other.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    strange = server.cluster.url("own").replace("swapdesk@", "stranger@")
     guarded = server.cluster.url("own").replace("swapdesk@", f"{GUARDED}@")
     for place, told in (
         (Place(guarded, password="wrong"), "password authentication failed"),
         (Place(server.cluster.url("nowhere")), "does not exist"),
+        (Place(strange), "denied.*make the user of the URL the owner"),
         (Place(f"postgresql://swapdesk@/x?host={server.socket.parent / 'gone'}"), "No such file"),
         (Place("postgresql://swapdesk@127.0.0.1:1/x"), "Connect call failed"),
         (Place("mysql://swapdesk@127.0.0.1/x"), "URL of the database cannot be read.*scheme"),

@@ -149,19 +149,18 @@ async def test_an_own_worker_that_is_behind_works(
 async def test_the_database_is_away(
     clock: ManualClock, store: Store, onchain: Onchain, caplog: pytest.LogCaptureFixture
 ) -> None:
-    api = calling(build_service(small_service(clock, store, onchain=onchain)))
-    assert (await told(api))[0] == 200
-    await store.close()
-    for _ in range(3):
-        clock.advance(1)
-        status, said = await told(api)
-        assert status == 503
-        assert (said["database"], said["worker"], said["nodes"]["base"]) == (
-            "silent",
-            "unknown",
-            "ok",
-        )
-    assert caplog.text.count("the database does not answer") == 1
+    async with running(small_service(clock, store, onchain=onchain)) as api:
+        assert (await told(api))[0] == 200
+        await store.close()
+        for _ in range(3):
+            clock.advance(1)
+            status, said = await told(api)
+            # An own worker that goes round does nothing, and an old look at the clock says nothing.
+            assert (status, said["database"], said["nodes"]["base"]) == (503, "silent", "ok")
+            assert (said["clock"], said["worker"]) == ("unknown", "unknown")
+            await rest()
+    for silent in ("the database", "partners: the store", "worker: the store"):
+        assert caplog.text.count(f"{silent} does not answer") == 1, silent
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("POST", "", 405), ("GET", "?a=1", 422)])

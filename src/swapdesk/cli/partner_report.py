@@ -195,10 +195,15 @@ def run_on_store(
     try:
         return asyncio.run(worked())
     except StoreUnavailable as error:
-        said = f"The database does not answer: {error}."
+        # No URL of a file has a password.
+        where = f" {place.url}" if isinstance(place, Place) else ""
+        said = f"The database{where} does not answer: {error}."
+        if not error.in_doubt:
+            next_ = "you: once the database answers, give the command again"
+            raise CommandError(Exit.UNREACHABLE, "NO_ANSWER", said, UNCHANGED, next_) from None
         raise CommandError(
-            Exit.UNREACHABLE,
-            "NO_ANSWER",
+            Exit.UNKNOWN,
+            "OUTCOME_UNKNOWN",
             said,
             "where it was; whether the change was made is not known",
             "you: once the database answers, look with swapdesk partner audit before you repeat it",

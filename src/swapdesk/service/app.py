@@ -21,6 +21,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 import swapdesk
+from swapdesk.background import Silence
 from swapdesk.clock import Clock
 from swapdesk.service.access import Directory, Partner
 from swapdesk.service.bundling import Bundler
@@ -119,12 +120,15 @@ class _Application(Starlette):
 
 async def _repeated(work: _Work, name: str, seconds: float, clock: Clock) -> None:
     """Work again and again; a store that does not answer is asked again."""
+    silence = Silence(logger, f"{name}: the store")
     while True:
         await clock.sleep(seconds)
         try:
             await work()
         except StoreUnavailable as unavailable:
-            logger.warning("%s: the store does not answer: %s", name, unavailable)
+            silence.begin(unavailable)
+        else:
+            silence.end()
 
 
 async def _kept_running(part: _Work, name: str, clock: Clock) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from msgspec import Struct, field
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from swapdesk.background import Silence
 from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Directory
 from swapdesk.service.errors import ServiceError
@@ -76,15 +77,20 @@ class Hub:
     async def run(self) -> None:
         """Deliver what is committed from now on; a store that does not answer is asked again."""
         self.delivered = None
+        silence = Silence(log, "hub: the store")
         try:
             while True:
                 try:
+                    if silence.lasts:
+                        # What comes next may take hours, and no answer is waited for until then.
+                        await self._store.outbox.newest()
+                        silence.end()
                     if self.delivered is None:
                         self.delivered = await self._store.outbox.newest()
                     await self._store.outbox.beyond(self.delivered)
                     self.delivered = await self.deliver(self.delivered)
                 except StoreUnavailable as unavailable:
-                    log.error("hub: the store does not answer: %s", unavailable)
+                    silence.begin(unavailable)
                     await self._clock.sleep(_RETRY_SECONDS)
         finally:
             # Whoever is left would wait for updates that nobody delivers any more.

@@ -114,7 +114,7 @@ MEMBERS: Mapping[str, Mapping[str, str]] = {
         "status": "of the answer, of a stream that of its handshake; 0 where it was broken off",
         "ms": "milliseconds until the answer was sent; of a stream until it ended",
         "order": "id of the order or the group that it named or made; null for none",
-        "address": "who was connected; only with `addresses = true`",
+        "address": "of the caller, as trusted proxies tell it; only with `addresses = true`",
     },
     "transition": {
         "partner": "id of the partner whose order it is",

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from swapdesk.background import Silence
 from swapdesk.clock import Clock
 from swapdesk.service.dex.desk import Head, Sightings
 from swapdesk.service.events import Hub
@@ -53,7 +54,8 @@ class Backlog(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """What the parts answered; None for one that was silent. ``works`` tells of this process.
+    """What the parts answered; None for one that was silent. ``works`` tells of this process, and
+    its clock was last seen to be right or not: neither counts while the database is silent.
     ``outgrown``: the database is of a newer release, and this process does not use it any more."""
 
     backlog: Backlog | None
@@ -69,10 +71,19 @@ class Standing(Struct, frozen=True):
         return "silent" if self.backlog is None else "ok"
 
     @property
+    def clock(self) -> str:
+        if self.backlog is None:
+            return "unknown"
+        return "ok" if self.clock_is_right else "differs"
+
+    @property
     def worker(self) -> str:
+        # One that goes round carries nothing out without the database.
+        if self.backlog is None:
+            return "unknown"
         if self.works:
             return "ok"
-        if self.backlog is None or self.backlog.overdue is None:
+        if self.backlog.overdue is None:
             return "unknown"
         if self.backlog.overdue > OVERDUE_SECONDS:
             return "late"
@@ -84,8 +95,8 @@ class Standing(Struct, frozen=True):
         every process would leave its balancer at once."""
         answering = [head is not None for head in self.heads.values()]
         able = not answering or any(answering)
-        parts = (self.database, self.worker)
-        if parts != ("ok", "ok") or not self.clock_is_right or not able:
+        parts = (self.database, self.clock, self.worker)
+        if parts != ("ok", "ok", "ok") or not able:
             return "unready"
         return "ready" if all(answering) else "degraded"
 
@@ -98,7 +109,7 @@ class Standing(Struct, frozen=True):
             {
                 "status": self.status,
                 "database": self.database,
-                "clock": "ok" if self.clock_is_right else "differs",
+                "clock": self.clock,
                 "worker": self.worker,
                 "nodes": {
                     chain: "silent" if head is None else "ok"
@@ -131,7 +142,8 @@ class Readiness:
         self._standing: Standing | None = None
         self._looked = float("-inf")
         self._looking: asyncio.Task[Standing] | None = None
-        self._silent: set[str] = set()
+        parts = ("the database", *map(_node, chains))
+        self._silences = {part: Silence(log, part) for part in parts}
         self.outgrown: SchemaError | None = None
         """Why all work has ended, once the database is of a newer release."""
 
@@ -147,7 +159,7 @@ class Readiness:
     async def _look(self) -> Standing:
         now = self._clock.now()
         asking = asyncio.gather(
-            *(self._answered(f"the node of {name}", c.head()) for name, c in self._chains.items())
+            *(self._answered(_node(name), c.head()) for name, c in self._chains.items())
         )
         backlog, heads = await asyncio.gather(
             self._answered("the database", self._backlog(now)), asking
@@ -182,14 +194,14 @@ class Readiness:
         try:
             answer = await within(self._clock, PROBE_SECONDS, question)
         except (StoreUnavailable, TimeoutError, *CHAIN_ERRORS) as error:
-            if part not in self._silent:
-                self._silent.add(part)
-                log.warning("%s does not answer: %s", part, str(error) or "no answer in time")
+            self._silences[part].begin(str(error) or "no answer in time")
             return None
-        if part in self._silent:
-            self._silent.discard(part)
-            log.warning("%s answers again", part)
+        self._silences[part].end()
         return answer
+
+
+def _node(chain: str) -> str:
+    return f"the node of {chain}"
 
 
 def _age(moment: datetime | None, now: datetime) -> float:

@@ -16,6 +16,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from swapdesk.background import Silence
 from swapdesk.chain.smart_account import read_operation
 from swapdesk.clock import Clock
 from swapdesk.service.bundling import Bundler, BundleRefused, BundlerUnreachable, Landed
@@ -65,13 +66,16 @@ class BundleWatch:
 
     async def run(self) -> None:
         """Follow what is under way, over and over; a store that does not answer is asked again."""
+        silence = Silence(log, "bundles: the store")
         while True:
             self._woken.clear()
             try:
                 left = await self.step()
             except StoreUnavailable as unavailable:
-                log.error("bundles: the store does not answer: %s", unavailable)
+                silence.begin(unavailable)
                 left = 1
+            else:
+                silence.end()
             with contextlib.suppress(TimeoutError):
                 seconds = _LOOK_SECONDS if left else _IDLE_SECONDS
                 await within(self._clock, seconds, self._woken.wait())

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
+from swapdesk.background import Silence
 from swapdesk.clock import Clock
 from swapdesk.service.access import Directory
 from swapdesk.service.catalog import ServiceCatalog
@@ -112,6 +113,7 @@ class Worker:
         """
         swept = renewed = -_HOUSEKEEPING_SECONDS
         looking: dict[str, asyncio.Task[None]] = {}
+        silence = Silence(log, "worker: the store")
         self.runs = True
         try:
             while True:
@@ -135,7 +137,9 @@ class Worker:
                         await self.sweep(self._clock.now())
                         swept = self._clock.monotonic()
                 except StoreUnavailable as unavailable:
-                    log.error("worker: the store does not answer: %s", unavailable)
+                    silence.begin(unavailable)
+                else:
+                    silence.end()
                 for order in claimed:
                     # A clock that jumps may end the lease of an order still looked at here.
                     if order.service_id not in looking:
@@ -157,6 +161,7 @@ class Worker:
 
     async def pass_on(self) -> None:
         """Make due what was hinted at, for the workers of other processes, until cancelled."""
+        silence = Silence(log, "hints: the store")
         self.runs = True
         try:
             while True:
@@ -165,9 +170,11 @@ class Worker:
                 try:
                     await self._hasten({})
                 except StoreUnavailable as unavailable:
-                    log.error("hints: the store does not answer: %s", unavailable)
+                    silence.begin(unavailable)
                     await self._clock.sleep(_IDLE_SECONDS)
                     self._woken.set()
+                else:
+                    silence.end()
         finally:
             self.runs = False
 

@@ -17,7 +17,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.service.store.database import Database, Row, Transaction, insertion, micros
+from swapdesk.service.store.database import (
+    Database,
+    Row,
+    StoreUnavailable,
+    Transaction,
+    insertion,
+    micros,
+)
 from swapdesk.service.store.partners import Act, note_act
 from swapdesk.service.store.records import DaySum, PartnerBook, StoredOrder
 from swapdesk.service.store.rows import order_of
@@ -169,11 +176,16 @@ class Books:
                 values,
             )
 
-        if found.unentered:
-            await self._database.write(entered)
-        for partner_id, day in found.differing:
-            values = {"partner_id": partner_id, "day": day}
-            await self._database.write(partial(summed, values=values))
+        try:
+            if found.unentered:
+                await self._database.write(entered)
+            for partner_id, day in found.differing:
+                values = {"partner_id": partner_id, "day": day}
+                await self._database.write(partial(summed, values=values))
+        except StoreUnavailable as unavailable:
+            # Some of them may have been committed before.
+            unavailable.in_doubt = True
+            raise
 
 
 async def count_finished(db: Transaction, order: StoredOrder) -> None:

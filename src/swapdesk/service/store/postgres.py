@@ -24,6 +24,7 @@ from weakref import WeakValueDictionary
 import asyncpg
 from msgspec import Struct
 
+from swapdesk.background import Silence
 from swapdesk.service.store import schema
 from swapdesk.service.store.database import (
     NO_LINE,
@@ -442,12 +443,14 @@ class PostgresDatabase(Database):
 
     async def _spread(self) -> None:
         """Tell the other processes of commits, and listen to theirs, over and over."""
+        silence = Silence(log, "store: the connection that tells of commits of others")
         while True:
             try:
                 connection = await _connect(self._place)
                 try:
                     connection.add_termination_listener(lambda _: self._untold.set())
                     await connection.add_listener(CHANNEL, self._wake)
+                    silence.end()
                     # What was committed while nobody listened.
                     self._wake()
                     while True:
@@ -465,7 +468,7 @@ class PostgresDatabase(Database):
                     await connection.close(timeout=_ANSWER_SECONDS)
             except _FAILURES as error:
                 _end_where_told(error)
-                log.warning("store: commits of others are not heard of: %s", _said(error))
+                silence.begin(_said(error))
                 self._wake()
                 await asyncio.sleep(_RETRY_SECONDS)
 
@@ -568,6 +571,8 @@ def _said(error: BaseException) -> str:
         return f"the certificate of the database is refused: {why}: {wanted}"
     if type(error) is ConnectionError and "rejected SSL" in str(error):
         return "the database offers no TLS: let it (ssl = on), or leave tls out"
+    if isinstance(error, asyncpg.InsufficientPrivilegeError):
+        return f"{error}: make the user of the URL the owner of the database"
     return str(error) or type(error).__name__
 
 
