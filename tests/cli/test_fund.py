@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from decimal import Decimal
@@ -144,6 +145,70 @@ def _again(desk: Desk, service_id: str) -> dict[str, Any] | None:
         return None
     assert said.code == 0, said.stderr
     return said.document
+
+
+UNSIGNED = "waits for your signature in the desk. Nothing was signed, and nothing left your wallet"
+UNKNOWN = "may have been signed, and made"
+
+
+def said_of(desk: Desk, service_id: str) -> str:
+    """What a list of orders, the order itself and ``why`` say of its payment, all the same."""
+    begun = f"The payment of order {service_id} from your wallet"
+    said = {
+        line
+        for words in (("orders", "list"), ("orders", "show", service_id), ("why", service_id))
+        for line in desk(*words).stderr.splitlines()
+        if service_id in line
+    }
+    assert len(said) == 1, said
+    (line,) = said
+    assert line.startswith(begun)
+    return line
+
+
+def test_what_was_never_signed_is_told_and_what_may_have_been_stays_unknown(
+    desk: Desk, account: str
+) -> None:
+    """A desk is killed before it asks the wallet, while it asks, and once the wallet signed."""
+    shown, asked, signed = (
+        order_of(desk, amount, "usdc.base", "btc.bitcoin", "--to", BITCOIN)["serviceId"]
+        for amount in ("81", "82", "83")
+    )
+    chain = chain_of(desk)
+    nonce = int(chain("eth_getTransactionCount", account, "latest"), 16)
+
+    # The trader said yes, and the journal does not have it.
+    desk.killed("calls.mark_asked.before.1", "fund", shown, "--yes", "--json")
+    keys = desk.home / "profiles" / "sandbox" / "keys"
+    with (keys / "lock").open("rb") as others:
+        fcntl.flock(others, fcntl.LOCK_EX)
+        assert UNSIGNED in said_of(desk, shown), "the journal alone proves it"
+    until(lambda: _again(desk, shown))
+
+    desk.killed("wallet.sign.before.1", "fund", asked, "--yes", "--json")
+    with (keys / "lock").open("rb") as others:
+        fcntl.flock(others, fcntl.LOCK_EX)
+        assert UNKNOWN in said_of(desk, asked), "another process may be signing it"
+    assert UNSIGNED in said_of(desk, asked)
+    aside = keys.rename(desk.home / "aside")
+    shutil.copytree(aside, keys, ignore=shutil.ignore_patterns("transactions.db*"))
+    assert UNKNOWN in said_of(desk, asked), "records that are gone prove nothing"
+    for left in keys.glob("transactions.db*"):
+        left.unlink()
+    records = keys / "transactions.db"
+    records.touch(0o600)
+    records.write_bytes(b"no records" * 1000)
+    assert UNKNOWN in said_of(desk, asked), "its records cannot be read"
+    shutil.rmtree(keys)
+    aside.rename(keys)
+    assert UNSIGNED in said_of(desk, asked)
+    until(lambda: _again(desk, asked))
+
+    desk.killed("wallet.sign.after.1", "fund", signed, "--yes", "--json")
+    assert UNKNOWN in said_of(desk, signed)
+    until(lambda: _again(desk, signed))
+    assert int(chain("eth_getTransactionCount", account, "latest"), 16) == nonce + 3
+    assert "The payment of order" not in desk("orders", "list").stderr
 
 
 SOL_USDC, SOL = find_token("solana", "USDC"), find_token("solana", "SOL")

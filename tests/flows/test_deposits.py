@@ -52,7 +52,7 @@ from swapdesk.flows.deposits.wallet_funding import (
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import DepositRelease, TokenFacts
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT
+from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT, PaidBefore
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import Stage
 from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
@@ -348,6 +348,20 @@ def test_nobody_pays_twice(journal: Journal, clock: ManualClock) -> None:
     call = journal.calls.add_payment(one.service_id, b"{}", path=WALLET_PAYMENT)
     assert here.under_way(one)
     assert here.refusal(one) is None, "the same payment goes on"
+    assert here.unsigned(one)
+    assert _money(here, one) == "in your wallet; nothing was signed"
+    assert journal.calls.mark_asked(call)
+    assert not here.unsigned(one)
+    assert _money(here, one) == "in your wallet, or on its way to the deposit address"
+    with pytest.raises(PaidBefore):
+        journal.calls.add_payment(one.service_id, b"{}")
+    assert journal.calls.mark_unsigned(call)
+    assert here.unsigned(one)
+    with pytest.raises(PaidBefore):
+        journal.calls.add_payment(one.service_id, b"{}")
+    assert journal.calls.mark_signed(call, "0xsigned")
+    assert not here.unsigned(one)
+    assert not journal.calls.mark_unsigned(call), "what was signed is never unsigned"
     journal.calls.mark_done(call, status=200, request_id=None)
     assert not here.under_way(one)
     assert here.paid(one)
@@ -356,6 +370,11 @@ def test_nobody_pays_twice(journal: Journal, clock: ManualClock) -> None:
     journal.calls.add_payment(other.service_id, b"{}")
     assert not here.under_way(other)
     assert here.refusal(other) == MAY_BE_PAID
+
+
+def _money(here: DepositWays, one: TrackedOrder) -> str:
+    begun, unsigned = here.under_way(one), here.unsigned(one)
+    return deposit_money(one, NOW, sent=here.paid(one), begun=begun, unsigned=unsigned).where
 
 
 # What it lacks

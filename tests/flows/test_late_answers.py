@@ -255,17 +255,20 @@ def a_deposit(journal: Journal, number: int) -> Act:
     paid = f"paid{number}"
     id_ = journal.calls.add_payment(paid, b"{}", path=WALLET_PAYMENT)
     left = (StepState.SENT, StepState.UNKNOWN)
+    open_ = (StepState.PREPARED, *left)
     hash_ = f"0xpaid{number}"
     laws = {
+        "asked": Law(lambda j: j.calls.mark_asked(id_), StepState.SENT, open_),
+        "unsigned": Law(lambda j: j.calls.mark_unsigned(id_), StepState.PREPARED, left),
         "done": Law(
             lambda j: j.calls.mark_done(id_, status=200, request_id=None, hash_=hash_),
             StepState.ACKED,
-            left,
+            open_,
             hash_,
             keeps=True,
         ),
-        "refused": Law(lambda j: j.calls.mark_refused(id_, code="NO"), StepState.REFUSED, left),
-        "unknown": Law(lambda j: j.calls.mark_unknown(id_, code="LOST"), StepState.UNKNOWN, left),
+        "refused": Law(lambda j: j.calls.mark_refused(id_, code="NO"), StepState.REFUSED, open_),
+        "unknown": Law(lambda j: j.calls.mark_unknown(id_, code="LOST"), StepState.UNKNOWN, open_),
     }
     return Act(laws, lambda j: _state_of(j, id_), paid, "done")
 

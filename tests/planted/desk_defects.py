@@ -696,10 +696,32 @@ PAYING = (
         "A deposit whose answer was lost is paid a second time.",
         "swapdesk/flows/journal/outgoing_writes.py",
         "            if row is not None:\n                raise PaidBefore(_call_of(row))\n"
-        "            added",
+        "            state =",
         '            if row is not None and row["state"] == StepState.ACKED:\n'
-        "                raise PaidBefore(_call_of(row))\n            added",
+        "                raise PaidBefore(_call_of(row))\n            state =",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+    ),
+    Defect(
+        "signed-away-and-told-unsigned",
+        "A desk that was killed once its wallet had signed a deposit says that nothing was signed.",
+        "swapdesk/flows/journal/outgoing_writes.py",
+        '"id = ?", (call_id,), StepState.SENT, OPEN_STEP)',
+        '"id = ?", (call_id,), StepState.PREPARED, OPEN_STEP)',
+        (
+            "tests/cli/test_fund.py"
+            "::test_what_was_never_signed_is_told_and_what_may_have_been_stays_unknown",
+        ),
+    ),
+    Defect(
+        "unsigned-while-another-signs",
+        "While another process may be signing a deposit, it is told that nothing was signed.",
+        "swapdesk/flows/deposits/funding.py",
+        "        if client.accounts.read_only:\n            return False\n",
+        "",
+        (
+            "tests/cli/test_fund.py"
+            "::test_what_was_never_signed_is_told_and_what_may_have_been_stays_unknown",
+        ),
     ),
     Defect(
         "group-row-paid-twice",

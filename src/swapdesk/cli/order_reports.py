@@ -4,7 +4,7 @@ they mean, and without an address that must not be paid.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
@@ -23,7 +23,12 @@ from swapdesk.cli.command_error import (
 from swapdesk.cli.output import Exact, Form
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
-from swapdesk.flows.deposits.funding import settle_payments
+from swapdesk.flows.deposits.funding import (
+    none_signed,
+    not_payable,
+    open_payment_words,
+    settle_payments,
+)
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -382,12 +387,7 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: str) ->
     orders = await chosen_orders(session, kept, sort)
     with suppress(JournalUnavailable):
         settle_payments(session.desk.journal.calls, session.link.tracker.recall)
-    for call in session.desk.journal.calls.unresolved():
-        may = f"paid order {call.service_id}" if call.pays else "created an order"
-        output.talk(
-            f"{call.method} {call.path} of {call.sent_at:%Y-%m-%d %H:%M:%S} UTC got no answer;"
-            f" it may have {may}."
-        )
+    await tell_open_calls(session)
     unknown = [
         one.intent
         for one in session.desk.journal.intents.unfinished()
@@ -420,6 +420,33 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: str) ->
         output.talk("No orders yet.")
 
 
+async def tell_open_calls(
+    session: CommandSession, service_ids: Collection[str] | None = None
+) -> None:
+    """Say of every call without a known outcome, or of those that pay these orders, what it may
+    have done."""
+    desk, now = session.desk, session.desk.service_clock.now()
+    for call in desk.journal.calls.unresolved():
+        if service_ids is not None and not (call.pays and call.service_id in service_ids):
+            continue
+        if call.by_wallet and call.service_id is not None:
+            tracked = session.link.tracker.recall(call.service_id)
+            asked = not call.waits_for_signature and call.hash is None
+            session.call.output.talk(
+                open_payment_words(
+                    call,
+                    none_signed=asked and await none_signed(desk.wallet, tracked),
+                    payable=tracked is not None and not_payable(tracked, now) is None,
+                )
+            )
+            continue
+        may = f"paid order {call.service_id}" if call.pays else "created an order"
+        session.call.output.talk(
+            f"{call.method} {call.path} of {call.sent_at:%Y-%m-%d %H:%M:%S} UTC got no answer;"
+            f" it may have {may}."
+        )
+
+
 def _unknown(intent: Intent) -> UnknownFacts:
     return UnknownFacts(
         intent.id,
@@ -434,7 +461,9 @@ async def report_order(session: CommandSession, order: str) -> None:
     """One order, read now; as last known when the service cannot be asked. ``order`` is its id,
     the beginning of it, or one of its addresses, hashes or request ids."""
     await session.settle(TELLING_SECONDS)
-    _tell_order(session, await _searched(session, order))
+    tracked = await _searched(session, order)
+    await tell_open_calls(session, (tracked.service_id,))
+    _tell_order(session, tracked)
 
 
 def _tell_order(session: CommandSession, tracked: TrackedOrder) -> None:

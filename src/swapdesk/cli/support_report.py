@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CORRECT, UNMOVED, CommandError, Exit, bad_input
-from swapdesk.cli.order_reports import find_order
+from swapdesk.cli.order_reports import find_order, tell_open_calls
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import clock_time, iso
@@ -110,6 +110,7 @@ async def report_search(
         if search.verdict and not unspent:
             _tell_nothing(session, search)
         raise _not_found(search, unspent)
+    await tell_open_calls(session, search.found)
     _tell(session, search, cases, unspent, whole=whole)
 
 

@@ -12,6 +12,8 @@ from swapdesk.clock import IsoTime, iso
 
 SANDBOX_PROFILE = "sandbox"
 MAX_NAME = 32
+RECORDS = "transactions.db"
+"""The file of what a wallet signed, beside its keys."""
 
 
 class Kind(StrEnum):

@@ -21,10 +21,11 @@ from pathlib import Path
 from swapdesk.agent.spending.limits import Counted, Past, Spend, Spending, SpendSums
 from swapdesk.database_writing import durable
 from swapdesk.paths import UnsafePlace, read_private
+from swapdesk.wallet.accounts import RECORDS
 from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.spending import SECONDS, SpendWindow
 
-FILE = "transactions.db"
+FILE = RECORDS
 SCHEMA_VERSION = 5
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS chain(

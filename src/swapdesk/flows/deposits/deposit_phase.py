@@ -12,6 +12,7 @@ from enum import Enum
 from msgspec import Struct
 
 from swapdesk.chain.addresses.payments import payment_link
+from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import countdown
@@ -119,10 +120,11 @@ class DepositMoney(Struct, frozen=True):
 
 
 def deposit_money(
-    tracked: TrackedOrder, now: datetime, *, sent: bool, begun: bool = False
+    tracked: TrackedOrder, now: datetime, *, sent: bool, begun: bool = False, unsigned: bool = False
 ) -> DepositMoney:
     """``sent``: the deposit left the wallet; the service says so only once it has seen it.
-    ``begun``: the wallet began to pay it, and nobody is to pay it a second time by hand."""
+    ``begun``: the wallet began to pay it, and nobody is to pay it a second time by hand;
+    ``unsigned``: it was not asked to sign yet."""
     order = tracked.order
     state = reported_status(tracked.order, tracked.intent, now=now)
     if sent and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
@@ -131,6 +133,8 @@ def deposit_money(
         return _said(moving.money, f"{moving.next}", moving.actor)
     if begun and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
         where = "in your wallet, or on its way to the deposit address"
+        if unsigned:
+            where = f"{IN_WALLET}; nothing was signed"
         return _said(where, "you: f opens the payment; do not pay it by hand", "you: f opens it")
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
     payment = tracked.batch_payment if tracked.standing is DepositRelease.FOREIGN else None

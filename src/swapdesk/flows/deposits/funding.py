@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -32,12 +33,18 @@ from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wallet.accounts import ChainLink, Kind
+from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.encoding.codec import encode_json
+
+if TYPE_CHECKING:
+    from swapdesk.flows.wallet.local_wallet import LocalWallet
 
 log = logging.getLogger(__name__)
 
 SENT_BEFORE = "The deposit was sent before. It is never paid twice."
 MAY_BE_PAID = "The deposit may have been sent already. It is not sent again."
+WAITS_FOR_SIGNATURE = "A payment from your wallet waits for your signature. Nothing else pays it."
 _LEFT = frozenset({SENT_BEFORE, MAY_BE_PAID})
 
 
@@ -72,7 +79,7 @@ class SandboxFaucet:
             before = self._calls.payment_of(tracked.service_id)
         except JournalUnavailable:
             return NO_JOURNAL.cause
-        return _said(before.state) if before is not None else None
+        return left_words(before) if before is not None else None
 
     async def pay(self, tracked: TrackedOrder, payer: str | None = None) -> Funded | NotFunded:
         """Send exactly ``inAmount`` with the deposit memo to the deposit address, from the faucet
@@ -84,7 +91,8 @@ class SandboxFaucet:
         try:
             call_id = self._calls.add_payment(service_id, encode_json({"serviceId": service_id}))
         except PaidBefore as error:
-            return NotFunded(_said(error.call.state), may_have_left=True)
+            reason = left_words(error.call)
+            return NotFunded(reason, reason in _LEFT)
         except JournalUnavailable:
             return NotFunded(NO_JOURNAL.cause)
         try:
@@ -148,8 +156,11 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
     return None
 
 
-def _said(state: StepState) -> str:
-    return SENT_BEFORE if state is StepState.ACKED else MAY_BE_PAID
+def left_words(call: OutgoingWrite) -> str:
+    """Why nobody pays an order beside a payment that stands in the journal."""
+    if call.waits_for_signature:
+        return WAITS_FOR_SIGNATURE
+    return SENT_BEFORE if call.state is StepState.ACKED else MAY_BE_PAID
 
 
 PAYS_ON = frozenset({Kind.EVM, Kind.SOLANA})
@@ -250,3 +261,39 @@ class DepositWays:
             and payment.by_wallet
             and payment.state is not StepState.ACKED
         )
+
+    def unsigned(self, tracked: TrackedOrder) -> bool:
+        """Whether the wallet began to pay it and was not asked to sign."""
+        payment = self.payment(tracked.service_id)
+        return isinstance(payment, OutgoingWrite) and payment.waits_for_signature
+
+
+async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool:
+    """Whether the wallet's own records prove that no payment of the order was ever signed. They
+    do only to the one process that may sign: to another they are of a moment ago."""
+    if tracked is None or tracked.intent is None or not wallet.has_records:
+        return False
+    try:
+        client = await wallet.client()
+        if client.accounts.read_only:
+            return False
+        signed = await client.transactions(tracked.intent.id)
+    except WalletError as error:
+        log.warning("what the wallet signed is not known: %s", error.words)
+        return False
+    return all(one.purpose is not Purpose.DEPOSIT for one in signed)
+
+
+def open_payment_words(call: OutgoingWrite, *, none_signed: bool, payable: bool) -> str:
+    """How a payment from the wallet stands that is not settled, in sentences. ``none_signed`` by
+    the wallet's records; ``payable``: the order waits for its deposit."""
+    begun = (
+        f"The payment of order {call.service_id} from your wallet,"
+        f" begun {call.sent_at:%Y-%m-%d %H:%M:%S} UTC,"
+    )
+    if call.waits_for_signature or none_signed:
+        waits = "waits for your signature in the desk" if payable else "was never signed"
+        return f"{begun} {waits}. Nothing was signed, and nothing left your wallet for it."
+    if call.hash is not None:
+        return f"{begun} was signed as {call.hash} and may have been made."
+    return f"{begun} may have been signed, and made."

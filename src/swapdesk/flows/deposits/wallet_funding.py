@@ -20,12 +20,12 @@ from decimal import Decimal
 from swapdesk.chain.addresses import evm
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.clock import Clock
-from swapdesk.flows.deposits.funding import MAY_BE_PAID, SENT_BEFORE, not_payable
+from swapdesk.flows.deposits.funding import left_words, not_payable
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.journal_records import OPEN_STEP
 from swapdesk.flows.journal.outgoing_writes import (
     WALLET_PAYMENT,
     OutgoingWrite,
@@ -228,12 +228,31 @@ class PaymentEntry(Entry):
         self._account = account
         self._id = None if earlier is None else earlier.id
         self.fresh = earlier is None
+        self.asked = False
+        """Whether this run asked the wallet to sign. What an earlier one asked stays unknown."""
 
     def begin(self) -> None:
         """Commit it where there is none. Raises PaidBefore and JournalUnavailable."""
         if self._id is None:
             body = encode_json({"serviceId": self._service_id, "account": self._account})
             self._id = self._calls.add_payment(self._service_id, body, path=WALLET_PAYMENT)
+
+    def asks(self) -> None:
+        """Commit that the wallet is asked to sign now. A payment that was refused meanwhile is
+        begun anew. Raises PaidBefore and JournalUnavailable; then nothing is signed."""
+        assert self._id is not None  # begun before anybody looked
+        if not self._calls.mark_asked(self._id):
+            self._id = None
+            self.begin()
+            assert self._id is not None
+            self._calls.mark_asked(self._id)
+        self.asked = True
+
+    def unsigned(self) -> None:
+        """The wallet was asked and signed nothing, by its own records. Raises
+        JournalUnavailable."""
+        assert self._id is not None
+        self.asked = not self._calls.mark_unsigned(self._id)
 
     def signed(self, hash_: str) -> None:
         """Which transaction pays. A payment that was refused meanwhile is begun anew for it.
@@ -270,7 +289,7 @@ class PaymentEntry(Entry):
 
 def settled(call: OutgoingWrite) -> bool:
     """Whether it is known how a payment ended."""
-    return call.state not in (StepState.SENT, StepState.UNKNOWN)
+    return call.state not in OPEN_STEP
 
 
 LEAST_LEFT = timedelta(seconds=30)
@@ -381,7 +400,7 @@ class WalletFunding:
             self._client,
             self._clock,
             promise,
-            lambda review: self._looked(tracked, review),
+            lambda review: self._looked(tracked, review, entry),
             lambda: self._refusal(tracked),
             self._pace,
             self._watch,
@@ -412,12 +431,20 @@ class WalletFunding:
                 return "The order asks for another payment than the one that was looked at."
         return reason
 
-    async def _looked(self, tracked: TrackedOrder, review: Review) -> Agreed | None:
-        """What the trader says, unless the order changed while the review was looked at."""
+    async def _looked(
+        self, tracked: TrackedOrder, review: Review, entry: PaymentEntry
+    ) -> Agreed | None:
+        """What the trader says, unless the order changed while the review was looked at. The
+        journal says that the wallet may have signed from here on, and not before."""
+        # It is shown once more because the wallet refused to sign what had changed under it.
+        if entry.asked and await self.kept(tracked) is None:
+            entry.unsigned()
         agreed = await self._look(review)
         reason = None if agreed is None else self._refusal(tracked)
         if reason is not None:
             raise NotAgreed(reason, NOT_PAYABLE)
+        if agreed is not None:
+            entry.asks()
         return agreed
 
     # Following
@@ -476,8 +503,9 @@ def _paid_before(earlier: OutgoingWrite | None, kept: SignedTransaction | None) 
 
 
 def _paid_by(call: OutgoingWrite, hash_: str | None = None) -> Outcome:
-    said = SENT_BEFORE if call.state is StepState.ACKED else MAY_BE_PAID
-    return refused(PAID_BEFORE, Failure(said, PAID, "the venue"), hash_)
+    if call.waits_for_signature:
+        return refused(PAID_BEFORE, Failure(left_words(call), UNPAID, LOOK))
+    return refused(PAID_BEFORE, Failure(left_words(call), PAID, "the venue"), hash_)
 
 
 def _asks(tracked: TrackedOrder) -> tuple[object, ...]:

@@ -3,6 +3,8 @@
 A call made by hand has no intent to compare the answer with: when its outcome is unknown, nothing
 is looked for by itself, and the call stands here for a person to settle. The payment of a deposit
 stands here too, from the faucet, the wallet or a bundle: one for an order, unless it was refused.
+One from the wallet is PREPARED while its review is shown, and SENT from before the wallet is asked
+to sign it.
 
 ``CreateRequests`` finds the service's request id of the call that created an order. It reads what
 the intent, the group or the call by hand has stored.
@@ -18,7 +20,7 @@ from msgspec import Struct
 
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal_file import JournalFile, move
-from swapdesk.flows.journal.journal_records import LEFT_STEP, StepState
+from swapdesk.flows.journal.journal_records import LEFT_STEP, OPEN_STEP, StepState
 from swapdesk.flows.journal.order_log import OrderLog
 from swapdesk.wire.encoding.codec import rfc3339
 from swapdesk.wire.orders import Order
@@ -70,6 +72,11 @@ class OutgoingWrite(Struct, frozen=True):
         """A payment of which the wallet's own records say what became of it."""
         return self.path == WALLET_PAYMENT
 
+    @property
+    def waits_for_signature(self) -> bool:
+        """The wallet was not asked to sign it, so that nothing was signed under it."""
+        return self.state is StepState.PREPARED
+
 
 class OutgoingWrites:
     """Every method raises JournalUnavailable when the journal cannot be written. What moves a call
@@ -97,7 +104,8 @@ class OutgoingWrites:
             return row.lastrowid
 
     def add_payment(self, service_id: str, body: bytes, *, path: str = PAYMENT) -> int:
-        """Commit that the payment of an order leaves now; its id in the journal.
+        """Commit that the payment of an order leaves now, or, from the wallet, that it is shown to
+        be signed; its id in the journal.
 
         The look and the entry are one transaction, so that of two processes one pays. Raises
         PaidBefore when an earlier payment of the order left and was not refused.
@@ -106,13 +114,14 @@ class OutgoingWrites:
             row = db.execute(_PAYMENT_OF, _payment_values(service_id)).fetchone()
             if row is not None:
                 raise PaidBefore(_call_of(row))
+            state = StepState.PREPARED if path == WALLET_PAYMENT else StepState.SENT
             added = db.execute(
                 "INSERT INTO call (method, path, body, state, sent_at, service_id)"
                 " VALUES ('POST', ?, ?, ?, ?, ?)",
                 (
                     path,
                     body.decode("utf-8", "replace"),
-                    StepState.SENT,
+                    state,
                     rfc3339(self._clock.now()),
                     service_id,
                 ),
@@ -125,10 +134,24 @@ class OutgoingWrites:
         rows = self._file.read(_PAYMENT_OF, _payment_values(service_id))
         return _call_of(rows[0]) if rows else None
 
+    def mark_asked(self, call_id: int) -> bool:
+        """Commit that the wallet is asked to sign the payment, before it is. False for a payment
+        that is over."""
+        with self._file.write() as db:
+            return move(db, "call", "id = ?", (call_id,), StepState.SENT, OPEN_STEP)
+
+    def mark_unsigned(self, call_id: int) -> bool:
+        """Commit that the wallet signed nothing when it was asked. False where a transaction
+        stands."""
+        with self._file.write() as db:
+            where = "id = ? AND hash IS NULL"
+            return move(db, "call", where, (call_id,), StepState.PREPARED, LEFT_STEP)
+
     def mark_signed(self, call_id: int, hash_: str) -> bool:
         """Commit the transaction that pays, before a byte of it leaves. False for a payment that
         is over."""
         with self._file.write() as db:
+            move(db, "call", "id = ?", (call_id,), StepState.SENT, (StepState.PREPARED,))
             changed = db.execute(
                 "UPDATE call SET hash = ? WHERE id = ? AND state IN (?, ?)",
                 (hash_, call_id, *LEFT_STEP),
@@ -180,11 +203,11 @@ class OutgoingWrites:
             return self._move(db, call_id, StepState.UNKNOWN, status, request_id, code)
 
     def unresolved(self) -> list[OutgoingWrite]:
-        """Calls without a known outcome, oldest first; also those a crash interrupted. What a
-        bundle pays is told with its batch."""
+        """Calls without a known outcome, oldest first; also those a crash interrupted, and
+        payments that wait for a signature. What a bundle pays is told with its batch."""
         rows = self._file.read(
-            "SELECT * FROM call WHERE state IN (?, ?) AND path <> ? ORDER BY id",
-            (StepState.SENT, StepState.UNKNOWN, BUNDLE_PAYMENT),
+            "SELECT * FROM call WHERE state IN (?, ?, ?) AND path <> ? ORDER BY id",
+            (*OPEN_STEP, BUNDLE_PAYMENT),
         )
         return [_call_of(row) for row in rows]
 
@@ -199,7 +222,7 @@ class OutgoingWrites:
         hash_: str | None = None,
     ) -> bool:
         told = {"status": status, "request_id": request_id, "code": code, "hash": hash_}
-        return move(db, "call", "id = ?", (call_id,), state, LEFT_STEP, **told)
+        return move(db, "call", "id = ?", (call_id,), state, OPEN_STEP, **told)
 
     def _note_paid_after_all(self, db: sqlite3.Connection, call_id: int, hash_: str | None) -> None:
         row = db.execute(

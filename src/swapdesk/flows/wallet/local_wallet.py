@@ -24,6 +24,7 @@ from swapdesk.paths import private_directory
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import (
     AUTO_LOCK_SECONDS,
+    RECORDS,
     Account,
     Accounts,
     ChainLink,
@@ -307,6 +308,12 @@ class LocalWallet:
         if self._client is None or self._client.gone or not self._client.accounts.unlocked:
             return None
         return max(0.0, self._used + AUTO_LOCK_SECONDS - self._clock.monotonic())
+
+    @property
+    def has_records(self) -> bool:
+        """Whether what was signed is written down here. Records that are begun anew, because the
+        file is gone, say nothing of before."""
+        return (self.settings.places.keys / RECORDS).is_file()
 
     async def client(self) -> WalletClient:
         """The agent, started if there is none; it locks itself later with every question. Raises

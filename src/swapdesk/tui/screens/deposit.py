@@ -131,7 +131,13 @@ class DepositPage(Page):
         """Where the money is and who acts next."""
         ways = self.desk.deposit_ways
         sent, begun = ways.paid(tracked), ways.under_way(tracked)
-        money = deposit_money(tracked, self.service_time(), sent=sent, begun=begun)
+        money = deposit_money(
+            tracked,
+            self.service_time(),
+            sent=sent,
+            begun=begun,
+            unsigned=ways.unsigned(tracked),
+        )
         self.set_money(
             money.where,
             money.next,
