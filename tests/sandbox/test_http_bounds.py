@@ -273,8 +273,11 @@ async def answering_late(
         await inner(scope, receive, send)
 
     monkeypatch.setattr(served.server.config, "loaded_app", late)
-    yield held
-    held.set()
+    try:
+        yield held
+    finally:
+        # The server waits for what is carried out, also after a test that failed.
+        held.set()
     await served.until(0)
 
 
