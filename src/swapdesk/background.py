@@ -6,13 +6,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
 from swapdesk.clock import Clock
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
@@ -54,6 +56,35 @@ class Silence:
         if self.lasts:
             self.lasts = False
             self._log.warning("%s answers again", self._whose)
+
+
+class SharedWork(Generic[T]):
+    """Work that goes on when who began it is gone, once at a time: who begins it meanwhile gets
+    what is under way."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[T] | None = None
+
+    def begin(self, work: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(work())
+            # Its failure is for who waits; where nobody does any more it is nobody's.
+            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return self._task
+
+    @property
+    def running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    async def over(self) -> None:
+        """Wait until nothing is under way, whatever comes of it."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await self.over()
 
 
 class BackgroundTasks:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from msgspec import Struct
@@ -26,14 +26,22 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import NoAnswer, NotPaid
 from swapdesk.clock import ManualClock
+from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.transactions import Proposal
 from swapdesk.flows.wallet.call_payments import CallPayer, NewPayee
 from swapdesk.flows.wallet.chain_links import is_private_node, live_links, sandbox_links
-from swapdesk.flows.wallet.local_wallet import ChainHoldings, ChainReader, ChainTokens, LocalWallet
+from swapdesk.flows.wallet.local_wallet import (
+    ChainHoldings,
+    ChainReader,
+    ChainTokens,
+    Gifts,
+    LocalWallet,
+)
+from swapdesk.flows.wallet.own_accounts import OwnBalance, own_balance
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.flows.wallet.wallet_reading import Gifts, WalletSnapshot, fill_wallet, read_wallet
+from swapdesk.flows.wallet.wallet_reading import WalletSnapshot, fill_wallet, read_wallet
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import find_token
 from swapdesk.secret import Secret
@@ -42,7 +50,7 @@ from swapdesk.tui.screens.wallets import wallet_rows
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.answers import Balance, RuleFinding, Severity, SmartAccount
 from swapdesk.wallet.promise import Asset
-from swapdesk.wallet.protocol import Refused, WrongPassphrase
+from swapdesk.wallet.protocol import AgentGone, Refused, WrongPassphrase
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
 from wallet.agents import CHEAP
@@ -167,6 +175,66 @@ async def test_a_total_waits_for_what_the_faucet_sends(bench: Bench) -> None:
         (base,) = [one for one in await reading if one.chain == "base"]
     assert base.holdings[0].amount == 3
     assert before.place == base.place
+
+
+async def test_a_balance_waits_for_what_the_faucet_sends(bench: Bench) -> None:
+    """Nobody reads it again when that comes: nothing would say that 0 is of before."""
+    desk, wallet = bench.desk, bench.desk.wallet
+    wallet._program = CHEAP
+    control = desk.link.control
+    assert control is not None
+    account, _ = await wallet.prepare_sandbox()
+    (base,) = [one for one in await wallet.holdings(account) if one.chain == "base"]
+    usdc = resolve("usdc.base", desk.catalog).token
+    (asset,) = await wallet.tokens.called("base", ["USDC"])
+    client = await wallet.client()
+    read = 0
+    balances = client.balances
+
+    async def counted(*asked: Any, **how: Any) -> Any:
+        nonlocal read
+        told = await balances(*asked, **how)
+        read += 1
+        return told
+
+    client.balances = counted  # type: ignore[method-assign]
+    wallet.given(base, asset.contract)
+    async with asyncio.timeout(PATIENCE):
+        asking = asyncio.create_task(own_balance(desk, usdc))
+        while read < 2 and not asking.done():
+            await desk.clock.sleep(0.01)
+        assert not asking.done()
+        await control.give("base", account.address, Decimal(7), asset.contract)
+        assert await asking == OwnBalance(Decimal(7), Decimal(7))
+        assert not wallet.awaits(account.address, "base", asset.contract)
+
+
+async def test_a_wallet_is_filled_when_who_asked_is_gone(bench: Bench) -> None:
+    """A page that is left at once leaves no accounts half made, and whoever asks for a balance
+    next is told that of after the faucet's transfers."""
+    desk, wallet = bench.desk, bench.desk.wallet
+    wallet._program = CHEAP
+    page = asyncio.create_task(
+        read_wallet(wallet, None, desk.link.control, dict, heard=str, made=str)
+    )
+    async with asyncio.timeout(PATIENCE):
+        while not wallet.filling.running:
+            await desk.clock.sleep(0.01)
+        page.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await page
+        usdc = resolve("usdc.base", desk.catalog).token
+        assert await own_balance(desk, usdc) == OwnBalance(Decimal(10_000), Decimal(10_000))
+
+    # A wallet that is closed ends who waits with a failure to show, not without a word.
+    control = desk.link.control
+    assert control is not None
+    waiting = asyncio.create_task(fill_wallet(wallet, control))
+    while not wallet.filling.running:
+        await desk.clock.sleep(0.01)
+    await wallet.close()
+    with pytest.raises(AgentGone):
+        await waiting
 
 
 async def test_an_allowance_is_listed_and_revoked_once(rich: Bench) -> None:

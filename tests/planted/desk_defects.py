@@ -6,6 +6,30 @@ from .defect import Defect
 
 CREATING = (
     Defect(
+        "balance-of-before-the-faucet",
+        "A wallet that was filled is said to have too little for as long as the line stands.",
+        "swapdesk/flows/wallet/own_accounts.py",
+        "if any(one.units for one in told.balances) or not wallet.awaits(*place):",
+        "if any(one.units for one in told.balances) or told.balances:",
+        ("tests/flows/test_local_wallet.py::test_a_balance_waits_for_what_the_faucet_sends",),
+    ),
+    Defect(
+        "balance-of-before-the-wallet",
+        "A line that one comes back to says what was known before the wallet was filled.",
+        "swapdesk/tui/page.py",
+        "            self.session.moves += 1\n            self._moves += 1\n",
+        "            self._moves = self.session.moves\n",
+        ("tests/tui/test_wallets.py::test_an_allowance_is_ended_by_keys",),
+    ),
+    Defect(
+        "balance-of-the-forms-opening",
+        "What is locked is held against a balance that was read when the form was opened.",
+        "swapdesk/tui/screens/create.py",
+        "        if not state.row.on_chain:\n            # The balance is",
+        "        if state.row.on_chain is None:\n            # The balance is",
+        ("tests/tui/test_create.py::test_own_accounts_are_named_on_routes_of_exchanges_too",),
+    ),
+    Defect(
         "create-posted-again",
         "A create whose answer was lost becomes two orders, and both may be paid.",
         "swapdesk/flows/creation/exchange.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 import pytest
 from msgspec.structs import replace
@@ -150,8 +151,13 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         await run.to_form("0.5 btc eth")
         form = run.screen(CreateScreen)._form
         form.own((account,), account)
+        asking = [one for one in run.app.workers if one.group == "wallet"]
+        await run.settle(lambda: all(one.is_finished for one in asking), "the form's opening")
+        payer = run.screen(CreateScreen)._payer
+        payer.own_balance = Decimal(3)
         # Locked before the form has told that it filled in the account: that unlocks nothing.
         run.screen(CreateScreen)._lock()
+        await run.settle(lambda: payer.own_balance is None, "the balance of now, which nobody sees")
         await run.settle(lambda: form.values == (account.address,), "the account")
         assert run.screen(CreateScreen).state.step is CreateStep.READY
         assert form.complete

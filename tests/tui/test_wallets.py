@@ -17,9 +17,11 @@ from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleIte
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
+from swapdesk.tui.commands.wallets import WALLETS
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.sign import SignScreen
-from swapdesk.tui.screens.wallets import WalletsScreen, wallet_pane, wallet_rows
+from swapdesk.tui.screens.swap import SwapScreen
+from swapdesk.tui.screens.wallets import MAKING, WalletsScreen, wallet_pane, wallet_rows
 from swapdesk.tui.spans import line_of, plain_text
 from swapdesk.tui.widgets.table_layout import Prose, Section
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
@@ -77,9 +79,21 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         desk = run.app.session.desk
         wallet = desk.wallet
         wallet._program = CHEAP
-        await run.press("w")
+        first = run.screen(SwapScreen)
+        await run.type("500 usdc.base eth")
+        await run.settle(lambda: first._read.held, "what no wallet has")
+        async with wallet._starting:
+            run.app.navigation.open(WALLETS)
+            await run.see(MAKING)
+            await run.see("no accounts yet")
         await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
         await run.settle(lambda: whole(run), "the chains")
+        # The line was read before there was a wallet: what it says of one is read anew.
+        await run.press("escape")
+        await run.see("you have 10,000 USDC")
+        await run.press("escape", "w")
+        await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
+        await run.settle(lambda: whole(run), "the chains again")
         link = wallet.link("base")
         told = run.screen(WalletsScreen).told
         (account,) = [one for one in told.accounts if one.kind is Kind.EVM]

@@ -130,6 +130,13 @@ class Page(DeskScreen):
             self._moves = self.session.moves
             self.balances_changed()
 
+    def fills_wallet(self) -> None:
+        """This page may have the wallet made and filled, and reads by itself what it has then; the
+        pages behind it read theirs anew."""
+        if not self.session.live:
+            self.session.moves += 1
+            self._moves += 1
+
     def tells_end_of(self, signing: SigningSession) -> bool:
         """Whether this page says by itself why what was to be signed came to nothing."""
         return False

@@ -85,7 +85,8 @@ async def find_account(
     found = _chosen(accounts, sold, bought, payer)
     yield found
     found = await _balances(desk, found, link, sold)
-    if fill and desk.connected and desk.link.control is not None and (made or found.coin == 0):
+    awaited = found.coin == 0 or wallet.awaits(found.account.address, link.name, sold.address)
+    if fill and desk.connected and desk.link.control is not None and (made or awaited):
         found = replace(found, filling=True)
         yield found
         async for one in _filled(desk, found, link, sold):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from msgspec import Struct
 
+from swapdesk.background import SharedWork
 from swapdesk.chain.deployments import CALL_ASSETS
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.wallet.wallet_words import unread_next
@@ -36,7 +37,7 @@ from swapdesk.wallet.accounts import (
 from swapdesk.wallet.answers import Allowance
 from swapdesk.wallet.client import AGENT, WalletClient
 from swapdesk.wallet.promise import Asset, Promise, WithdrawalPromise
-from swapdesk.wallet.protocol import DeskReadsOnly, RefusalCode, Refused
+from swapdesk.wallet.protocol import AgentGone, DeskReadsOnly, RefusalCode, Refused
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -258,11 +259,31 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
     return await read()
 
 
+class Gifts(Struct, frozen=True):
+    """``given`` transactions are on their way; ``problems`` say what was not given, or perhaps
+    not. Only money of the sandbox is in question, so it is simply looked for next time."""
+
+    given: int = 0
+    problems: tuple[str, ...] = ()
+
+
 FIRST_NAMES = {Kind.EVM: "trading", Kind.SOLANA: "solana"}
 """What the accounts of a new sandbox are called."""
 GIFT_LOOKS = 60
 GIFT_SECONDS = 0.5
 """How often and how far apart the sandbox's money is looked for."""
+
+
+async def outcome(work: asyncio.Task[T]) -> T:
+    """Of work that goes on when who waits is gone. Raises AgentGone where the wallet was closed
+    meanwhile: who waits goes on."""
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        waiting = asyncio.current_task()
+        if work.cancelled() and waiting is not None and not waiting.cancelling():
+            raise AgentGone("the wallet was closed meanwhile") from None
+        raise
 
 
 class LocalWallet:
@@ -292,6 +313,9 @@ class LocalWallet:
         self._starting = asyncio.Lock()
         self._used = 0.0
         self._given: dict[tuple[str, str], set[str | None]] = {}
+        self._preparing = SharedWork[tuple[Account, ...]]()
+        self.filling = SharedWork[Gifts]()
+        """Making the first accounts of a sandbox and having its faucet fill them."""
 
     @property
     def live(self) -> bool:
@@ -344,6 +368,8 @@ class LocalWallet:
         )
 
     async def close(self) -> None:
+        await self.filling.cancel()
+        await self._preparing.cancel()
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -374,9 +400,13 @@ class LocalWallet:
 
     async def prepare_sandbox(self) -> tuple[Account, ...]:
         """The first account of each kind, made where there is none. Not for live profiles,
-        and nothing while another desk has the wallet or a key file cannot be read."""
+        and nothing while another desk has the wallet or a key file cannot be read. Who asks
+        meanwhile is told of the same ones."""
         if self.live:
             return ()
+        return await outcome(self._preparing.begin(self._prepare))
+
+    async def _prepare(self) -> tuple[Account, ...]:
         accounts = await self.accounts()
         made = []
         for kind, name in FIRST_NAMES.items():
@@ -426,6 +456,15 @@ class LocalWallet:
     def given(self, held: ChainHoldings, contract: str | None) -> None:
         """The faucet sends some of a token, None for the coin, to who had none of it."""
         self._given.setdefault(held.place, set()).add(contract)
+
+    def awaits(self, address: str, chain: str, contract: str | None) -> bool:
+        """Whether the faucet may still be sending some of a token: what is read until then is no
+        balance of now."""
+        return self.filling.running or contract in self._given.get((address, chain), ())
+
+    def came(self, address: str, chain: str, contract: str | None) -> None:
+        """What the faucet sent of a token is there, or was looked for long enough."""
+        self._given.get((address, chain), set()).discard(contract)
 
     async def _held(self, reader: ChainReader, account: Account, link: ChainLink) -> ChainHoldings:
         """What an account has. What the faucet sent is waited for, where it is among what is looked

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from swapdesk.flows.wallet.chain_links import KINDS
-from swapdesk.wallet.accounts import Account
+from swapdesk.flows.wallet.local_wallet import GIFT_LOOKS, GIFT_SECONDS
+from swapdesk.wallet.accounts import Account, ChainLink
+from swapdesk.wallet.answers import Balances
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -49,8 +51,10 @@ NOT_READ = "What your wallet has of {symbol} could not be read: write the amount
 async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
     """What the wallet has of ``token``, or a sentence where nobody can say: no key was made, no
     node of the chain is there, or it did not answer. Only addresses are asked about, so the
-    wallet may be locked.
+    wallet may be locked. What the faucet of the sandbox sends is waited for, where it is on its
+    way: nobody asks again when it comes.
     """
+    await desk.wallet.filling.over()
     chain = token.chain_data
     link = desk.wallet.link(chain.short_name)
     if link is None:
@@ -61,10 +65,7 @@ async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
     try:
         accounts = await own_accounts(desk, token)
         for account in accounts:
-            client = await desk.wallet.client()
-            told = await client.balances(
-                account.address, link.name, [asset], fee=asset.contract is None
-            )
+            told = await _balances(desk, account, link, asset)
             for one in told.balances:
                 if one.units is not None and one.asset.contract == asset.contract:
                     left = max(0, one.units - (told.fee or 0))
@@ -76,6 +77,20 @@ async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
         return NO_WALLET.format(symbol=token.symbol)
     most = max(found, key=lambda one: one.amount, default=None)
     return NOT_READ.format(symbol=token.symbol) if most is None else most
+
+
+async def _balances(desk: Desk, account: Account, link: ChainLink, asset: Asset) -> Balances:
+    wallet, place = desk.wallet, (account.address, link.name, asset.contract)
+    for _ in range(GIFT_LOOKS):
+        client = await wallet.client()
+        told = await client.balances(
+            account.address, link.name, [asset], fee=asset.contract is None
+        )
+        if any(one.units for one in told.balances) or not wallet.awaits(*place):
+            break
+        await desk.clock.sleep(GIFT_SECONDS)
+    wallet.came(*place)
+    return told
 
 
 async def account_address(desk: Desk, token: Token, named: str) -> str | None:

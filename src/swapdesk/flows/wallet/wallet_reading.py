@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +15,14 @@ from msgspec.structs import replace
 from swapdesk.client.errors import ClientError
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet, is_first
+from swapdesk.flows.wallet.local_wallet import (
+    ChainAllowances,
+    ChainHoldings,
+    Gifts,
+    LocalWallet,
+    is_first,
+    outcome,
+)
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.spending import PolicyStatus
@@ -26,19 +34,22 @@ GIVEN = ("USDC", "USDT")
 """Tokens beside the coin, where the chain has them."""
 
 
-class Gifts(Struct, frozen=True):
-    """``given`` transactions are on their way; ``problems`` say what was not given, or perhaps
-    not. Only money of the sandbox is in question, so it is simply looked for next time."""
-
-    given: int = 0
-    problems: tuple[str, ...] = ()
-
-
 async def fill_wallet(wallet: LocalWallet, control: SandboxControl) -> Gifts:
-    """Give to the first accounts on every chain where they have no coin. Asking again gives
-    nothing twice: what is on its way is waited for, and seen on the chain. Raises WalletError."""
+    """Make the first accounts and give to them on every chain where they have no coin. Asking
+    again gives nothing twice: what is on its way is waited for, and seen on the chain. It goes on
+    when who asked is gone: a page that is left leaves no wallet half filled. Raises WalletError.
+    """
     if wallet.live:
         return Gifts()
+    return await outcome(begin_filling(wallet, control))
+
+
+def begin_filling(wallet: LocalWallet, control: SandboxControl) -> asyncio.Task[Gifts]:
+    return wallet.filling.begin(partial(_fill, wallet, control))
+
+
+async def _fill(wallet: LocalWallet, control: SandboxControl) -> Gifts:
+    await wallet.prepare_sandbox()
     held = await _first_holdings(wallet)
     unread = [f"{one.chain_name} could not be read: {one.problem}" for one in held if one.problem]
     outcomes = await asyncio.gather(
@@ -120,6 +131,8 @@ async def read_wallet(
     live: new accounts are made there and filled by its faucet, and ``made`` is told how many.
     ``owned`` names smart accounts as :meth:`LocalWallet.smart_holdings` asks for them, and may
     raise JournalUnavailable. Raises WalletError and OSError."""
+    sandbox = control if not wallet.live else None
+    filling = begin_filling(wallet, sandbox) if sandbox is not None else None
     new = await wallet.prepare_sandbox()
     told = (known or WalletSnapshot()).anew(await wallet.accounts())
     told = replace(told, policy=await (await wallet.client()).policy())
@@ -127,8 +140,8 @@ async def read_wallet(
         heard(told)
     if new:
         made(len(new))
-    if control is not None and not wallet.live:
-        gifts = await fill_wallet(wallet, control)
+    if filling is not None:
+        gifts = await outcome(filling)
         told = replace(told, problems=told.problems + gifts.problems)
     before = told
 

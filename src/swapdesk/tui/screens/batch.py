@@ -829,6 +829,7 @@ class BatchScreen(Page):
         """Ask the wallet what it has for the plan."""
         plan = self.plan
         if plan is not None and self.session.opened:
+            self.fills_wallet()
             work = self._read_means(plan)
             self.run_worker(work, group="batch-means", exclusive=True, exit_on_error=False)
 

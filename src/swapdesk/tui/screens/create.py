@@ -499,6 +499,10 @@ class CreateScreen(Page):
         self._panel.focus()
         self.step_changed(intent.id)
         self.show()
+        if not state.row.on_chain:
+            # The balance is that of this moment, not of the form's opening; a swap on chains has
+            # read its account.
+            self._find_account()
 
     def _unlock(self) -> None:
         """What is locked is no longer what the form says: a name means another address now."""
@@ -691,6 +695,8 @@ class CreateScreen(Page):
         """Which account pays a swap on chains; else which ones can be paid."""
         if self.link is not None:
             on_chain = self.state.row.on_chain
+            if on_chain:
+                self.fills_wallet()
             self._ask_wallet(self._swap_account() if on_chain else self._own_accounts())
 
     def _ask_wallet(self, question: Coroutine[Any, Any, None]) -> None:

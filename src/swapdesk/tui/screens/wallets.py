@@ -15,6 +15,7 @@ from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.failure_messages import POLICY_ANEW
 from swapdesk.flows.notation import age, counted, exact_amount, short_address, usd
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings
+from swapdesk.flows.wallet.own_accounts import has_keys
 from swapdesk.flows.wallet.policy_change import (
     NO_POLICY,
     PolicyChange,
@@ -269,6 +270,7 @@ def _units(one: Allowance) -> str:
 
 
 READING = "The chains are being read."
+MAKING = "The sandbox makes accounts for you and sends them money to try: a few seconds."
 NO_ACCOUNT = "This wallet has no account. swapdesk wallet new makes one while no desk is open."
 OTHER_DESK = "another desk has the wallet"
 HOW = (
@@ -353,6 +355,8 @@ class WalletsScreen(Page):
     def on_mount(self) -> None:
         self.desk.wallet.on_locked = self._lock_heard
         self.set_money("in your wallet.", "you: read, or esc goes back")
+        if not (self.session.live or has_keys(self.desk)):
+            self._table.set_empty(MAKING)
         self._read()
 
     def _lock_heard(self) -> None:
@@ -367,13 +371,17 @@ class WalletsScreen(Page):
         if not self.session.opened:
             return state
         seconds = self.desk.wallet.locks_in
-        lock = "locked" if seconds is None else f"unlocked {age(seconds)} left"
+        if seconds is not None:
+            lock = f"unlocked {age(seconds)} left"
+        else:
+            lock = "locked" if has_keys(self.desk) else "no accounts yet"
         return replace(state, budget=None, lock=lock)
 
     # reading
 
     def _read(self) -> None:
         self.busy = "reading"
+        self.fills_wallet()
         self.refresh_keys()
         self.run_worker(self._ask(), group="wallets", exclusive=True, exit_on_error=False)
 
