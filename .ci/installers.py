@@ -47,6 +47,7 @@ class Home:
             "SHELL": "/bin/bash",
             "UV_PYTHON_DOWNLOADS": "never",
             "UV_CONSTRAINT": str(LOCK),
+            "UV_SYSTEM_CERTS": "1",
             **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
         }
 
