@@ -85,7 +85,7 @@ def test_ready_line_run_file_and_end(tmp_path: Path) -> None:
             with pytest.raises(ConnectionClosed) as closed:
                 stream.recv(timeout=PATIENCE)
         assert closed.value.rcvd.code == CloseCode.RESTART
-        assert sandbox.process.wait(PATIENCE) == 0
+        assert sandbox.process.wait(PATIENCE) == 0, sandbox.said.read_text()
         assert sandbox.process.stdout.read() == "", "exactly one line on standard output"
         assert find_running(tmp_path) is None
         assert not (tmp_path / RUN_FILE).exists()

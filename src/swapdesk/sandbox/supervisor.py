@@ -17,7 +17,7 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -142,7 +142,9 @@ class Child:
         try:
             await asyncio.wait_for(process.wait(), STOP_SECONDS)
         except TimeoutError:
-            process.kill()
+            # On a busy machine it may end at this very moment, and there is nothing left to kill.
+            with suppress(ProcessLookupError):
+                process.kill()
             await process.wait()
 
 
