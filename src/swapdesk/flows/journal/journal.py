@@ -20,6 +20,7 @@ from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
 from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.ledger import Ledger
 from swapdesk.flows.journal.order_log import OrderLog
 from swapdesk.flows.journal.outgoing_writes import CreateRequests, OutgoingWrites
 from swapdesk.flows.journal.transaction_log import TransactionLog
@@ -33,6 +34,7 @@ class Journal:
         self._file = file
         self._service = service or clock
         self._second: JournalFile | None = None
+        self.ledger = Ledger(file, clock)
         self.orders = OrderLog(file, self._service)
         self.intents = IntentLog(file, clock, self.orders)
         self.swaps = DexLog(file, clock)

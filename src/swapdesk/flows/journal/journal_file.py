@@ -97,9 +97,13 @@ class JournalFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; inside another one of the same thread, a part of that."""
         with self._one_at_a_time:
             if self._connection is None:
                 raise JournalUnavailable(self.problem or "the journal is closed")
+            if self._connection.in_transaction:
+                yield self._connection
+                return
             try:
                 self.writes += 1
                 self._connection.execute("BEGIN IMMEDIATE")

@@ -267,6 +267,32 @@ CREATE TABLE chain_payment (
 ) STRICT;
 """
 
+_LEDGER = """
+CREATE TABLE operation (
+    number       INTEGER PRIMARY KEY,
+    id           TEXT NOT NULL UNIQUE,
+    kind         TEXT NOT NULL,
+    parent       TEXT REFERENCES operation (id),
+    subject      TEXT,
+    claim        TEXT,
+    state        TEXT NOT NULL,
+    body         TEXT NOT NULL,
+    result       TEXT NOT NULL DEFAULT '{}',
+    code         TEXT,
+    prepared_at  TEXT NOT NULL,
+    sent_at      TEXT,
+    server_at    TEXT,
+    ended_at     TEXT,
+    owner_pid    INTEGER NOT NULL,
+    owner_start  INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX operation_claim ON operation (claim) WHERE state <> 'refused';
+CREATE INDEX operation_open ON operation (kind, state)
+    WHERE state IN ('prepared', 'sent', 'unknown');
+CREATE INDEX operation_subject ON operation (subject);
+CREATE INDEX operation_parent ON operation (parent);
+"""
+
 STEPS: tuple[str, ...] = (
     _FIRST,
     _FIRST + _HASHES_OF_DEPOSITS,
@@ -275,6 +301,7 @@ STEPS: tuple[str, ...] = (
     _PUT_AWAY,
     _RELEASED_DEPOSITS,
     _CHAIN_PAYMENTS,
+    _LEDGER,
 )
 """Statements without a semicolon inside; step 1 makes version 1 (``PRAGMA user_version``) of an
 empty file. Version 1 grew by tables without another number, so step 2 makes up for them."""

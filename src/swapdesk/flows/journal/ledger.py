@@ -1,0 +1,352 @@
+"""The ledger of acts: whatever this desk does that makes an order or moves money, a row each.
+
+An act is prepared, then sent, and ends done or refused; where an answer was lost it is unknown
+until somebody finds out. It is committed before what it does, and moves by :meth:`Ledger.move`
+alone, which names the states it may come from in the same statement: an answer that comes late,
+twice, or from another process changes nothing of what was decided before. Whoever moves one is told
+whether it moved; where not, what stands is what counts.
+
+A claim is held by one act until that is refused: of two desks that ask for the same payment, pay
+the same deposit or send the same file, one is told of the other's.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from swapdesk.clock import Clock
+from swapdesk.flows.journal.journal_file import JournalFile, ProcessIdentity
+from swapdesk.wire.encoding.codec import rfc3339
+
+
+class State(StrEnum):
+    """How an act stands."""
+
+    PREPARED = "prepared"
+    """Nothing of it left."""
+    SENT = "sent"
+    """It leaves now, or left and is not answered."""
+    DONE = "done"
+    REFUSED = "refused"
+    """Nothing came of it, and nothing can: ``code`` says why."""
+    UNKNOWN = "unknown"
+    """It left, and whether it arrived is not known."""
+
+
+OPEN = (State.PREPARED, State.SENT, State.UNKNOWN)
+"""How it ends is not known."""
+LEFT = (State.SENT, State.UNKNOWN)
+"""It left, or may have."""
+MAY_FOLLOW: Mapping[State, tuple[State, ...]] = {
+    State.PREPARED: LEFT,  # what left did not arrive for certain: it may leave again
+    State.SENT: (State.PREPARED,),
+    State.UNKNOWN: LEFT,  # again only with another reason
+    State.DONE: OPEN,
+    State.REFUSED: OPEN,
+}
+"""From which states each may be reached."""
+
+Kind = Literal[
+    "create",
+    "approve",
+    "reset",
+    "sign",
+    "swap",
+    "confirm",
+    "call",
+    "deposit",
+    "batch",
+    "create_group",
+    "row",
+    "bundle",
+    "fund",
+    "part",
+    "withdraw",
+]
+"""The table of kinds in ``docs/architecture.md`` says what each holds."""
+
+FREED_WHEN_DONE: tuple[Kind, ...] = ("create", "bundle", "fund", "part", "withdraw")
+"""Kinds that may be done once more after they were done: their claim ends with them."""
+
+EXECUTED_IN_VAIN = "FAILED"
+"""The code of a transaction that was executed and failed. What was given up, replaced or lost
+moved nothing, and is none of the order's."""
+
+
+class Operation(Struct, frozen=True):
+    """One act as the ledger has it.
+
+    ``parent`` is the act it is a part of, ``subject`` the order or group it is about once that is
+    known. ``body`` is what was confirmed or leaves, ``result`` what came of it (``hash``,
+    ``request_id``, ``signatures``, ...), both as JSON. ``server_at`` is ``sent_at`` by the clock of
+    the service.
+    """
+
+    number: int
+    id: str
+    kind: Kind
+    parent: str | None
+    subject: str | None
+    claim: str | None
+    state: State
+    body: dict[str, Any]
+    result: dict[str, Any]
+    code: str | None
+    prepared_at: datetime
+    sent_at: datetime | None
+    server_at: datetime | None
+    ended_at: datetime | None
+    owner: ProcessIdentity
+
+    @property
+    def open(self) -> bool:
+        """Whether its end is not known."""
+        return self.state in OPEN
+
+    @property
+    def left(self) -> bool:
+        """Whether it may have arrived without this desk knowing."""
+        return self.state in LEFT
+
+    @property
+    def hash(self) -> str | None:
+        """The newest transaction that was signed for it."""
+        hash_ = self.result.get("hash")
+        return str(hash_) if hash_ else None
+
+    @property
+    def moved_at(self) -> datetime:
+        return self.ended_at or self.sent_at or self.prepared_at
+
+
+class ClaimTaken(Exception):
+    """``holder`` did the same before, or may have: nothing may be done again."""
+
+    def __init__(self, holder: Operation) -> None:
+        super().__init__(f"{holder.claim} is held by {holder.id}, which is {holder.state}")
+        self.holder = holder
+
+
+class Ledger:
+    """Writes raise JournalUnavailable; then nothing with a side effect may be done. Reads raise it
+    too."""
+
+    def __init__(self, file: JournalFile, clock: Clock) -> None:
+        self._file = file
+        self._clock = clock
+        self._me = ProcessIdentity.current()
+
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        """One commit for all that is written inside, or none of it."""
+        return self._file.write()
+
+    def begin(
+        self,
+        kind: Kind,
+        body: Mapping[str, Any],
+        *,
+        id: str | None = None,  # noqa: A002 - as the column
+        parent: str | None = None,
+        subject: str | None = None,
+        claim: str | None = None,
+        state: State = State.PREPARED,
+        **result: Any,
+    ) -> Operation:
+        """Commit an act before it is done. Raises ClaimTaken where its claim is held."""
+        now = self._clock.now()
+        at = rfc3339(now)
+        left, ended = state is not State.PREPARED, state in (State.DONE, State.REFUSED)
+        with self._file.write() as db:
+            holder = self.holder(claim) if claim else None
+            if holder is not None:
+                raise ClaimTaken(holder)
+            row = db.execute(
+                "INSERT INTO operation (id, kind, parent, subject, claim, state, body, result,"
+                " prepared_at, sent_at, ended_at, owner_pid, owner_start)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *",
+                (
+                    id or uuid.uuid4().hex,
+                    kind,
+                    parent,
+                    subject,
+                    claim,
+                    state,
+                    json.dumps(body),
+                    _merged(result),
+                    at,
+                    at if left else None,
+                    at if ended else None,
+                    self._me.pid,
+                    self._me.started,
+                ),
+            ).fetchone()
+            return _operation(row)
+
+    def move(
+        self,
+        id: str,  # noqa: A002
+        state: State,
+        *,
+        among: Collection[State] | None = None,
+        code: str | None = None,
+        subject: str | None = None,
+        server_at: datetime | None = None,
+        **result: Any,
+    ) -> bool:
+        """Commit that an act stands so from now on; whether it moved. ``among`` narrows the states
+        it may come from. What ``result`` names is merged; None leaves what stands, so that no hash
+        and no id is lost by an answer that names none. Only ``code`` is always of now."""
+        moved = self._update("id = ?", (id,), state, among, code, subject, server_at, result)
+        return moved == 1
+
+    def move_parts(
+        self,
+        parent: str,
+        kind: Kind,
+        state: State,
+        *,
+        among: Collection[State] | None = None,
+        code: str | None = None,
+        **result: Any,
+    ) -> int:
+        """The same of all parts of a kind; how many moved."""
+        where = "parent = ? AND kind = ?"
+        return self._update(where, (parent, kind), state, among, code, None, None, result)
+
+    def tell(
+        self,
+        id: str,  # noqa: A002
+        *,
+        among: Collection[State] = tuple(State),
+        **result: Any,
+    ) -> bool:
+        """Commit what is known of an act, whose state stays; False where it is in none of
+        ``among``."""
+        marks = ", ".join("?" * len(among))
+        with self._file.write() as db:
+            told = db.execute(
+                "UPDATE operation SET result = json_patch(result, ?)"  # noqa: S608
+                f" WHERE id = ? AND state IN ({marks})",
+                (_merged(result), id, *among),
+            )
+            return told.rowcount == 1
+
+    def free(self, claim: str) -> None:
+        """Let what was done be asked for once more: its act stays done and holds the claim no
+        longer. One whose end is not known keeps it."""
+        with self._file.write() as db:
+            db.execute(
+                "UPDATE operation SET claim = NULL WHERE claim = ? AND state = ?",
+                (claim, State.DONE),
+            )
+
+    def take_over(self, id: str) -> bool:  # noqa: A002
+        """Whether the act is this process's own from here on: False while another owner lives, and
+        for no such act."""
+        with self._file.write() as db:
+            row = db.execute(
+                "SELECT owner_pid, owner_start FROM operation WHERE id = ?", (id,)
+            ).fetchone()
+            if row is None or not self._me.may_take_over(ProcessIdentity(*row)):
+                return False
+            # The transaction has the write lock since before it read.
+            db.execute(
+                "UPDATE operation SET owner_pid = ?, owner_start = ? WHERE id = ?",
+                (self._me.pid, self._me.started, id),
+            )
+            return True
+
+    def get(self, id: str) -> Operation | None:  # noqa: A002
+        return next(iter(self.where("id = ?", id)), None)
+
+    def holder(self, claim: str) -> Operation | None:
+        """The act that holds a claim."""
+        return next(
+            iter(self.where(f"claim = ? AND state <> '{State.REFUSED}'", claim)),
+            None,
+        )
+
+    def parts(self, parent: str, *kinds: Kind) -> list[Operation]:
+        """The parts of an act, of these kinds where any are named, in the order in which they were
+        begun."""
+        if not kinds:
+            return self.where("parent = ?", parent)
+        marks = ", ".join("?" * len(kinds))
+        return self.where(f"parent = ? AND kind IN ({marks})", parent, *kinds)
+
+    def where(self, condition: str, *values: object) -> list[Operation]:
+        """Acts of which an SQL condition holds, in the order in which they were begun."""
+        rows = self._file.read(
+            f"SELECT * FROM operation WHERE {condition} ORDER BY number",  # noqa: S608
+            values,
+        )
+        return [_operation(row) for row in rows]
+
+    def _update(
+        self,
+        where: str,
+        names: tuple[str, ...],
+        state: State,
+        among: Collection[State] | None,
+        code: str | None,
+        subject: str | None,
+        server_at: datetime | None,
+        result: Mapping[str, Any],
+    ) -> int:
+        among = MAY_FOLLOW[state] if among is None else among
+        assert set(among) <= set(MAY_FOLLOW[state])
+        at = rfc3339(self._clock.now())
+        columns, values = "", list[object]()
+        if state is State.SENT:
+            columns = ", sent_at = ?, server_at = coalesce(?, server_at)"
+            values = [at, server_at and rfc3339(server_at)]
+        elif state in (State.DONE, State.REFUSED):
+            columns, values = ", ended_at = ?", [at]
+        if state is State.DONE:
+            freed = ", ".join(f"'{kind}'" for kind in FREED_WHEN_DONE)
+            columns += f", claim = CASE WHEN kind IN ({freed}) THEN NULL ELSE claim END"
+        marks = ", ".join("?" * len(among))
+        with self._file.write() as db:
+            moved = db.execute(
+                "UPDATE operation SET state = ?, code = ?, subject = coalesce(?, subject),"  # noqa: S608
+                f" result = json_patch(result, ?){columns} WHERE {where} AND state IN ({marks})",
+                (state, code, subject, _merged(result), *values, *names, *among),
+            )
+            return moved.rowcount
+
+
+def _merged(result: Mapping[str, Any]) -> str:
+    """What is to be merged into a result: of None, ``json_patch`` would take what stands away."""
+    return json.dumps({name: value for name, value in result.items() if value is not None})
+
+
+def _operation(row: sqlite3.Row) -> Operation:
+    def moment(name: str) -> datetime | None:
+        return datetime.fromisoformat(row[name]) if row[name] else None
+
+    return Operation(
+        row["number"],
+        row["id"],
+        row["kind"],
+        row["parent"],
+        row["subject"],
+        row["claim"],
+        State(row["state"]),
+        json.loads(row["body"]),
+        json.loads(row["result"]),
+        row["code"],
+        datetime.fromisoformat(row["prepared_at"]),
+        moment("sent_at"),
+        moment("server_at"),
+        moment("ended_at"),
+        ProcessIdentity(row["owner_pid"], row["owner_start"]),
+    )
