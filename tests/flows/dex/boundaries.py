@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.journal.batch_log import BatchLog
+from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
@@ -28,7 +28,7 @@ ROOMS = {
     "intents": IntentLog,
     "wallet": WalletClient,
     "calls": OutgoingWrites,
-    "batches": BatchLog,
+    "creation": BatchCreation,
     "bundles": BundleLog,
     "payments": WalletPaymentLog,
 }

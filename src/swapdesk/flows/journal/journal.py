@@ -1,7 +1,7 @@
 """The write-ahead log of the desk: intents before their side effect, outcomes before they show.
 
 ``journal.intents`` holds what was confirmed and how each request ended, ``journal.orders``
-every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``journal.batches``
+every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``journal.ledger``
 files of recipients and what became of every row, ``journal.bundles`` how their groups are paid,
 ``journal.payments`` which transactions of the wallet that takes,
 ``journal.withdrawals`` what came back from smart accounts, and ``journal.calls`` writing calls
@@ -15,7 +15,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from swapdesk.clock import Clock
-from swapdesk.flows.journal.batch_log import BatchLog
 from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
@@ -38,7 +37,6 @@ class Journal:
         self.orders = OrderLog(file, self._service)
         self.intents = IntentLog(file, clock, self.orders)
         self.swaps = DexLog(file, clock)
-        self.batches = BatchLog(file, clock)
         self.bundles = BundleLog(file, clock)
         self.payments = WalletPaymentLog(file, clock)
         self.withdrawals = WithdrawalLog(file, clock)
