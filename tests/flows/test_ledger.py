@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -39,7 +40,8 @@ from swapdesk.flows.journal.journal_file import (
 )
 from swapdesk.flows.journal.ledger import ClaimTaken, Kind, Ledger, Operation, State
 
-FLOWS = Path(__file__).parents[2] / "src" / "swapdesk" / "flows"
+ROOT = Path(__file__).parents[2]
+FLOWS = ROOT / "src" / "swapdesk" / "flows"
 PROCESS = str(Path(__file__).parent / "ledger_process.py")
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DONE_AGAIN = ("create", "bundle", "fund", "part", "withdraw")
@@ -88,6 +90,16 @@ def act(ledger: Ledger, id_: str) -> Operation:
     found = ledger.get(id_)
     assert found is not None
     return found
+
+
+def test_the_table_of_kinds_has_each_and_says_whose_claim_ends() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text().partition("| Kind | ")[2]
+    rows = [line.split("|") for line in page.partition("\n\n")[0].splitlines()[2:]]
+    named = [(re.findall(r"`(\w+)`", row[1]), row[4]) for row in rows]
+    assert [kind for kinds, _ in named for kind in kinds] == list(KINDS)
+    ends = [kind for kinds, claim in named for kind in kinds if "until it is done" in claim]
+    # A part of a group has no claim that could end.
+    assert [*ends, "part"] == sorted(DONE_AGAIN, key=[*ends, "part"].index)
 
 
 # Every sequence of events
