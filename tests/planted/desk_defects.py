@@ -557,8 +557,8 @@ CONFIRMED = (
         "unknown-rows-created-with-another-file",
         "Rows that may be orders are created once more with a file that differs in another row.",
         "swapdesk/flows/batch/planner.py",
-        "                open_ = row.state is RowState.UNKNOWN",
-        "                open_ = row.state is RowState.PLANNED",
+        '    if row.became == "unknown":',
+        '    if row.became == "planned":',
         (
             "tests/flows/batch/test_creation.py"
             "::test_rows_that_may_have_been_created_are_in_no_other_batch",

@@ -97,7 +97,7 @@ class Tracker:
         self._flow = flow
         self._lower_tolerance = flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
         """Percent of the agreed output that may be missing unasked."""
-        self._batched = BatchedOrders(journal.batches, batch_payments)
+        self._batched = BatchedOrders(journal.ledger, batch_payments)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self._away: dict[str, str] | None = None
