@@ -25,7 +25,7 @@ from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.notation import age, written_seconds
 from swapdesk.flows.orders.order_fields import expected_end, route_of
 from swapdesk.flows.orders.order_status import OrderStatus
-from swapdesk.flows.orders.situations import Situation, situation_of
+from swapdesk.flows.orders.situations import LAST_HEARD, WAITING, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.quotes import RouteType
 
@@ -155,7 +155,7 @@ def _state(looked: _Looked) -> str:
     status = looked.status
     late = "late" if status.time.late else ""
     away = "put away" if status.put_away else ""
-    heard = status.said.meaning.word if status.situation is Situation.LAST_HEARD else ""
+    heard = status.said.word if status.situation is LAST_HEARD else ""
     return f"{status.word} {heard} {'finished' if status.ended else 'open'} {late} {away}"
 
 
@@ -271,8 +271,8 @@ def _by_state(one: TrackedOrder) -> tuple[bool, bool, int]:
     display = display_of(one.order)
     steps = [str(step) for step in PROGRESS]
     return (
-        said.meaning.level != "trouble",
-        said is not Situation.WAITING,
+        said.level != "trouble",
+        said is not WAITING,
         -steps.index(display) if display in steps else 0,
     )
 

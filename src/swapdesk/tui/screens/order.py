@@ -45,7 +45,7 @@ from swapdesk.flows.orders.order_fields import (
 )
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.orders.situations import Situation
+from swapdesk.flows.orders.situations import COMPLETED
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -477,7 +477,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 def told_line(summary: OrderStatus) -> Line:
     """What happened, where an order did not go its plain way. Empty otherwise."""
-    plain = summary.level in ("waiting", "moving") or summary.said is Situation.COMPLETED
+    plain = summary.level in ("waiting", "moving") or summary.said is COMPLETED
     if plain and not summary.notes:
         return []
     sign = sign_span(summary)
