@@ -561,13 +561,13 @@ def test_a_token_is_called_by_the_names_of_this_desk(
 @pytest.mark.parametrize(
     ("display", "outcome", "label", "spoken"),
     [
-        (DisplayStatus.EXCHANGE_IN_PROGRESS, ProceedsOutcome.AHEAD, "You get", " to 14.524108 ETH"),
-        (DisplayStatus.SWAP_COMPLETED, ProceedsOutcome.GOT, "You got", " to 14.524108 ETH"),
+        (DisplayStatus.EXCHANGE_IN_PROGRESS, "ahead", "You get", " to 14.524108 ETH"),
+        (DisplayStatus.SWAP_COMPLETED, "got", "You got", " to 14.524108 ETH"),
         *(
-            (over, ProceedsOutcome.MISSED, "You were to get", ", was to be 14.524108 ETH")
+            (over, "missed", "You were to get", ", was to be 14.524108 ETH")
             for over in (DisplayStatus.FAILED, DisplayStatus.EXPIRED, DisplayStatus.DELETED)
         ),
-        (DisplayStatus.REFUNDED, ProceedsOutcome.CAME_BACK, "Came back", ", came back 0.4999 BTC"),
+        (DisplayStatus.REFUNDED, "came back", "Came back", ", came back 0.4999 BTC"),
     ],
 )
 def test_what_came_of_it(

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
@@ -42,7 +41,6 @@ from swapdesk.tui.widgets.frame import (
     NoticeLog,
     NoticeRow,
     NoticeState,
-    Weight,
     notice_line,
 )
 from swapdesk.tui.widgets.lines_view import LinesView
@@ -146,11 +144,9 @@ class ScreenVerbs:
 STILL_SECONDS = 0.3
 
 
-class KeyRefusal(Enum):
-    """Why a money key did not count, as the notice says it."""
-
-    MOVING = "The screen just changed. Read it, then press the key again."
-    OTHER_STEP = "The step changed under the key. Nothing was done."
+MOVING = "The screen just changed. Read it, then press the key again."
+OTHER_STEP = "The step changed under the key. Nothing was done."
+"""Why a money key did not count, as the notice says it."""
 
 
 class StillnessGuard(Struct):
@@ -165,12 +161,12 @@ class StillnessGuard(Struct):
         self.step = step
         self._changed = self.clock.monotonic()
 
-    def refusal(self, step: str) -> KeyRefusal | None:
+    def refusal(self, step: str) -> str | None:
         """None when a money key for ``step`` counts now."""
         if step != self.step:
-            return KeyRefusal.OTHER_STEP
+            return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
-            return KeyRefusal.MOVING
+            return MOVING
         return None
 
 
@@ -311,7 +307,7 @@ class DeskScreen(Screen[None]):
             return
         refusal = self.guard.refusal(self._shown_step) if verb.money else None
         if refusal is not None:
-            self.show_notice(refusal.value, "warning")
+            self.show_notice(refusal, "warning")
             return
         act = getattr(self, verb.method, None)
         if act is None:
@@ -412,17 +408,16 @@ class DeskScreen(Screen[None]):
         ``keep``: whether it goes into the log of notices.
         """
         self._notice_about = about
-        weight = Weight.of(severity)
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
             kept.add(self.notice_time(), severity, text)
-        state = NoticeState(text, weight)
-        brief = NoticeState(short, weight) if short else None
+        state = NoticeState(text, severity)
+        brief = NoticeState(short, severity) if short else None
         self._notice.show(state, brief)
         self._lay_notice()
         if self._notice_timer is not None:
             self._notice_timer.stop()
-        seconds = NOTICE_SECONDS if weight is Weight.INFORMATION else WARNING_SECONDS
+        seconds = NOTICE_SECONDS if severity not in ("warning", "error") else WARNING_SECONDS
         self._notice_ends = self.guard.clock.monotonic() + seconds
         self._notice_timer = self.set_timer(seconds, self._notice_over)
 
@@ -504,5 +499,4 @@ class DeskScreen(Screen[None]):
         return ""
 
     def _bare_rule(self) -> NoticeState:
-        world = self._frame.state.world
-        return NoticeState(rule=world.rule, rule_role=world.role)
+        return NoticeState(live=self._frame.state.live)

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 from textual.events import Event, Key, Paste
@@ -34,13 +33,9 @@ WORD_SECONDS = 1.0
 as long. The page says so meanwhile, and enter ends the waiting."""
 
 
-class KeyStage(Enum):
-    TAKEN = auto()
-    """The widget has had it, or its binding has run."""
-    SAID = auto()
-    """What it made that widget and its page say was heard."""
-    OPENED = auto()
-    """The page that it opened stands."""
+KeyStage = Literal["taken", "said", "opened"]
+"""``taken``: the widget has had it, or its binding has run. ``said``: what it made that widget and
+its page say was heard. ``opened``: the page that it opened stands."""
 
 
 class KeyTaken(Message):
@@ -112,7 +107,7 @@ class KeyQueue:
             given = self._given
             if given is not None and given.event is event:
                 # Its binding has run; what that said to the page comes before this.
-                self._follow(given.turn, KeyStage.SAID)
+                self._follow(given.turn, "said")
         else:
             self._waiting.append(_Waiting(event, self._host.screen))
             if self._given is None or self._given.lost(self._clock.monotonic()):
@@ -148,7 +143,7 @@ class KeyQueue:
                 self._turn, first.event, page, self._host.focused or page, since
             )
             await self._give_out(first.event)
-            self._follow(self._turn, KeyStage.TAKEN)
+            self._follow(self._turn, "taken")
             return
 
     def _begins_word(self, page: Screen[Any]) -> bool | None:
@@ -189,7 +184,7 @@ class KeyQueue:
 
     def _follow(self, turn: int, stage: KeyStage) -> None:
         page = self._host.screen
-        widget = page if stage is KeyStage.OPENED else self._host.focused or page
+        widget = page if stage == "opened" else self._host.focused or page
         widget.post_message(KeyTaken(turn, stage))
 
     async def key_taken(self, event: KeyTaken) -> None:
@@ -197,10 +192,10 @@ class KeyQueue:
         given = self._given
         if given is None or event.turn != given.turn:
             return
-        if event.stage is KeyStage.TAKEN:
-            self._follow(event.turn, KeyStage.SAID)
-        elif event.stage is KeyStage.SAID and self._host.screen is not given.page:
-            self._follow(event.turn, KeyStage.OPENED)
+        if event.stage == "taken":
+            self._follow(event.turn, "said")
+        elif event.stage == "said" and self._host.screen is not given.page:
+            self._follow(event.turn, "opened")
         else:
             await self._next()
 

@@ -240,7 +240,7 @@ class CreateForm(Vertical):
             )
             self._refund.field.grouped = _is_address(typed.refund)
             memo = _memo_field(source, "Refund ", typed.refund_memo, id="refund-memo")
-            self._refund_memo = memo if memo.need is not MemoNeed.NOT_USED else None
+            self._refund_memo = memo if memo.need != "not used" else None
         self._intermediate: AddressInput | None = None
         middle = self._checks.middle
         if middle is not None:
@@ -316,7 +316,7 @@ class CreateForm(Vertical):
     def show(self, checked: Checked) -> None:
         """Draw the results under their fields."""
         _show_address(self._recipient, checked.recipient, self._hidden)
-        if self._memo.need is not MemoNeed.NOT_USED:
+        if self._memo.need != "not used":
             asked = bool(self._memo.value) or checked.recipient.ok
             self._memo.show_checks(checks_of(checked.memo.lines) if asked else [])
         for field, check in (
@@ -461,7 +461,7 @@ class CreateForm(Vertical):
         return checked.refund
 
     def _fields(self) -> list[TextField]:
-        memo = self._memo if self._memo.need is not MemoNeed.NOT_USED else None
+        memo = self._memo if self._memo.need != "not used" else None
         inputs = (self._recipient, memo, self._refund, self._refund_memo, self._intermediate)
         return [one.field for one in inputs if one is not None]
 
@@ -469,7 +469,7 @@ class CreateForm(Vertical):
         return next((field for field in self._fields() if field.has_focus), None)
 
     def _memo_text(self) -> str:
-        return self._memo.value if self._memo.need is not MemoNeed.NOT_USED else ""
+        return self._memo.value if self._memo.need != "not used" else ""
 
 
 def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
@@ -490,10 +490,10 @@ def _memo_field(
 ) -> MemoField:
     """The field of a chain's memo under its own name; a refund asks for none by itself."""
     chain, memo = token.chain_data, check_memo("", False, token, on_chain=on_chain)
-    need = MemoNeed.NOT_USED
+    need: MemoNeed = "not used"
     if memo.used:
         needed = bool(chain.memo_needed) and not prefix
-        need = MemoNeed.REQUIRED if needed else MemoNeed.OPTIONAL
+        need = "required" if needed else "optional"
     label = f"{prefix}{memo.label}"
     swaps = on_chain and uses_memo(chain.kind)
     where = f"{chain.name} by a swap on chains" if swaps else chain.name
@@ -506,7 +506,7 @@ def _memo_field(
 def _follow(field: MemoField, filled: str, memo: str) -> str:
     """The memo of a name goes with the name: another recipient never keeps it. What was filled
     in by a name before is returned for the next time."""
-    if field.need is MemoNeed.NOT_USED or field.value not in ("", filled):
+    if field.need == "not used" or field.value not in ("", filled):
         return filled
     if field.value != memo:
         field.field.set_value(memo)

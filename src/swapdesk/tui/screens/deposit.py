@@ -38,7 +38,6 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.orders.deposit_destination import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
-    ProceedsOutcome,
     get_label,
     refund_chain,
     route_of,
@@ -664,7 +663,7 @@ def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
     """What there is, was, or was to be got; what came back of a deposit that was refunded."""
     order, intent, found = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"
-    if found.outcome is ProceedsOutcome.CAME_BACK:
+    if found.outcome == "came back":
         chain, rate = refund_chain(order), ""
     else:
         chain = order.out_token.chain_data.name if order.out_token is not None else ""

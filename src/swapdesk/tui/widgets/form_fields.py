@@ -8,9 +8,8 @@ line above a table that keeps only some of its rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from textual.app import ComposeResult
@@ -161,12 +160,8 @@ WAIVER = "NO MEMO"
 """Typed instead of a memo when the receiving wallet has none."""
 
 
-class MemoNeed(Enum):
-    """What the chain of the address says about memos."""
-
-    NOT_USED = "not used"
-    OPTIONAL = "optional"
-    REQUIRED = "required"
+MemoNeed = Literal["not used", "optional", "required"]
+"""What the chain of the address says about memos."""
 
 
 class MemoField(LabelledField):
@@ -181,25 +176,25 @@ class MemoField(LabelledField):
     ) -> None:
         super().__init__(label, TextField(limit=limit), note=_note(need, chain), **place)
         self.need = need
-        self.set_class(need is MemoNeed.NOT_USED, "-not-used")
-        self.field.disabled = need is MemoNeed.NOT_USED
+        self.set_class(need == "not used", "-not-used")
+        self.field.disabled = need == "not used"
 
     @property
     def waived(self) -> bool:
-        return self.need is MemoNeed.REQUIRED and self.value == WAIVER
+        return self.need == "required" and self.value == WAIVER
 
     @property
     def memo(self) -> str | None:
         """The memo to send: None when it is not used, waived or empty."""
-        if self.need is MemoNeed.NOT_USED or self.waived or not self.value:
+        if self.need == "not used" or self.waived or not self.value:
             return None
         return self.value
 
 
 def _note(need: MemoNeed, chain: str) -> LineLike:
-    if need is MemoNeed.NOT_USED:
+    if need == "not used":
         return f"not used on {chain}"
-    return f"{need.value} on {chain}"
+    return f"{need} on {chain}"
 
 
 LIMIT = 240
