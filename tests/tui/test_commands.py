@@ -13,7 +13,6 @@ from swapdesk.tui.commands.command import CommandState, Verb
 from swapdesk.tui.commands.key_names import FORBIDDEN, key_name, shown_key, split_keys
 from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.screens.quotes import QuotesScreen
-from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.help_overlay import PaletteEntry, ranked
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import every_state, prepare
@@ -29,7 +28,9 @@ def test_everything_comes_from_the_row() -> None:
     assert COPY_ADDRESS.help() == "Copy the deposit address."
     assert COPY_ADDRESS.text == "Copy address"
     assert COPY_ADDRESS.method == "do_copy_address"
-    assert COPY_ADDRESS.hint(CommandState(cost="1 read")) == KeyHint("y", "copy address", "1 read")
+    assert COPY_ADDRESS.hint(CommandState(cost="1 read")) == CommandState(
+        "y", "copy address", "1 read"
+    )
     assert COPY_ADDRESS.hint(CommandState(locked="no order")).text == "copy address, no order"
 
 

@@ -14,17 +14,17 @@ from textual.strip import Strip
 
 from corpus import load
 from corpus.texts import control_texts, markup_texts, sample
+from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.swap import IntentReading, Reading, reading_lines
 from swapdesk.tui.spans import Line, Span, ascii_line, plain_text, width_of
 from swapdesk.tui.terminal import ControlFilter
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
-from swapdesk.tui.widgets.form_fields import Alike, Check, CheckMark, alike_lines, check_lines
+from swapdesk.tui.widgets.form_fields import Check, CheckMark, alike_lines, check_lines
 from swapdesk.tui.widgets.frame import (
     Badge,
     BudgetFigure,
     FrameState,
-    KeyHint,
     MoneyState,
     NoticeRow,
     NoticeState,
@@ -34,7 +34,7 @@ from swapdesk.tui.widgets.frame import (
     whole_sentences,
 )
 from swapdesk.tui.widgets.gauge import CountdownState, GaugeState, countdown_spans, gauge_line
-from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, help_lines
+from swapdesk.tui.widgets.help_overlay import HelpGroup, help_lines
 from swapdesk.tui.widgets.lines_view import section_line
 from swapdesk.tui.widgets.stage_line import (
     StageMark,
@@ -89,13 +89,13 @@ def money(width: int, text: str) -> list[Line]:
 
 def keys(width: int, text: str) -> list[Line]:
     hints = [
-        KeyHint("enter", text or "review"),
-        KeyHint("e", "explain"),
-        KeyHint("s", "sort"),
-        KeyHint("r", "refresh", "1 quote"),
-        KeyHint("c", "create", locked="3 problems"),
-        KeyHint("esc", "back"),
-        KeyHint("x", "export"),
+        CommandState("enter", text or "review"),
+        CommandState("e", "explain"),
+        CommandState("s", "sort"),
+        CommandState("r", "refresh", "1 quote"),
+        CommandState("c", "create", locked="3 problems"),
+        CommandState("esc", "back"),
+        CommandState("x", "export"),
     ]
     return [key_line(hints, width)]
 
@@ -156,7 +156,7 @@ def checks(width: int, text: str) -> list[Line]:
     return [
         *check_lines(Check(CheckMark.VALID, text or "Ethereum address, checksum correct"), width),
         *check_lines(Check(CheckMark.REFUSED, said, again), width),
-        *(alike_lines(ME, Alike("@bob", BOB)) if width > 60 else []),
+        *(alike_lines(ME, "@bob", BOB) if width > 60 else []),
     ]
 
 
@@ -176,8 +176,8 @@ def facts(width: int, text: str) -> list[Line]:
 def help_text(width: int, text: str) -> list[Line]:
     return help_lines(
         [
-            HelpGroup("This screen", [HelpRow("enter", text or "Review the chosen route.")]),
-            HelpGroup("Everywhere", [HelpRow("n", "Start a swap."), HelpRow("q", "Leave.")]),
+            HelpGroup("This screen", [("enter", text or "Review the chosen route.")]),
+            HelpGroup("Everywhere", [("n", "Start a swap."), ("q", "Leave.")]),
         ],
         width,
     )

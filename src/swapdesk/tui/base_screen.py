@@ -28,7 +28,7 @@ from swapdesk.clock import Clock
 from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, bind_keys, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands import everywhere_commands
-from swapdesk.tui.commands.command import READY, CommandState, KeyHint, Verb
+from swapdesk.tui.commands.command import READY, CommandState, Verb
 from swapdesk.tui.commands.everywhere import KEYS
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.spans import Line, Span, wrapped
@@ -90,7 +90,7 @@ class ScreenVerbs:
         """Whether a verb that works now has this key (Textual's name of it)."""
         return any(key in self.keys(verb) for verb, _ in self.working())
 
-    def hints(self, verbs: Working) -> list[KeyHint]:
+    def hints(self, verbs: Working) -> list[CommandState]:
         """The entries of the footer."""
         return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
 
@@ -99,13 +99,13 @@ class ScreenVerbs:
         what tells where the documents speak of a screen of this name."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
         from swapdesk.documents import SCREENS
-        from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, widget_help
+        from swapdesk.tui.widgets.help_overlay import HelpGroup, widget_help
 
         more = f"swapdesk docs {screen.lower()}" if screen in SCREENS else ""
-        here: list[HelpRow] = []
-        everywhere: list[HelpRow] = []
+        here: list[tuple[str, str]] = []
+        everywhere: list[tuple[str, str]] = []
         for verb, standing in self.working():
-            row = HelpRow(self.shown_key(verb), verb.help(standing))
+            row = (self.shown_key(verb), verb.help(standing))
             (everywhere if verb.everywhere else here).append(row)
         return [
             HelpGroup("This screen", here, more),
@@ -376,7 +376,7 @@ class DeskScreen(Screen[None]):
         """``Funds <where>`` and ``Next <next_>``."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
-    def set_keys(self, hints: Sequence[KeyHint]) -> None:
+    def set_keys(self, hints: Sequence[CommandState]) -> None:
         """Footer keys written by hand, in place of those of :attr:`VERBS`."""
         self._keys.show(hints)
 

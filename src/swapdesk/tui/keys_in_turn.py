@@ -61,12 +61,6 @@ class KeyInProgress(Struct, frozen=True):
         return not self.widget.is_attached or now - self.since > PATIENCE_SECONDS
 
 
-class _Waiting(Struct, frozen=True):
-    event: Event
-    page: Screen[Any]
-    """The page in view when it came: what it was meant for."""
-
-
 class KeyHost(Protocol):
     """The application, as far as keys go through it."""
 
@@ -88,7 +82,8 @@ class KeyQueue:
         self._host = host
         self._clock = clock
         self._give_out = give_out
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[tuple[Event, Screen[Any]]] = deque()
+        """Each with the page in view when it came: what it was meant for."""
         self._turn = 0
         self._given: KeyInProgress | None = None
         self._word_timer: Timer | None = None
@@ -109,7 +104,7 @@ class KeyQueue:
                 # Its binding has run; what that said to the page comes before this.
                 self._follow(given.turn, "said")
         else:
-            self._waiting.append(_Waiting(event, self._host.screen))
+            self._waiting.append((event, self._host.screen))
             if self._given is None or self._given.lost(self._clock.monotonic()):
                 await self._next()
             elif len(self._waiting) == 1:
@@ -129,20 +124,18 @@ class KeyQueue:
                 self._word_timer = self._host.set_timer(self.word_seconds, self._no_word)
                 self._say_waiting(page)
                 return
-            first = self._waiting.popleft()
+            event, meant = self._waiting.popleft()
             if written:
-                self._write(page, first.event)
+                self._write(page, event)
                 continue
-            if first.page is not page and not self._typed(first.event):
-                while self._waiting and self._waiting[0].page is not page:
+            if meant is not page and not self._typed(event):
+                while self._waiting and self._waiting[0][1] is not page:
                     self._waiting.popleft()
                 continue
             self._turn += 1
             since = self._clock.monotonic()
-            self._given = KeyInProgress(
-                self._turn, first.event, page, self._host.focused or page, since
-            )
-            await self._give_out(first.event)
+            self._given = KeyInProgress(self._turn, event, page, self._host.focused or page, since)
+            await self._give_out(event)
             self._follow(self._turn, "taken")
             return
 
@@ -153,15 +146,15 @@ class KeyQueue:
         if asked is None:
             return False
         text = ""
-        for one in self._waiting:
-            if one.page is not page or not isinstance(one.event, Key) or not one.event.is_printable:
+        for event, meant in self._waiting:
+            if meant is not page or not isinstance(event, Key) or not event.is_printable:
                 break
-            text += one.event.character or ""
+            text += event.character or ""
         begins: bool | None = asked(text) if text else False
         return False if begins is None and len(text) < len(self._waiting) else begins
 
     def _say_waiting(self, page: Screen[Any]) -> None:
-        event, say = self._waiting[0].event, getattr(page, "word_waits", None)
+        event, say = self._waiting[0][0], getattr(page, "word_waits", None)
         if say is not None and isinstance(event, Key):
             say(event.key)
 

@@ -52,7 +52,6 @@ from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, ruled, spread
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import (
     AddressInput,
-    Alike,
     Check,
     CheckMark,
     MemoField,
@@ -526,9 +525,8 @@ def _show_address(
     if check.address and not _is_address(value):
         address = grouped_address(without(check.address, hidden))
         lines.insert(0, Check(CheckMark.VALID, address))
-    alike = Alike(*check.lookalike) if check.lookalike is not None else None
     wrong = frozenset() if check.position is None else frozenset({check.position - 1})
-    field.show_result(lines, wrong=wrong, alike=alike)
+    field.show_result(lines, wrong=wrong, alike=check.lookalike)
 
 
 def intent_lines(state: IntentFacts, width: int) -> list[Line]:

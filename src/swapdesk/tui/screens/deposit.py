@@ -70,7 +70,7 @@ from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.order_table import payout_memo
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
-from swapdesk.tui.widgets.qr_code import CodePanel, CodePanelState, QrCode, QrState, code_size
+from swapdesk.tui.widgets.qr_code import CodePanel, CodePanelState, QrCode, code_size
 from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 
@@ -371,12 +371,12 @@ class DepositCodeScreen(DepositPage):
 
     @property
     def counting(self) -> bool:
-        return bool(self._code.state.text)
+        return bool(self._code.text)
 
     @property
     def shown(self) -> str:
         """The text of the code in view, empty for none."""
-        return self._code.state.text
+        return self._code.text
 
     def show(self) -> None:
         tracked, codes = self.tracked, self.codes()
@@ -385,14 +385,14 @@ class DepositCodeScreen(DepositPage):
         self.say_money(tracked)
         code = self._current(codes)
         if code is None:
-            self._code.show(QrState())
+            self._code.show("")
             self._facts.show(no_code_lines(tracked, self.service_time()))
-        elif not self._code.fits(QrState(code.text), self._room()):
-            self._code.show(QrState())
+        elif not self._code.fits(code.text, self._room()):
+            self._code.show("")
             needs = code_size(code.text, halves=self._code.halves)
             self._facts.show(too_large_lines(code, needs, self._room()))
         else:
-            self._code.show(QrState(code.text))
+            self._code.show(code.text)
             self._facts.show(code_facts(code, tracked, self.service_time()))
         self.refresh_keys()
 
@@ -408,7 +408,7 @@ class DepositCodeScreen(DepositPage):
             return None
         if self._at is None:
             fitting = (at for at, one in enumerate(codes)
-                       if self._code.fits(QrState(one.text), self._room()))  # fmt: skip
+                       if self._code.fits(one.text, self._room()))  # fmt: skip
             return codes[next(fitting, 0)]
         return codes[self._at % len(codes)]
 

@@ -79,7 +79,6 @@ from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, LinesView, Se
 from swapdesk.tui.widgets.order_table import pair_spans, payout_memo, sign_span, stage_of
 from swapdesk.tui.widgets.overlay import SpokenOverlay
 from swapdesk.tui.widgets.stage_line import (
-    TrackState,
     timeline_lines,
     track_lines,
 )
@@ -229,7 +228,7 @@ class OrderScreen(Page):
         said = check or told_line(summary)
         self._check.show([said] if said else [])
         names, short = stage_names(tracked, summary)
-        self._track.show(partial(track_lines, TrackState(stage_of(summary), names, short)))
+        self._track.show(partial(track_lines, stage_of(summary), names, short))
         self._show_legs(tracked)
         facts = order_facts(tracked, summary, now, self._made, live=self.session.live)
         self._facts.show(facts)

@@ -106,13 +106,6 @@ class LabelledField(Vertical):
         self._checks.show(partial(result_lines, checks, ()))
 
 
-class Alike(Struct, frozen=True):
-    """A known address that the typed one resembles; ``name`` as ``@bob``."""
-
-    name: str
-    address: str
-
-
 class AddressInput(LabelledField):
     """``note`` names the chain in words: ``gets the ETH, on Ethereum``."""
 
@@ -128,21 +121,22 @@ class AddressInput(LabelledField):
         checks: Sequence[Check],
         *,
         wrong: frozenset[int] = frozenset(),
-        alike: Alike | None = None,
+        alike: tuple[str, str] | None = None,
     ) -> None:
-        """``wrong``: positions from 0 to mark; ``alike``: the pair under the checks."""
+        """``wrong``: positions from 0 to mark; ``alike``: the name, as ``@bob``, and the
+        address of what it resembles; both stand under the checks."""
         self.field.mark(wrong)
-        pair = alike_lines(self.value, alike) if alike else ()
+        pair = alike_lines(self.value, *alike) if alike else ()
         self._checks.show(partial(result_lines, checks, pair))
 
 
-def alike_lines(address: str, alike: Alike) -> list[Line]:
+def alike_lines(address: str, name: str, known: str) -> list[Line]:
     """Both addresses in full; only the groups that differ are bold."""
-    differing = differing_groups(address, alike.address)
-    size = max(len("this"), len(alike.name)) + 2
+    differing = differing_groups(address, known)
+    size = max(len("this"), len(name)) + 2
     return [
         _alike_line("this", address, differing, size),
-        _alike_line(alike.name, alike.address, differing, size),
+        _alike_line(name, known, differing, size),
     ]
 
 

@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 from swapdesk.client.live import StreamState
 from swapdesk.flows.notation import age
-from swapdesk.tui.commands.command import KeyHint
+from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import CUT, DONE, LIVE_RULE, MOVING, REFUSED, SANDBOX_RULE, STALE, TROUBLE
 from swapdesk.tui.painting import body_style, paint
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
@@ -339,8 +339,6 @@ def _next(said: str, urgent: bool) -> Line:
     return [Span("Next ", "muted"), Span(said, "foreground", bold=urgent)] if said else []
 
 
-__all__ = ["HELP_KEY", "HELP_WORD", "KeyBar", "KeyHint", "key_line"]
-
 HELP_KEY = "?"
 HELP_WORD = "keys"
 
@@ -356,14 +354,14 @@ class KeyBar(LinesView):
     """
 
     def __init__(
-        self, hints: Sequence[KeyHint] = (), *, help_key: str = HELP_KEY, **place: Any
+        self, hints: Sequence[CommandState] = (), *, help_key: str = HELP_KEY, **place: Any
     ) -> None:
         """``help_key`` as it is written; empty where it does not work (in an overlay)."""
         super().__init__(**place)
         self.help_key = help_key
         self.hints = tuple(hints)
 
-    def show(self, hints: Sequence[KeyHint]) -> None:
+    def show(self, hints: Sequence[CommandState]) -> None:
         if tuple(hints) != self.hints:
             self.hints = tuple(hints)
             self.redraw()
@@ -378,7 +376,7 @@ class KeyBar(LinesView):
         return [key_line(self.hints, width, help_key=self.help_key)]
 
 
-def key_line(hints: Sequence[KeyHint], width: int, *, help_key: str = HELP_KEY) -> Line:
+def key_line(hints: Sequence[CommandState], width: int, *, help_key: str = HELP_KEY) -> Line:
     """Six keys, five below 100 cells of screen, four below 80; fewer when they do not fit.
 
     ``width`` is the content width: four cells less than the screen.
