@@ -14,13 +14,14 @@ from textual.strip import Strip
 
 from corpus import load
 from corpus.texts import control_texts, markup_texts, sample
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.swap import IntentReading, Reading, reading_lines
 from swapdesk.tui.spans import Line, Span, ascii_line, plain_text, width_of
 from swapdesk.tui.terminal import ControlFilter
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
-from swapdesk.tui.widgets.form_fields import Check, CheckMark, alike_lines, check_lines
+from swapdesk.tui.widgets.form_fields import alike_lines, check_lines
 from swapdesk.tui.widgets.frame import (
     Badge,
     BudgetFigure,
@@ -33,7 +34,7 @@ from swapdesk.tui.widgets.frame import (
     money_line,
     whole_sentences,
 )
-from swapdesk.tui.widgets.gauge import CountdownState, GaugeState, countdown_spans, gauge_line
+from swapdesk.tui.widgets.gauge import countdown_spans, gauge_line
 from swapdesk.tui.widgets.help_overlay import HelpGroup, help_lines
 from swapdesk.tui.widgets.lines_view import section_line
 from swapdesk.tui.widgets.stage_line import (
@@ -119,11 +120,11 @@ def stages(width: int, text: str) -> list[Line]:
 
 def gauges(width: int, text: str) -> list[Line]:
     return [
-        gauge_line(GaugeState(2, 20, "41s", "minute"), width),
-        gauge_line(GaugeState(450, 500, "37m", "hour"), width),
-        gauge_line(GaugeState(5000, 5000, "9h57m", "day"), width),
-        countdown_spans(CountdownState(48, 60, 12)),
-        countdown_spans(CountdownState(0)),
+        gauge_line(2, 20, width, reset="41s", label="minute"),
+        gauge_line(450, 500, width, reset="37m", label="hour"),
+        gauge_line(5000, 5000, width, reset="9h57m", label="day"),
+        countdown_spans(48, 60, 12),
+        countdown_spans(0),
     ]
 
 
@@ -154,8 +155,8 @@ def checks(width: int, text: str) -> list[Line]:
     said = text or 'Not a Bitcoin address: character 23 is "o", which bech32 never uses.'
     again = "Copy it again from its source."
     return [
-        *check_lines(Check(CheckMark.VALID, text or "Ethereum address, checksum correct"), width),
-        *check_lines(Check(CheckMark.REFUSED, said, again), width),
+        *check_lines(CheckLine("ok", text or "Ethereum address, checksum correct"), width),
+        *check_lines(CheckLine("refuse", said, again), width),
         *(alike_lines(ME, "@bob", BOB) if width > 60 else []),
     ]
 

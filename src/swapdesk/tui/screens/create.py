@@ -16,6 +16,7 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import (
     Checked,
     Consent,
@@ -69,7 +70,6 @@ from swapdesk.tui.screens.create_form import (
     summary,
 )
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import TextField
@@ -112,7 +112,7 @@ class CreateState(Struct):
     step: CreateStep = "open"
     intent: Intent | None = None
     sent_intent: str | None = None
-    said: Check | None = None
+    said: CheckLine | None = None
     failed: Failure | None = None
     was: Decimal | None = None
 
@@ -132,21 +132,21 @@ class CreateState(Struct):
         if isinstance(outcome, CreateUnknown):
             then = "It is not known yet. Nothing was paid. o shows the orders."
             self.step = "unknown"
-            self.said = Check(CheckMark.WARNING, outcome.failure.cause, then)
+            self.said = CheckLine("warn", outcome.failure.cause, then)
             return
         error = outcome.error
         fields = " ".join(refused_fields(error)) if error is not None else ""
         said = f"{outcome.failure.cause} {fields}".strip()
         second = code_and_request(error) if error is not None else outcome.code
         self.step, self.intent = "failed", None
-        self.said = Check(CheckMark.REFUSED, said, second)
+        self.said = CheckLine("refuse", said, second)
 
     def requoted(self, board: QuoteResult) -> bool:
         """Take the same route of a new board; False when it is gone."""
         before, row = self.row, follow_route(board, self.row)
         if row is None:
             self.step = "failed"
-            self.said = Check(CheckMark.REFUSED, "This route is gone.", "esc shows the others.")
+            self.said = CheckLine("refuse", "This route is gone.", "esc shows the others.")
             return False
         self.step, self.said = "open", None
         self.board, self.row = board, row
@@ -177,13 +177,13 @@ class PayingAccount:
             return self.problem.rstrip(".") or ASKING
         return self.account.lack(board.amount_in(row), board.token_in.symbol) or ""
 
-    def lack_check(self, board: QuoteResult, row: RankedQuote) -> Check | None:
+    def lack_check(self, board: QuoteResult, row: RankedQuote) -> CheckLine | None:
         """The same as the last line of the panel."""
         said = self.lack(board, row)
         if not said:
             return None
         waits = said == ASKING or (self.account is not None and self.account.filling)
-        return Check(CheckMark.UNKNOWN if waits else CheckMark.REFUSED, said)
+        return CheckLine("unknown" if waits else "refuse", said)
 
     def dex_terms(self, board: QuoteResult, row: RankedQuote) -> DexTerms | None:
         """What is confirmed beside the intent; None for every other route."""
@@ -300,7 +300,7 @@ class CreateScreen(Page):
         self._say_money(checked)
         self.refresh_keys()
 
-    def _verdict(self, checked: Checked, lack: Check | None) -> Check | None:
+    def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
         """The last line of the panel."""
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
@@ -308,25 +308,25 @@ class CreateScreen(Page):
         if self._asking:
             turn = self._again.turn
             said = "asking for a new quote"
-            return Check(CheckMark.UNKNOWN, f"{said}, {turn}" if turn else said)
+            return CheckLine("unknown", f"{said}, {turn}" if turn else said)
         if again := self._said_again():
-            return Check(CheckMark.WARNING, "The calls of this window are used up:", again)
+            return CheckLine("warn", "The calls of this window are used up:", again)
         if self.expired():
             ended = quote_ended(state.row.expires_at)
-            return Check(CheckMark.WARNING, ended, f"{self._asking_key()} asks again.")
+            return CheckLine("warn", ended, f"{self._asking_key()} asks again.")
         if problems:
             them = "it" if problems == 1 else "them"
             said = f"{counted(problems, 'problem')}:"
-            return Check(CheckMark.REFUSED, said, f"correct {them} first")
+            return CheckLine("refuse", said, f"correct {them} first")
         if lack is not None:
             return lack
         consent = self.consent()
         if consent.refused is not None:
-            return Check(CheckMark.REFUSED, consent.refused)
+            return CheckLine("refuse", consent.refused)
         if state.step == "ready":
             does = "c starts the signing" if state.row.on_chain else "c creates the order"
-            return Check(CheckMark.VALID, "c asks you to agree first" if consent.phrase else does)
-        return Check(CheckMark.VALID, "complete:", "enter locks it")
+            return CheckLine("ok", "c asks you to agree first" if consent.phrase else does)
+        return CheckLine("ok", "complete:", "enter locks it")
 
     def _said_again(self) -> str:
         """When a new quote is asked for again by itself; empty when it is not."""
@@ -577,7 +577,7 @@ class CreateScreen(Page):
             return
         state.sent_intent, state.step = intent.id, "sent"
         asked = f"asked at {clock_time(self.now())}, waiting for the answer"
-        state.said = Check(CheckMark.UNKNOWN, asked)
+        state.said = CheckLine("unknown", asked)
         self.step_changed("sent")
         self.show()
         if signs:
@@ -591,7 +591,7 @@ class CreateScreen(Page):
         if state.step == "sent":
             state.step = "looking"
             looks = "The desk looks for it."
-            state.said = Check(CheckMark.WARNING, OUTCOME_UNKNOWN.cause, looks)
+            state.said = CheckLine("warn", OUTCOME_UNKNOWN.cause, looks)
             self.show()
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:

@@ -21,6 +21,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from swapdesk.chain.addresses.payments import is_link, short_memo_label, uses_memo
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import Checked, CreateChecks, TypedBefore
 from swapdesk.flows.creation.order_verification import Guarantor, guaranteed, guaranteed_by
 from swapdesk.flows.dex.swap_account import SwapAccount
@@ -52,14 +53,11 @@ from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, ruled, spread
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import (
     AddressInput,
-    Check,
-    CheckMark,
     MemoField,
     MemoNeed,
     check_lines,
-    checks_of,
 )
-from swapdesk.tui.widgets.gauge import CountdownState, countdown_spans
+from swapdesk.tui.widgets.gauge import countdown_spans
 from swapdesk.tui.widgets.lines_view import FittedLines, LinesView
 from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.quote_table import route_word
@@ -93,7 +91,7 @@ class IntentFacts(Struct, frozen=True):
 
     facts: Sequence[Fact]
     locked: str = ""
-    verdict: Check | None = None
+    verdict: CheckLine | None = None
     validity: LineLike = ""
 
 
@@ -109,7 +107,7 @@ class Draft(Struct, frozen=True):
     intent: Intent | None = None
     was: Decimal | None = None
     cost: str = ""
-    verdict: Check | None = None
+    verdict: CheckLine | None = None
     account: SwapAccount | None = None
     have: Decimal | None = None
 
@@ -276,7 +274,7 @@ class CreateForm(Vertical):
         one = self._payee != "" and self.values == (self._payee,)
         return one and not self._touched and not self.checked().problems
 
-    def say_recipient(self, check: Check) -> None:
+    def say_recipient(self, check: CheckLine) -> None:
         """What the empty field waits for."""
         self._recipient.show_checks([check])
 
@@ -317,7 +315,7 @@ class CreateForm(Vertical):
         _show_address(self._recipient, checked.recipient, self._hidden)
         if self._memo.need != "not used":
             asked = bool(self._memo.value) or checked.recipient.ok
-            self._memo.show_checks(checks_of(checked.memo.lines) if asked else [])
+            self._memo.show_checks(list(checked.memo.lines) if asked else [])
         for field, check in (
             (self._refund, checked.refund),
             (self._intermediate, checked.intermediate),
@@ -421,7 +419,7 @@ class CreateForm(Vertical):
         self._go_on(event.field)
 
     def _go_on(self, field: TextField) -> None:
-        """Check this field; go to the next one, or to the first that is wrong."""
+        """CheckLine this field; go to the next one, or to the first that is wrong."""
         checked = self.checked()
         check = self._result(field, checked)
         if check is not None and not check.ok:
@@ -521,10 +519,10 @@ def _show_address(
     field: AddressInput, check: RecipientCheck, hidden: frozenset[int] = frozenset()
 ) -> None:
     value = field.value
-    lines = checks_of(check.lines) if value else []
+    lines = list(check.lines) if value else []
     if check.address and not _is_address(value):
         address = grouped_address(without(check.address, hidden))
-        lines.insert(0, Check(CheckMark.VALID, address))
+        lines.insert(0, CheckLine("ok", address))
     wrong = frozenset() if check.position is None else frozenset({check.position - 1})
     field.show_result(lines, wrong=wrong, alike=check.lookalike)
 
@@ -549,7 +547,7 @@ def intent_state(draft: Draft, now: datetime) -> IntentFacts:
         intent_facts(draft),
         locked=locked,
         verdict=draft.verdict,
-        validity=countdown_spans(CountdownState(left, total, BAR)),
+        validity=countdown_spans(left, total, BAR),
     )
 
 
@@ -650,7 +648,7 @@ def summary(draft: Draft, now: datetime) -> list[LineLike]:
         route_word(row.quote.type),
         Span(f"  {provider_name(row)}  "),
         Span(f"{expected_minutes(row.quote.duration)}  valid ", "muted"),
-        *countdown_spans(CountdownState(left)),
+        *countdown_spans(left),
     ]
     return [first, second]
 

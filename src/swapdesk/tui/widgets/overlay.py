@@ -18,12 +18,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.tui.breakpoints import HEIGHTS, bind_keys
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.spans import Line, LineLike, Span, wrapped
-from swapdesk.tui.widgets.form_fields import Check, CheckMark, check_lines
+from swapdesk.tui.widgets.form_fields import check_lines
 from swapdesk.tui.widgets.frame import KeyBar
 from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.text_field import TextField
@@ -234,7 +235,7 @@ class TypedConfirm(Overlay[bool]):
     @on(TextField.Changed)
     def _compare(self, event: TextField.Changed) -> None:
         right = self.question.answers(event.value)
-        self._say(Check(CheckMark.VALID, "as asked") if right else None)
+        self._say(CheckLine("ok", "as asked") if right else None)
 
     @on(TextField.Submitted)
     def _decide(self, event: TextField.Submitted) -> None:
@@ -242,13 +243,13 @@ class TypedConfirm(Overlay[bool]):
             self.dismiss(True)
             return
         said = self.question.wrong or f'Not the same: type "{self.question.phrase}".'
-        self._say(Check(CheckMark.REFUSED, said))
+        self._say(CheckLine("refuse", said))
 
-    def _say(self, check: Check | None) -> None:
+    def _say(self, check: CheckLine | None) -> None:
         self._text.show(partial(question_lines, self.question, said=check))
 
 
-def question_lines(question: Question, width: int, said: Check | None = None) -> list[Line]:
+def question_lines(question: Question, width: int, said: CheckLine | None = None) -> list[Line]:
     """The sentences above the field, and what is to be said of what stands in it."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:

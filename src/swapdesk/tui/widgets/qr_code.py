@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -144,14 +143,6 @@ AROUND = Size(4, 11)
 """Cells and rows of the screen that are neither card nor code."""
 
 
-class CodePanelState(Struct, frozen=True):
-    """``text`` is what the code holds; ``caption`` stands above it, ``below`` under it."""
-
-    text: str
-    caption: LineLike = ""
-    below: Sequence[LineLike] = ()
-
-
 class CodePanel(Vertical):
     """Shows the first code that fits whole; without one, or on a small screen, nothing."""
 
@@ -177,16 +168,14 @@ class CodePanel(Vertical):
         """The text of the code in view, empty for none."""
         return self._code.text if self.display else ""
 
-    def show(self, states: Sequence[CodePanelState], screen: Size) -> None:
-        """``states`` from the fullest code on; ``screen`` is the size of the terminal."""
+    def show(self, codes: Sequence[tuple[str, LineLike, Sequence[LineLike]]], screen: Size) -> None:
+        """``codes`` from the fullest one on: what it holds, what stands above and what below it.
+        ``screen`` is the size of the terminal."""
         room = Size(screen.width - CARD - AROUND.width, screen.height - AROUND.height)
         large = screen.width >= LEAST.width and screen.height >= LEAST.height
-        fitting = None
-        for state in states if large else ():
-            if self._code.fits(state.text, room):
-                fitting = state
-                break
+        fitting = next((one for one in codes if large and self._code.fits(one[0], room)), None)
+        text, caption, below = fitting or ("", "", ())
         self.display = fitting is not None
-        self._code.show(fitting.text if fitting is not None else "")
-        self._caption.show([fitting.caption] if fitting is not None else [])
-        self._below.show(fitting.below if fitting is not None else [])
+        self._code.show(text)
+        self._caption.show([caption] if fitting is not None else [])
+        self._below.show(below)
