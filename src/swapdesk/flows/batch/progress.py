@@ -103,7 +103,7 @@ def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) 
 
 
 def _arrived(order: Order) -> bool:
-    return ended(display_of(order)) and situation_of(order).meaning.level == "done"
+    return ended(display_of(order)) and situation_of(order).level == "done"
 
 
 _NEXT = {

@@ -319,8 +319,8 @@ def _call_of(row: sqlite3.Row) -> OutgoingWrite:
 
 
 _OF_ORDER = """
-SELECT step.request_id FROM known_order JOIN step USING (intent_id)
-    WHERE known_order.service_id = ?1 AND step.name = 'create'
+SELECT json_extract(result, '$.request_id') AS request_id FROM operation
+    WHERE subject = ?1 AND kind = 'create'
 UNION ALL
 SELECT json_extract(asked.result, '$.request_id') AS request_id
     FROM operation AS made JOIN operation AS asked ON asked.id = made.parent

@@ -74,6 +74,7 @@ from swapdesk.flows.batch.rows import (
     skipping,
 )
 from swapdesk.flows.batch.rows import Row as BatchRow
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import AGREED
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -110,7 +111,7 @@ from swapdesk.tui.glyphs import BECOMES, DONE, ENDED, NOTHING, REFUSED, TROUBLE,
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
-from swapdesk.tui.widgets.form_fields import Check, CheckMark, LabelledField
+from swapdesk.tui.widgets.form_fields import LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, SectionLabel, TextRows
 from swapdesk.tui.widgets.order_table import SIGNS
@@ -632,8 +633,8 @@ class BatchScreen(Page):
         self._write(f"Row {row.number}, {column}", "", value)
         self._field.show_checks(
             [
-                Check(
-                    CheckMark.REFUSED if one.level is Level.PROBLEM else CheckMark.WARNING,
+                CheckLine(
+                    "refuse" if one.level is Level.PROBLEM else "warn",
                     one.reason,
                     one.do,
                 )
