@@ -98,8 +98,8 @@ class Payer(Swapper):
     async def created(self, batch_id: str, *rows: tuple[str, str]) -> None:
         """A batch of one group: each row the token that is sold, and how much of it."""
         write_batch(self.journal, self.place.floor.token, batch_id, rows, self.place.CHAIN)
-        (outcome,) = await self.creation().run(batch_id)
-        assert outcome.error is None, outcome.error
+        ((_, error),) = [each async for each in self.creation().run(batch_id)]
+        assert error is None, error
 
     def creation(self) -> BatchCreation:
         return BatchCreation(self.place.api, self.journal, self.place.floor.clock, looks=(0.0,))

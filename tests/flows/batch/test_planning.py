@@ -291,7 +291,7 @@ async def test_groups_have_one_chain_and_at_most_fifty_rows(
         ("solana", 1, "solana"),
     ]
     assert found(plan.rows[9]) == [("NO_BUNDLER", SheetColumn.SELL)]
-    assert (plan.creates, plan.submits) == (3, 2)
+    assert (plan.calls.create, plan.calls.submit) == (3, 2)
     assert plan.routes == {"standard": 51, "private": 1}
     assert {one.token.symbol: one.amount for one in plan.totals} == {
         "USDC": Decimal(sum(range(100, 151))),
@@ -457,7 +457,7 @@ async def test_the_template_is_a_clean_plan_that_sells_what_it_says(
     assert "@rita,250,USDC.ethereum,XRP,xrp,20117,standard\n" in written
     plan = await planner.judged(read_sheet("t.csv", written.encode()))
     assert [row.state for row in plan.rows] == ["ready"] * 3
-    assert plan.heads_note == ""
+    assert plan.heads_note is None
     rita = plan.rows[2].order
     assert (rita.amount, rita.token_in.symbol, rita.token_out.symbol) == (250, "USDC", "XRP")
 

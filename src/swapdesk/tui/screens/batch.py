@@ -79,7 +79,13 @@ from swapdesk.flows.creation.confirm_intent import AGREED
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken
-from swapdesk.flows.notation import about_amount, exact_amount, grouped_address, short_address
+from swapdesk.flows.notation import (
+    about_amount,
+    counted,
+    exact_amount,
+    grouped_address,
+    short_address,
+)
 from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.signing.signing_session import SigningSession, Stage
@@ -448,7 +454,7 @@ class BatchScreen(Page):
             self.work.means,
             budget.left(RateClass.EXCHANGE) if budget is not None else None,
             budget.left(RateClass.READ) if budget is not None else None,
-            heads=plan.heads_note if made is None else "",
+            heads=(plan.heads_note or "") if made is None else "",
             row=self._row_said(),
             tokens=tokens_named(self.app.size.height),
             asks=made is None,
@@ -1081,8 +1087,7 @@ class BatchScreen(Page):
             return CommandState(locked="limits not known")
         if not plan.groups:
             return CommandState(locked="no rows")
-        word = "exchange" if plan.creates == 1 else "exchanges"
-        return CommandState(cost=f"{plan.creates} {word}")
+        return CommandState(cost=counted(plan.calls.create, "exchange"))
 
     def paying_standing(self, verb: Verb) -> CommandState:
         """Of the three verbs that pay a group."""
@@ -1504,7 +1509,8 @@ def _how(group: Group) -> str:
 
 def _calls(state: PlanState) -> Line:
     plan = state.plan
-    said = f"{plan.creates} create, {plan.creates} build, {plan.submits} submit"
+    calls = plan.calls
+    said = f"{calls.create} create, {calls.build} build, {calls.submit} submit"
     for name, left in (("exchanges", state.exchanges), ("reads", state.reads)):
         if left is not None:
             said += f"; {name} {left.left:,} of {left.limit:,} left"
