@@ -24,7 +24,6 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.batches import newest_batches
 from swapdesk.flows.batch.progress import result_rows, sheet_of
-from swapdesk.flows.batch.rows import SheetColumn
 from swapdesk.flows.intents.intent import (
     FOREIGN,
     RELEASED,
@@ -351,8 +350,8 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
     assert [row.service_id for row in batch.rows] == [f"oldBatchRow000{n}" for n in (1, 2, 3)]
     cells = sheet_of(batch).rows[2].cells
     assert cells == {
-        SheetColumn.TO: "s", SheetColumn.SELL_AMOUNT: "1",
-        SheetColumn.BUY: "SOL", SheetColumn.CHAIN: "solana",
+        "to": "s", "sell_amount": "1",
+        "buy": "SOL", "chain": "solana",
     }  # fmt: skip
     assert result_rows(batch, {})[2].sell_amount == "1"
     bundle = journal.bundles.newest(batch.id, 1)

@@ -46,7 +46,6 @@ from swapdesk.flows.batch.rows import (
     GroupWord,
     Row,
     Sheet,
-    SheetColumn,
     skipping,
 )
 from swapdesk.flows.journal.batch_records import (
@@ -172,9 +171,9 @@ def _row(row: Row) -> tuple[str, ...]:
     found = () if row.skipped else row.problems or row.findings
     said = found[0].short if found else row.state
     if order is None:
-        sold = f"{row.cell(SheetColumn.SELL_AMOUNT)[:44]} {row.cell(SheetColumn.SELL)[:44]}"
-        texts = (row.cell(SheetColumn.TO)[:44], sold.strip(), row.cell(SheetColumn.BUY)[:44])
-        return str(row.number), str(row.line), *texts, row.cell(SheetColumn.ROUTE)[:44], said
+        sold = f"{row.cell('sell_amount')[:44]} {row.cell('sell')[:44]}"
+        texts = (row.cell("to")[:44], sold.strip(), row.cell("buy")[:44])
+        return str(row.number), str(row.line), *texts, row.cell("route")[:44], said
     name = f"{order.label} " if order.label else ""
     return (
         str(row.number),

@@ -26,7 +26,7 @@ from swapdesk.flows.batch.batches import begin_batch
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupSettling
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
-from swapdesk.flows.batch.rows import Group, Row, SheetColumn
+from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.journal.batch_records import (
     BundleDeposit,
     BundleState,
@@ -77,10 +77,7 @@ def write_batch(
         for symbol, amount in rows
     ]
     body = encode_json(MultiExchangeRequest(orders=orders), exclude_none=True).decode()
-    cells = [
-        {SheetColumn.TO: recipient, SheetColumn.SELL_AMOUNT: amount, SheetColumn.SELL: symbol}
-        for symbol, amount in rows
-    ]
+    cells = [{"to": recipient, "sell_amount": amount, "sell": symbol} for symbol, amount in rows]
     some = tuple(Row(number, number + 1, each) for number, each in enumerate(cells, start=1))
     group = Group(1, chain, "solana" if chain == "solana" else "bundle", some)
     begin_batch(journal.ledger, batch_id, "payout.csv", batch_id, [(group, body)])

@@ -42,7 +42,7 @@ from swapdesk.flows.batch.progress import (
     result_rows,
     results_csv,
 )
-from swapdesk.flows.batch.rows import Became, Group, GroupWord, SheetColumn, skipping
+from swapdesk.flows.batch.rows import Became, Group, GroupWord, skipping
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import ClaimTaken, State
@@ -379,9 +379,7 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     move_row(ledger, second, State.REFUSED, code="AMOUNT_TOO_LOW", reason=why)
     batch = desk.batch(batch_id)
     sheet = failed_sheet(batch)
-    assert [(row.number, row.line, row.cell(SheetColumn.TO)) for row in sheet.rows] == [
-        (2, 3, "@rita")
-    ]
+    assert [(row.number, row.line, row.cell("to")) for row in sheet.rows] == [(2, 3, "@rita")]
     plan = await desk.planner.with_limits(await desk.planner.judged(sheet), desk.api)
     again = desk.creation.write(plan)
     (group,) = await desk.run(again)

@@ -17,14 +17,12 @@ from swapdesk.flows.batch.reading import has_decimal_comma
 from swapdesk.flows.batch.rows import (
     NOT_IN_WALLET,
     Group,
-    Level,
     Paid,
     PlannedOrder,
     Row,
     RowFinding,
     RowWord,
     Sheet,
-    SheetColumn,
     look,
     paid_by,
     problem,
@@ -169,13 +167,12 @@ class BatchPlan(Struct, frozen=True):
         decimal comma, and none has a point; else None."""
         rows = self.problems
         only_commas = all(
-            has_decimal_comma(row)
-            and all(one.column is SheetColumn.SELL_AMOUNT for one in row.problems)
+            has_decimal_comma(row) and all(one.column == "sell_amount" for one in row.problems)
             for row in rows
         )
         if not rows or not self.whole or not only_commas:
             return None
-        points = any("." in row.cell(SheetColumn.SELL_AMOUNT) for row in self.rows)
+        points = any("." in row.cell("sell_amount") for row in self.rows)
         return None if points else rows[0]
 
     @property
@@ -206,7 +203,7 @@ class BatchPlan(Struct, frozen=True):
             (row.number, one)
             for row in self.rows
             for one in row.findings
-            if one.level is Level.CONSENT and not row.skipped
+            if one.level == "consent" and not row.skipped
         )
 
     @property
@@ -300,7 +297,7 @@ def _too_little(order: PlannedOrder, payer: Means, has: Decimal, rest: Decimal) 
     lack = f"{exact_amount(MONEY.subtract(order.amount, rest))} {symbol}"
     return problem(
         NOT_IN_WALLET,
-        SheetColumn.SELL_AMOUNT,
+        "sell_amount",
         f"Wallet {payer.wallet} has {exact_amount(has)} {symbol} on {chain}{taken}:"
         f" {lack} are missing.",
         "Write less, skip the row, or send what is missing to the wallet.",
@@ -404,7 +401,7 @@ class PlanDocument(Struct, frozen=True):
     is not known."""
 
     PRINTED: ClassVar = {
-        "file": "plan.sheet.name", "separator": "plan.sheet.separator.word",
+        "file": "plan.sheet.name", "separator": "plan.sheet.separated_by",
         "header": "plan.sheet.headed", "unusedColumns": "plan.sheet.unused",
         "remarks": "plan.sheet.remarks", "headsNote": "plan.heads_note",
         "decimalComma": "plan.sheet.decimal_comma", "rows": "plan.rows", "ready": "plan.ready",

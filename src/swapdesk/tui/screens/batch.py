@@ -61,11 +61,11 @@ from swapdesk.flows.batch.reading import (
     with_decimal_commas,
 )
 from swapdesk.flows.batch.rows import (
+    COLUMNS,
     NOT_IN_WALLET,
     TEMPLATE,
     Became,
     Group,
-    Level,
     PlannedOrder,
     RowWord,
     Sheet,
@@ -618,7 +618,7 @@ class BatchScreen(Page):
         if row is None:
             return
         found = (row.problems or row.findings or (None,))[0]
-        self._edit(found.column if found is not None and found.column else SheetColumn.TO)
+        self._edit(found.column if found is not None and found.column else "to")
 
     @on(LineTable.Chosen)
     def _row_chosen(self) -> None:
@@ -633,14 +633,12 @@ class BatchScreen(Page):
         found = [one for one in row.findings if one.column in (column, None)]
         value = row.cell(column)
         # What is decided here is read whole, an address in its groups.
-        self._field.field.grouped = (
-            column in (SheetColumn.TO, SheetColumn.REFUND) and value[:1] != "@"
-        )
+        self._field.field.grouped = column in ("to", "refund") and value[:1] != "@"
         self._write(f"Row {row.number}, {column}", "", value)
         self._field.show_checks(
             [
                 CheckLine(
-                    "refuse" if one.level is Level.PROBLEM else "warn",
+                    "refuse" if one.level == "problem" else "warn",
                     one.reason,
                     one.do,
                 )
@@ -661,7 +659,7 @@ class BatchScreen(Page):
 
     def do_other_column(self) -> None:
         if self._cell is not None:
-            columns = tuple(SheetColumn)
+            columns = COLUMNS
             self._edit(columns[(columns.index(self._cell) + 1) % len(columns)])
 
     def do_leave_cell(self) -> None:
@@ -1050,7 +1048,7 @@ class BatchScreen(Page):
         row = self.plan.comma_problem if self.plan is not None and self.made is None else None
         if row is None:
             return HIDDEN
-        amount = row.cell(SheetColumn.SELL_AMOUNT)
+        amount = row.cell("sell_amount")
         return CommandState(verb=f"read {amount} as {pointed(amount)}")
 
     def _again_standing(self) -> CommandState:
@@ -1164,7 +1162,7 @@ def _unit(rows: Iterable[BatchRow]) -> str:
 def _sold(row: BatchRow) -> str:
     if row.order is not None:
         return row.order.token_in.symbol
-    return row.cell(SheetColumn.SELL).partition(".")[0][:LONGEST_UNIT].upper()
+    return row.cell("sell").partition(".")[0][:LONGEST_UNIT].upper()
 
 
 def batch_rows(
@@ -1258,7 +1256,7 @@ def _end(end: BatchRow, order: OrderStatus | None) -> tuple[str, str, str, str]:
 
 def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
     order = row.order
-    typed = row.cell(SheetColumn.TO)
+    typed = row.cell("to")
     name = order.label if order is not None else typed if typed.startswith("@") else None
     address = _recipient(row)
     whole = wide and cell_len(address) <= LONGEST_ADDRESS
@@ -1268,7 +1266,7 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
         "address": address if whole else _shortened(row),
         "to": Span(name[:13], bold=order is not None) if name else _shortened(row) or NOTHING,
         "arrives": _arrives(row),
-        "route": row.cell(SheetColumn.ROUTE)[:8] or "standard",
+        "route": row.cell("route")[:8] or "standard",
     }
     if order is None:
         return {**shown, "sells": _typed_amount(row, bare=bare)}
@@ -1284,32 +1282,32 @@ def _arrives(row: BatchRow) -> str:
     """``≈ 107.9 XRP``; of a row that is wrong what is to be bought, as it was written."""
     order = row.order
     if order is None:
-        return row.cell(SheetColumn.BUY)[:LONGEST_UNIT]
+        return row.cell("buy")[:LONGEST_UNIT]
     return f"{about_amount(order.about)} {order.token_out.symbol[:LONGEST_UNIT]}"
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
     """The amount of a row that is wrong elsewhere; what is no amount stands as it was written."""
-    typed = row.cell(SheetColumn.SELL_AMOUNT)
+    typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
     except AmountError:
         return Span(typed[:LONGEST_AMOUNT], "status-trouble") if typed else NOTHING
-    symbol = row.cell(SheetColumn.SELL).partition(".")[0][:6]
+    symbol = row.cell("sell").partition(".")[0][:6]
     return f"{amount} {symbol}" if symbol and not bare else amount
 
 
 def _recipient(row: BatchRow) -> str:
     if row.order is not None:
         return grouped_address(row.order.recipient)
-    typed = row.cell(SheetColumn.TO)
+    typed = row.cell("to")
     return "" if typed.startswith("@") else grouped_address(typed)
 
 
 def _shortened(row: BatchRow) -> str:
     if row.order is not None:
         return short_address(row.order.recipient)
-    typed = row.cell(SheetColumn.TO)
+    typed = row.cell("to")
     return "" if not typed or typed.startswith("@") else short_address(typed)
 
 
