@@ -27,7 +27,7 @@ from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
-from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapFailure, SwapPayment
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, SwapFailure
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
@@ -111,8 +111,11 @@ class Knowledge(Struct, frozen=True):
     """It is late, and nobody decided that its address stays withheld."""
     standing: DepositRelease
     in_batch: bool
-    batch: PaidTo | None
-    swap: SwapPayment | None
+    batch: State | None
+    in_account: bool
+    """What its batch has still to pay is in the owner's smart account."""
+    swap: State | None
+    swap_failure: SwapFailure | None
     paid: bool
     """This desk sent the deposit, and the service has not seen it."""
     pays_less: bool
@@ -150,16 +153,6 @@ _AT_ADDRESS = "{paid} at the deposit address on {network}."
 _LIKELY = Certainty.LIKELY
 _NOT_KNOWN = Certainty.NOT_KNOWN
 _LEG_STATUSES = frozenset(LegStatus)
-
-
-def _swap(state: State, failure: SwapFailure | None = None) -> Callable[[Knowledge], bool]:
-    """Whether the transaction of a swap on chains stands so."""
-
-    def stands(known: Knowledge) -> bool:
-        swap = known.swap
-        return swap is not None and (swap.state, swap.failure) == (state, failure)
-
-    return stands
 
 
 def _always(order: Order) -> bool:
@@ -324,45 +317,45 @@ class Situation(Enum):
         _WAITING, None, "To be signed", "waiting",
         "The order's transaction is not signed yet",
         "{wallet}", "you", "sign its transaction, or refuse it", None,
-        known=lambda known: _swap(State.PREPARED)(known) and not known.late,
+        known=lambda known: known.swap is State.PREPARED and not known.late,
     )
     NOT_SIGNED = SituationRow(
         _ANY, None, "Not signed", "expired",
         "The order's transaction was not signed and nothing is on the chain",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=_swap(State.REFUSED, "not-signed"),
+        own=True, known=lambda known: known.swap_failure == "not-signed",
     )
     REVERTED = SituationRow(
         _WAITING, None, "Failed", "trouble",
         "The order's transaction was executed and failed",
         "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=_swap(State.REFUSED, "reverted"),
+        own=True, known=lambda known: known.swap_failure == "reverted",
     )
     NOT_EXECUTED = SituationRow(
         _WAITING, None, "Not executed", "expired",
         "The order's transaction was not executed, and cannot be any more",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=_swap(State.REFUSED, "not-executed"),
+        own=True, known=lambda known: known.swap_failure == "not-executed",
     )
     EXECUTED = SituationRow(
         _WAITING, None, "Executed", "moving",
         "The order's transaction was executed; the service has not seen it yet",
         "with {venue}, which pays {recipient}.",
         "the service", "it takes note of the transaction", NO_TIME,
-        known=_swap(State.DONE),
+        known=lambda known: known.swap is State.DONE,
     )
     # What the desk knows better: a batch that pays, a deadline, an address that is hidden.
     BATCH_UNDER_WAY = SituationRow(
         _WAITING, None, "Batch under way", "moving",
         "Its batch is being paid. Do not pay it by itself",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        known=lambda known: known.batch is PaidTo.WAY,
+        known=lambda known: known.batch is State.SENT,
     )
     PAID_BY_BATCH = SituationRow(
         _WAITING, None, "Paid by batch", "moving",
         "Its batch paid the deposit; the service has not seen it yet. Do not pay it by itself",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        known=lambda known: known.batch is PaidTo.ADDRESS,
+        known=lambda known: known.batch is State.DONE,
     )
     CHAIN_DEADLINE_OVER = SituationRow(
         _WAITING, None, "Deadline over", "expired",
@@ -375,7 +368,7 @@ class Situation(Enum):
         (*_WAITING, *_EXPIRED), None, "Deadline over", "expired",
         "{batch_problem}The deadline passed. Do not send to this order any more",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        own=True, known=lambda known: known.closing and known.batch is PaidTo.ACCOUNT,
+        own=True, known=lambda known: known.closing and known.in_account,
     )
     DEADLINE_OVER = SituationRow(
         _WAITING, None, "Deadline over", "expired",
