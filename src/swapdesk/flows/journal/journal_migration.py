@@ -289,6 +289,8 @@ CREATE TABLE operation (
 CREATE UNIQUE INDEX operation_claim ON operation (claim) WHERE state <> 'refused';
 CREATE INDEX operation_open ON operation (kind, state)
     WHERE state IN ('prepared', 'sent', 'unknown');
+CREATE INDEX operation_batch ON operation (kind, subject)
+    WHERE kind = 'batch' OR kind = 'create_group';
 CREATE INDEX operation_subject ON operation (subject);
 CREATE INDEX operation_parent ON operation (parent);
 """
