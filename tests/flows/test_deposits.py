@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,7 +32,15 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase
-from swapdesk.flows.deposits.deposit_signing import FAUCET, LOOK, UNPAID, DepositSigning, lack_of
+from swapdesk.flows.deposits.deposit_signing import (
+    DEPOSIT,
+    FAUCET,
+    LOOK,
+    UNPAID,
+    Deposit,
+    begin_deposit,
+    lack_of,
+)
 from swapdesk.flows.deposits.funding import (
     MAY_BE_PAID,
     SENT_BEFORE,
@@ -54,7 +63,7 @@ from swapdesk.flows.intents.intent import DepositRelease, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT, PaidBefore
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession, Stage
 from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind, WalletPlace
@@ -200,36 +209,42 @@ def test_an_order_that_does_not_say_all_of_it_is_not_paid(change: dict[str, Any]
 
 def test_an_order_of_somebody_else_is_not_paid(clock: ManualClock) -> None:
     with pytest.raises(ValueError, match="not confirmed"):
-        DepositSigning(replace(waiting(), intent=None), clock, lambda: None, asked=True)
+        begin_deposit(RunningSignings(SimpleNamespace(), print), replace(waiting(), intent=None))
     with pytest.raises(NotPayable, match="not confirmed at this desk"):
         deposit_promise(replace(waiting(), intent=None), account(Kind.EVM, TRADING), None)
 
 
+DepositSession = SigningSession[Deposit]
 NODE = ChainLink("ethereum", Kind.EVM, 1_337_000_001, "http://127.0.0.1:9", 2)
 SOLANA = ChainLink("solana", Kind.SOLANA, None, "http://127.0.0.1:9", 1)
 
 
 @pytest.fixture
-def session(clock: ManualClock) -> DepositSigning:
-    return DepositSigning(
-        waiting(), clock, lambda: None, asked=True, faucet=True, coin="ETH", confirmations=2
-    )
+def session(journal: Journal, clock: ManualClock) -> DepositSession:
+    tracked = waiting()
+    assert tracked.intent is not None
+    about = Deposit(tracked, tracked.intent, faucet=True)
+    return SigningSession(
+        DEPOSIT, tracked.service_id, about, tracked.intent.token_in, journal, clock, lambda: None,
+        coin="ETH", confirmations=2,
+    )  # fmt: skip
 
 
-def test_the_steps_of_a_payment(session: DepositSigning) -> None:
+def test_the_steps_of_a_payment(session: DepositSession) -> None:
     assert steps_of(session) == "~ check  o sign  o send  o confirmed"
-    session.account("trading", filling="USDC")
+    session.about.filling = "USDC"
+    session.pays_from("trading")
     assert session.doing == "The faucet sends USDC to wallet trading."
-    session.account("trading")
+    session.about.filling = ""
     session.reviewed(PAYLOAD, deposit_review())
     assert steps_of(session) == "+ check  ~ sign  o send  o confirmed"
-    assert session.whereabouts == "in your wallet"
+    assert session.kind.whereabouts(session) == "in your wallet"
     session.signing(deposit_review())
     assert session.doing == "The wallet looks once more, and signs."
     session.seen(signed(TransactionState.SIGNED))
     assert steps_of(session) == "+ check  + sign  ~ send  o confirmed"
     assert session.doing == "Signed and written down. The desk sends it."
-    assert HASH in session.whereabouts
+    assert HASH in session.kind.whereabouts(session)
     session.seen(signed(TransactionState.SENT))
     assert steps_of(session) == "+ check  + sign  + send  ~ confirmed 0 of 2"
     session.seen(signed(TransactionState.MINED, 1))
@@ -239,7 +254,7 @@ def test_the_steps_of_a_payment(session: DepositSigning) -> None:
     session.finish(Outcome(hash=HASH))
     assert steps_of(session) == "+ check  + sign  + send  + confirmed"
     assert session.stage is Stage.ENDED
-    assert session.whereabouts == f"at the deposit address, by transaction {HASH}"
+    assert session.kind.whereabouts(session) == f"at the deposit address, by transaction {HASH}"
 
 
 @pytest.mark.parametrize(
@@ -277,7 +292,7 @@ def test_the_steps_of_a_payment(session: DepositSigning) -> None:
     ],
 )
 def test_an_end_marks_the_step_it_ended_at_and_says_where_the_money_is(
-    session: DepositSigning,
+    session: DepositSession,
     before: Review | SignedTransaction | None,
     outcome: Outcome,
     steps: str,
@@ -296,7 +311,7 @@ def test_an_end_marks_the_step_it_ended_at_and_says_where_the_money_is(
 
 
 async def test_an_order_that_ends_takes_the_question_back(
-    session: DepositSigning, clock: ManualClock
+    session: DepositSession, clock: ManualClock
 ) -> None:
     task = asyncio.create_task(session.look(deposit_review()))
     for _ in range(3):

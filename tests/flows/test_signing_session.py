@@ -13,35 +13,38 @@ from flows.signing import TRANSACTION, document, refused, review, steps_of, swap
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock, ManualClock
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
-from swapdesk.flows.dex.swap_signing import SwapSigning, flow_steps
+from swapdesk.flows.dex.swap_signing import SWAP, Swap, flow_steps
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.signing.signing_session import FlowStep, Mark, Stage
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.signing.signing_session import FlowStep, SigningSession, Stage
 from swapdesk.flows.transactions import Agreed, End, NotAgreed, Outcome
 from swapdesk.secret import Secret
 from swapdesk.wallet.answers import SignedTransaction, TransactionState
 from swapdesk.wallet.promise import Purpose
 
+SwapSession = SigningSession[Swap]
 PLAN = SwapPlan(0, ("permit", "order"))
 FAILURE = Failure("It broke.", "in your wallet", "you: ask for new quotes")
 
 
 def opened(
-    journal: Journal, clock: Clock, plan: SwapPlan | None = PLAN, *, fresh: bool = True
-) -> SwapSigning:
-    return SwapSigning(
-        swap_intent(), journal, clock, lambda: None, fresh=fresh, wallet="trading", plan=plan,
-        confirmations=2,
+    journal: Journal, clock: Clock, plan: SwapPlan | None = PLAN, *, asked: bool = True
+) -> SwapSession:
+    intent = swap_intent()
+    return SigningSession(
+        SWAP, intent.id, Swap(intent, plan), intent.token_in, journal, clock, lambda: None,
+        wallet="trading", confirmations=2, asked=asked,
     )  # fmt: skip
 
 
 @pytest.fixture
-def session(journal: Journal, clock: ManualClock) -> SwapSigning:
+def session(journal: Journal, clock: ManualClock) -> SwapSession:
     return opened(journal, clock)
 
 
-async def asked(session: SwapSigning) -> asyncio.Task[Agreed | None]:
+async def asked(session: SwapSession) -> asyncio.Task[Agreed | None]:
     """The flow at its question."""
     task = asyncio.create_task(session.look(review()))
     for _ in range(3):
@@ -50,7 +53,7 @@ async def asked(session: SwapSigning) -> asyncio.Task[Agreed | None]:
     return task
 
 
-async def test_yes_counts_for_the_review_that_is_open(session: SwapSigning) -> None:
+async def test_yes_counts_for_the_review_that_is_open(session: SwapSession) -> None:
     task = await asked(session)
     assert session.stage is Stage.REVIEW
     assert session.waits
@@ -63,7 +66,7 @@ async def test_yes_counts_for_the_review_that_is_open(session: SwapSigning) -> N
     assert not session.agree("r1")
 
 
-async def test_no_is_an_answer_too(session: SwapSigning) -> None:
+async def test_no_is_an_answer_too(session: SwapSession) -> None:
     task = await asked(session)
     assert session.refuse("r1")
     assert await task is None
@@ -91,7 +94,7 @@ async def test_a_clock_that_is_moved_over_its_end_ends_the_question(
     assert not session.agree("r1")
 
 
-async def test_who_stops_asking_is_asked_no_more(session: SwapSigning) -> None:
+async def test_who_stops_asking_is_asked_no_more(session: SwapSession) -> None:
     task = await asked(session)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -100,7 +103,7 @@ async def test_who_stops_asking_is_asked_no_more(session: SwapSigning) -> None:
     assert session.stage is Stage.WORKING
 
 
-async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SwapSigning) -> None:
+async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SwapSession) -> None:
     task = asyncio.create_task(session.passphrase("No key opened."))
     await asyncio.sleep(0)
     assert session.stage is Stage.LOCKED
@@ -181,8 +184,8 @@ def test_the_line_of_steps_follows_the_journal(
 ) -> None:
     """The same where it is taken on after a kill, by the plan that stands in the journal."""
     told = {"plan": plan.as_json()} if taken_on else None
-    session = opened(journal, clock, None if taken_on else plan, fresh=not taken_on)
-    journal.intents.add(session.intent, "permission", "", told)
+    session = opened(journal, clock, None if taken_on else plan, asked=not taken_on)
+    journal.intents.add(session.about.intent, "permission", "", told)
     swaps, it = journal.swaps, session.id
     moves = {StepState.ACKED: swaps.acked, StepState.SENT: swaps.sent}
     for name, state, kind in steps:
@@ -196,21 +199,21 @@ def test_the_line_of_steps_follows_the_journal(
 
 def test_without_a_plan_the_steps_are_those_that_were_seen() -> None:
     assert flow_steps([]) == (
-        FlowStep("allowance", Mark.NOW),
-        FlowStep("send", Mark.AHEAD),
-        FlowStep("confirm", Mark.AHEAD),
+        FlowStep("allowance", State.SENT),
+        FlowStep("send"),
+        FlowStep("confirm"),
     )
 
 
 def test_on_solana_nothing_is_allowed_before() -> None:
     assert flow_steps([], AT_ONCE, allows=False) == (
-        FlowStep("send", Mark.NOW),
-        FlowStep("confirm", Mark.AHEAD),
+        FlowStep("send", State.SENT),
+        FlowStep("confirm"),
     )
     assert AT_ONCE.words == ("send", "confirm")
 
 
-def test_what_is_reviewed_names_its_place(session: SwapSigning) -> None:
+def test_what_is_reviewed_names_its_place(session: SwapSession) -> None:
     session.reviewed(document(0, 2, "Permit"), review())
     assert session.place == (1, 2)
     session.reviewed(document(1, 2), review())
@@ -227,7 +230,7 @@ def sent(state: TransactionState, confirmations: int = 0) -> SignedTransaction:
     )
 
 
-def test_what_goes_on_is_told(session: SwapSigning) -> None:
+def test_what_goes_on_is_told(session: SwapSession) -> None:
     assert session.doing == "The desk asks the service what comes next."
     session.seen(sent(TransactionState.SENT))
     assert session.doing == "Sent. Ethereum has not executed it yet."
@@ -237,7 +240,7 @@ def test_what_goes_on_is_told(session: SwapSigning) -> None:
     assert session.transaction is None
 
 
-def test_what_stopped_can_be_gone_on_with(session: SwapSigning) -> None:
+def test_what_stopped_can_be_gone_on_with(session: SwapSession) -> None:
     session.finish(Outcome(End.REFUSED, "SPENDER_UNKNOWN", FAILURE))
     assert session.over
     session.finish(Outcome(End.OPEN, "WALLET", FAILURE))
@@ -254,7 +257,7 @@ def test_the_plan_in_words() -> None:
     assert SwapPlan(0, ("permit",)).words == ("allowance ok", "sign 1/1 permit", "send", "confirm")
 
 
-def test_a_deadline_is_told_in_seconds(session: SwapSigning, clock: ManualClock) -> None:
+def test_a_deadline_is_told_in_seconds(session: SwapSession, clock: ManualClock) -> None:
     assert session.left(clock.now()) is None
     session.review = review(clock.now() + timedelta(seconds=48))
     assert session.left(clock.now()) == 48

@@ -48,6 +48,7 @@ from msgspec.structs import replace
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure, rule_next
+from swapdesk.flows.journal.batch_records import FundingNeed
 from swapdesk.wallet.answers import (
     CHAIN_UNREAD,
     EXECUTED,
@@ -305,6 +306,20 @@ Look = Callable[[Review], Awaitable[Agreed | None]]
 another reason."""
 
 
+class Turn(Struct, frozen=True):
+    """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
+    itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
+
+    need: FundingNeed
+    payees: int
+    number: int
+    total: int
+
+    @property
+    def funding(self) -> bool:
+        return self.payees == 0
+
+
 class Watch:
     """Hears what happens and changes nothing of it; this one shows it to nobody."""
 
@@ -316,6 +331,12 @@ class Watch:
 
     def seen(self, signed: SignedTransaction) -> None:
         """A transaction was sent or looked for on its chain."""
+
+    def turns_to(self, turn: Turn) -> None:
+        """Something else of a group is signed next."""
+
+    def moved(self) -> None:
+        """The journal says something new of a group."""
 
 
 # Why nothing was signed, or nothing is final

@@ -10,7 +10,8 @@ from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
 from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
-from swapdesk.flows.dex.swap_signing import RunningSwaps, SwapSigning
+from swapdesk.flows.dex.swap_signing import Swap, begin_swap
+from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
 from swapdesk.flows.transactions import End, NotAgreed, Outcome
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.wallet.answers import Match, Review, SignedTransaction, TransactionState
@@ -22,27 +23,27 @@ from tui.scenes import scene
 MONEY = "in your wallet; nothing was swapped"
 
 
-async def opened(run: DeskRun) -> SwapSigning:
+async def opened(run: DeskRun) -> SigningSession[Swap]:
     """A swap whose permit is signed, in the journal as it would be, on the screen."""
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app.signing._swaps = RunningSwaps(
+    app.signing._begun = RunningSignings(
         desk, lambda one: app.call_later(app.signing.signing_moved, SigningMoved(one))
     )
     plan = SwapPlan(0, ("permit", "order"))
-    signing = app.signing._swaps.begin(swap_intent(), wallet="trading", plan=plan)
+    signing = begin_swap(app.signing.running, swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2
     if desk.journal.intents.get(signing.id) is not None:
         return signing
-    desk.journal.intents.add(signing.intent, "permission", "")
+    desk.journal.intents.add(signing.about.intent, "permission", "")
     seq = desk.journal.swaps.begin(signing.id, "sign order 0", "")
     desk.journal.swaps.acked(signing.id, seq, signature="0x")
     desk.journal.swaps.begin(signing.id, "sign order 1", "")
     return signing
 
 
-async def asks(run: DeskRun, signing: SwapSigning, asked: Review) -> None:
+async def asks(run: DeskRun, signing: SigningSession[Swap], asked: Review) -> None:
     """The flow at its question."""
     signing.reviewed(document(), asked)
     await asked_in_a_worker(run, signing, asked)
