@@ -37,9 +37,10 @@ from swapdesk.flows.deposits.deposit_signing import (
     FAUCET,
     LOOK,
     UNPAID,
-    Deposit,
+    DepositSession,
     begin_deposit,
     lack_of,
+    on_screen,
 )
 from swapdesk.flows.deposits.funding import (
     MAY_BE_PAID,
@@ -214,7 +215,6 @@ def test_an_order_of_somebody_else_is_not_paid(clock: ManualClock) -> None:
         deposit_promise(replace(waiting(), intent=None), account(Kind.EVM, TRADING), None)
 
 
-DepositSession = SigningSession[Deposit]
 NODE = ChainLink("ethereum", Kind.EVM, 1_337_000_001, "http://127.0.0.1:9", 2)
 SOLANA = ChainLink("solana", Kind.SOLANA, None, "http://127.0.0.1:9", 1)
 
@@ -223,19 +223,17 @@ SOLANA = ChainLink("solana", Kind.SOLANA, None, "http://127.0.0.1:9", 1)
 def session(journal: Journal, clock: ManualClock) -> DepositSession:
     tracked = waiting()
     assert tracked.intent is not None
-    about = Deposit(tracked, tracked.intent, faucet=True)
     return SigningSession(
-        DEPOSIT, tracked.service_id, about, tracked.intent.token_in, journal, clock, lambda: None,
+        DEPOSIT, tracked.service_id, tracked, tracked.intent.token_in, journal, clock, lambda: None,
         coin="ETH", confirmations=2,
     )  # fmt: skip
 
 
 def test_the_steps_of_a_payment(session: DepositSession) -> None:
     assert steps_of(session) == "~ check  o sign  o send  o confirmed"
-    session.about.filling = "USDC"
-    session.pays_from("trading")
+    session.says("The faucet sends USDC to wallet trading.", wallet="trading")
     assert session.doing == "The faucet sends USDC to wallet trading."
-    session.about.filling = ""
+    session.says("")
     session.reviewed(PAYLOAD, deposit_review())
     assert steps_of(session) == "+ check  ~ sign  o send  o confirmed"
     assert session.kind.whereabouts(session) == "in your wallet"
@@ -302,7 +300,7 @@ def test_an_end_marks_the_step_it_ended_at_and_says_where_the_money_is(
         session.reviewed(PAYLOAD, before)
     elif before is not None:
         session.seen(before)
-    session.finish(outcome)
+    session.finish(on_screen(outcome, session.id, faucet=True))
     assert steps_of(session) == steps
     assert session.over is outcome.refused
     told = session.outcome.failure

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import pytest_asyncio
@@ -64,8 +65,9 @@ def session_of(left: Opened, *, says: bool) -> Signed:
     seen: list[str] = []
     journal, link = left.owner.journal, left.owner.link
     token = token_facts(left.wallet, link, Asset("ETH", 18, None))
-    about = TakingBack(left.account, link)
-    session = SigningSession(WITHDRAWAL, "w", about, token, journal, QuickClock(), changed)
+    session = SigningSession(
+        WITHDRAWAL, "w", (left.account, link), token, journal, QuickClock(), changed
+    )
     return session, seen
 
 
@@ -88,11 +90,10 @@ async def test_the_page_that_signs_makes_the_account_and_takes_back_what_it_hold
     assert await owner.dollars(account.address) == before + DOLLARS
     session.finish(outcome)
     assert WITHDRAWAL.whereabouts(session) == "in your wallet"
-    notice = WITHDRAWAL.notice(session)
-    assert notice.startswith("is paid back: ")
-    assert "25 USDC" in notice
+    assert session.notice.startswith("is paid back: ")
+    assert "25 USDC" in session.notice
     nothing, asked = session_of(left, says=True)
-    nothing.finish(await take_back(nothing, left.wallet))
+    nothing.finish(await WITHDRAWAL.work(SimpleNamespace(wallet=left.wallet), nothing))
     assert asked == []
     assert nothing.outcome.failure.next == "you: r reads the wallet again"
 

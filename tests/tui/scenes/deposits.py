@@ -14,10 +14,15 @@ from flows.deposits import (
     signed,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.deposit_signing import Deposit, begin_deposit, lack_of
+from swapdesk.flows.deposits.deposit_signing import (
+    DepositSession,
+    begin_deposit,
+    lack_of,
+    on_screen,
+)
 from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
-from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
+from swapdesk.flows.signing.signing_session import RunningSignings
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
@@ -51,7 +56,7 @@ def embedded(market: Market) -> None:
     prepare(market, [known(market.clock)])
 
 
-async def begun(run: DeskRun) -> SigningSession[Deposit]:
+async def begun(run: DeskRun) -> DepositSession:
     """The payment as ``f`` begins it; what the wallet says is put beside it."""
     await run.ready()
     desk: Any = run.app.session.desk
@@ -73,7 +78,7 @@ async def card(run: DeskRun) -> None:
 @scene("sign-deposit", prepare=embedded, decides=True, also=(NORMAL,))
 async def review(run: DeskRun) -> None:
     signing = await begun(run)
-    signing.pays_from("trading")
+    signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, deposit_review())
     await asked_in_a_worker(run, signing, deposit_review())
     run.app.signing.open(signing)
@@ -83,10 +88,10 @@ async def review(run: DeskRun) -> None:
 @scene("sign-deposit-refused", prepare=embedded, decides=True, also=(NORMAL,))
 async def refused(run: DeskRun) -> None:
     signing = await begun(run)
-    signing.pays_from("trading")
+    signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, refused_deposit())
     said = " ".join(f"{one.words} Rule {one.code}." for one in refused_deposit().findings)
-    signing.finish(not_paid("GATE", said))
+    signing.finish(on_screen(not_paid("GATE", said), ORDER, faucet=True))
     run.app.signing.open(signing)
     await run.see("Your wallet refuses")
 
@@ -95,15 +100,15 @@ async def refused(run: DeskRun) -> None:
 async def lacking(run: DeskRun) -> None:
     """f on the card pays from the faucet from here on."""
     signing = await begun(run)
-    signing.pays_from("trading")
+    signing.says("", wallet="trading")
     trader = Account(
         "0x" + "7" * 40, Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, run_now(run)
     )
     held = SwapAccount(
         trader, trader, (trader,), read_only=False, balance=Decimal("412.5"), coin=Decimal(1)
     )
-    lack = lack_of(held, signing.about.tracked, "ETH")
-    signing.finish(not_paid("NOT_ENOUGH", lack))
+    lack = lack_of(held, signing.about, "ETH")
+    signing.finish(on_screen(not_paid("NOT_ENOUGH", lack), ORDER, faucet=True))
     run.app.signing.open(signing)
     await run.see("is short of")
 
@@ -115,7 +120,7 @@ def run_now(run: DeskRun) -> Any:
 @scene("sign-deposit-sent", prepare=embedded)
 async def sent(run: DeskRun) -> None:
     signing = await begun(run)
-    signing.pays_from("trading")
+    signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, deposit_review())
     signing.seen(signed(TransactionState.MINED, 1))
     run.app.signing.open(signing)
@@ -125,11 +130,11 @@ async def sent(run: DeskRun) -> None:
 @scene("sign-deposit-stopped", prepare=embedded)
 async def stopped(run: DeskRun) -> None:
     signing = await begun(run)
-    signing.pays_from("trading")
+    signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, deposit_review())
     signing.seen(signed(TransactionState.SENT))
-    signing.finish(
-        payment_open("AGENT_GONE", "The wallet agent ended.", signed(TransactionState.SENT).hash)
-    )
+    hash_ = signed(TransactionState.SENT).hash
+    stopped = payment_open("AGENT_GONE", "The wallet agent ended.", hash_)
+    signing.finish(on_screen(stopped, ORDER, faucet=True))
     run.app.signing.open(signing)
     await run.see("r go on")

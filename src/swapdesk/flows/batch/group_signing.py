@@ -50,8 +50,8 @@ _AT = {
 
 
 class GroupRun(Struct):
-    """``account`` is whom the trader named, empty for the first of the chain. ``until``: how far
-    the run that goes on, or the last one, was asked to go."""
+    """``account`` is whom an earlier run paid from, empty for the first of the chain. ``until``:
+    how far the run that goes on, or the last one, was asked to go."""
 
     batch_id: str
     group: JournaledGroup
@@ -154,7 +154,6 @@ GROUP = SigningKind[GroupRun](
     doing=_doing,
     whereabouts=lambda session: standing_of(session).whereabouts,
     brief=lambda session: standing_of(session).brief,
-    notice=lambda _: "paid. Next: the exchanges pay out.",
     rank=2,
     goes_on=True,
 )
@@ -168,8 +167,8 @@ def group_id(batch_id: str, group: int) -> str:
 def begin_group(
     running: RunningSignings, batch_id: str, group: int, account: str = ""
 ) -> GroupSession:
-    """The session of a group that was created. ``account`` is a name or an address, empty for the
-    first of the chain. Raises NotSettled, KeyError for no such group, and JournalUnavailable."""
+    """The session of a group that was created; ``account`` as of :class:`GroupRun`. Raises
+    NotSettled, KeyError for no such group, and JournalUnavailable."""
     known = running.get(group_id(batch_id, group))
     if known is not None:
         return known
@@ -178,8 +177,13 @@ def begin_group(
     if batch is None or found is None:
         raise KeyError(group_id(batch_id, group))
     token = TokenFacts.of(first_token(running.desk, found))
-    about = GroupRun(batch.id, found, account)
-    return running.begin(GROUP, group_id(batch.id, found.number), about, token)
+    return running.begin(
+        GROUP,
+        group_id(batch.id, found.number),
+        GroupRun(batch.id, found, account),
+        token,
+        notice="paid. Next: the exchanges pay out.",
+    )
 
 
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:

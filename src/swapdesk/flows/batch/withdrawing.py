@@ -31,7 +31,6 @@ from swapdesk.flows.signing.wallet_signing import (
     Sending,
     carried_out,
     carry_out,
-    ended_by_key,
     nothing_paid,
     token_facts,
 )
@@ -251,41 +250,37 @@ class Withdrawing:
         )
 
 
-class TakingBack(Struct):
-    """Everything of the smart account of ``account``, while it comes back to its owner. ``taken``:
-    what the newest transaction takes out."""
-
-    account: Account
-    link: ChainLink
-    taken: tuple[Taken, ...] | None = None
-
-
+TakingBack = tuple[Account, ChainLink]
+"""Everything of the smart account of an account, while it comes back to its owner."""
 _AGAIN = "you: d on the smart account asks again"
 
 
 async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
     """Take out everything; the first transaction of an account that does not stand makes it.
     Raises as :func:`carry_out` does."""
-    about = session.about
+    taken: tuple[Taken, ...] | None = None
     withdrawing = Withdrawing(wallet, session.journal, session.clock, session)
 
     async def propose() -> Sending | Outcome:
-        step = await withdrawing.propose(about.account, about.link)
+        step = await withdrawing.propose(*session.about)
         if isinstance(step, Outcome):
             return step
 
         async def send() -> Outcome:
+            nonlocal taken
             outcome = await withdrawing.send(step)
-            about.taken = withdrawing.taken(step)
+            taken = withdrawing.taken(step)
             return outcome
 
         return (step.proposal if isinstance(step, Withdrawal) else step), send
 
     outcome = await carry_out(session, propose)
-    while outcome.done and about.taken is None:
+    while outcome.done and taken is None:
         session.signed = session.payload = None
         session.started()
         outcome = await carry_out(session, propose)
+    whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken or ())
+    session.notice = f"is paid back: {whole or 'what it held'}."
     return outcome
 
 
@@ -296,24 +291,16 @@ def _whereabouts(session: SigningSession[TakingBack]) -> str:
     return "in your smart account" if away is None else "in your smart account, or back"
 
 
-def _paid_back(session: SigningSession[TakingBack]) -> str:
-    taken = session.about.taken or ()
-    whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken)
-    return f"is paid back: {whole or 'what it held'}."
-
-
 WITHDRAWAL = SigningKind[TakingBack](
     noun="withdrawal",
     promise="request",
     expired="NOT_CONFIRMED",
     done="What the smart account held is back in your wallet.",
     work=lambda desk, session: carried_out(
-        desk, session, session.about.account, lambda: take_back(session, desk.wallet), _AGAIN
+        desk, session, session.about[0], lambda: take_back(session, desk.wallet), _AGAIN
     ),
     pays=nothing_paid,
     whereabouts=_whereabouts,
-    notice=_paid_back,
-    ended=lambda _, outcome: ended_by_key(outcome, _AGAIN),
     after="you",
     rank=3,
 )
@@ -329,7 +316,7 @@ def begin_withdrawal(
     return running.begin(
         WITHDRAWAL,
         _name(Purpose.WITHDRAW, account, link),
-        TakingBack(account, link),
+        (account, link),
         token,
         wallet=account.name or account.address,
         called=f"smart account on {token.chain_name}",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.flows.catalog.catalog import coin_price
@@ -85,39 +84,30 @@ def on_screen(outcome: Outcome, order_id: str, *, faucet: bool) -> Outcome:
     return replace(outcome, failure=Failure(reason, money, next_))
 
 
-class Deposit(Struct):
-    """``faucet``: the sandbox's pays what the wallet does not; ``filling``: the token that it sends
-    to the account first."""
-
-    tracked: TrackedOrder
-    intent: Intent
-    faucet: bool = False
-    filling: str = ""
+DepositSession = SigningSession[TrackedOrder]
 
 
-def _pays(session: SigningSession[Deposit]) -> tuple[Decimal, str]:
+def _intent(session: DepositSession) -> Intent:
+    intent = session.about.intent
+    assert intent is not None, "it was confirmed here"
+    return intent
+
+
+def _pays(session: DepositSession) -> tuple[Decimal, str]:
     """As the order asks for it."""
-    tracked = session.about.tracked
-    asked = tracked.order.in_amount
-    amount = session.about.intent.amount_in if asked is None else asked
-    return amount, f"order {tracked.short_id}"
+    asked = session.about.order.in_amount
+    amount = _intent(session).amount_in if asked is None else asked
+    return amount, f"order {session.about.short_id}"
 
 
-def _lapse(session: SigningSession[Deposit]) -> str:
-    expires = session.about.tracked.order.expires
+def _lapse(session: DepositSession) -> str:
+    expires = session.about.order.expires
     if session.token.kind == "sol" and expires is not None and expires > session.clock.now():
         return "it makes a newer one"
     return promise_ended(session)
 
 
-def _doing(session: SigningSession[Deposit]) -> str:
-    if not session.wallet:
-        return "The desk asks the wallet for its account and what it holds."
-    filling = session.about.filling
-    return f"The faucet sends {filling} to wallet {session.wallet}." if filling else ""
-
-
-def _whereabouts(session: SigningSession[Deposit]) -> str:
+def _whereabouts(session: DepositSession) -> str:
     signed = session.signed
     if signed is None or signed.state in HARMLESS:
         return UNPAID if session.outcome is not None else IN_WALLET
@@ -125,10 +115,6 @@ def _whereabouts(session: SigningSession[Deposit]) -> str:
         return f"at the deposit address, by transaction {signed.hash}"
     sent = transaction_brief(session) == ON_ITS_WAY
     return on_its_way(signed.hash) if sent else signed_away(signed.hash)
-
-
-def _ended(session: SigningSession[Deposit], outcome: Outcome) -> Outcome:
-    return on_screen(outcome, session.id, faucet=session.about.faucet)
 
 
 OTHER_DESK = "Another desk has the wallet: sign there, or close it."
@@ -165,14 +151,19 @@ _LACKING = frozenset({NOT_ENOUGH, MISSING})
 """Ends after which somebody else has to pay."""
 
 
-async def _work(desk: Desk, session: SigningSession[Deposit]) -> Outcome | None:
+async def _work(desk: Desk, session: DepositSession) -> Outcome | None:
+    if not session.wallet:
+        session.says("The desk asks the wallet for its account and what it holds.")
     outcome = await _tried(desk, session)
-    if outcome is not None and outcome.refused and outcome.code in _LACKING:
+    if outcome is None:
+        return None
+    outcome = on_screen(outcome, session.id, faucet=desk.link.faucet is not None)
+    if outcome.refused and outcome.code in _LACKING:
         desk.deposit_ways.lacks(session.id, outcome.cause)
     return outcome
 
 
-async def _tried(desk: Desk, session: SigningSession[Deposit]) -> Outcome | None:
+async def _tried(desk: Desk, session: DepositSession) -> Outcome | None:
     try:
         return await _paid(desk, session)
     except JournalUnavailable:
@@ -187,9 +178,8 @@ async def _tried(desk: Desk, session: SigningSession[Deposit]) -> Outcome | None
         return not_paid(failure.code, failure.cause)
 
 
-async def _paid(desk: Desk, session: SigningSession[Deposit]) -> Outcome | None:
-    deposit = session.about
-    tracked = deposit.tracked = desk.link.tracker.get(session.id) or deposit.tracked
+async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
+    tracked = session.about = desk.link.tracker.get(session.id) or session.about
     accounts = await desk.wallet.accounts()
     if accounts.read_only and not session.asked:
         return None
@@ -198,7 +188,7 @@ async def _paid(desk: Desk, session: SigningSession[Deposit]) -> Outcome | None:
         account = next((one for one in accounts.accounts if one.kind is kind_of(tracked)), None)
         if account is None:
             return not_paid(NOT_ENOUGH, "This wallet has no account of the chain.")
-        session.pays_from(account.name or account.address)
+        session.says("", wallet=account.name or account.address)
     else:
         account = await _looked_into(desk, session)
         if isinstance(account, Outcome):
@@ -216,40 +206,36 @@ async def _paid(desk: Desk, session: SigningSession[Deposit]) -> Outcome | None:
         return paid
     if not await funding.kept(tracked):
         await open_keys(desk.wallet, account.address, session)
-    price = coin_price(desk.catalog, deposit.intent.token_in.chain)
+    price = coin_price(desk.catalog, _intent(session).token_in.chain)
     return await funding.fund(tracked, account, price)
 
 
-async def _looked_into(desk: Desk, session: SigningSession[Deposit]) -> Account | Outcome:
+async def _looked_into(desk: Desk, session: DepositSession) -> Account | Outcome:
     """The account that pays, or what it lacks."""
-    deposit = session.about
-    token = desk.catalog.token(deposit.intent.token_in.id)
+    token = desk.catalog.token(_intent(session).token_in.id)
     if token is None:
         return not_paid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
     found: SwapAccount | None = None
     async for found in find_account(desk, token, token):
-        deposit.filling = token.symbol if found.filling else ""
-        session.pays_from(found.name)
+        fills = f"The faucet sends {token.symbol} to wallet {found.name}." if found.filling else ""
+        session.says(fills, wallet=found.name)
     assert found is not None  # it yields once, or raises
     if found.read_only:
         return not_paid("READ_ONLY", OTHER_DESK)
-    lack = lack_of(found, deposit.tracked, session.coin)
+    lack = lack_of(found, session.about, session.coin)
     return found.account if lack is None else not_paid(NOT_ENOUGH, lack)
 
 
-DEPOSIT = SigningKind[Deposit](
+DEPOSIT = SigningKind[TrackedOrder](
     noun="payment",
     promise="order",
     expired="NOT_PAYABLE",
     done="The deposit is paid. The venue acts next.",
     work=_work,
     pays=_pays,
-    doing=_doing,
     whereabouts=_whereabouts,
-    notice=lambda _: "is paid. Next: the venue counts confirmations.",
     order_id=lambda session: session.id,
     lapse=_lapse,
-    ended=_ended,
     arrived="at the deposit address",
     rank=1,
 )
@@ -257,20 +243,24 @@ DEPOSIT = SigningKind[Deposit](
 
 def begin_deposit(
     running: RunningSignings, tracked: TrackedOrder, *, asked: bool = True
-) -> SigningSession[Deposit]:
+) -> DepositSession:
     """The session of a payment that was asked for, or that an earlier run left open. ValueError for
     an order that was not confirmed here."""
     intent = tracked.intent
     if intent is None:
         raise ValueError("the order was not confirmed at this desk")
-    about = Deposit(tracked, intent, faucet=running.desk.link.faucet is not None)
-    provider = (intent.provider, intent.provider_name)
     return running.begin(
-        DEPOSIT, tracked.service_id, about, intent.token_in, provider=provider, asked=asked
+        DEPOSIT,
+        tracked.service_id,
+        tracked,
+        intent.token_in,
+        provider=(intent.provider, intent.provider_name),
+        asked=asked,
+        notice="is paid. Next: the venue counts confirmations.",
     )
 
 
-def deposits_left_open(running: RunningSignings) -> list[SigningSession[Deposit]]:
+def deposits_left_open(running: RunningSignings) -> list[DepositSession]:
     """Sessions for payments that the journal has open and nobody here works on. Raises
     JournalUnavailable."""
     found = []

@@ -177,11 +177,6 @@ def _brief(session: SigningSession[Swap]) -> str | None:
     return "on its way" if step.state in (StepState.SENT, StepState.UNKNOWN) else None
 
 
-def _notice(session: SigningSession[Swap]) -> str:
-    venue = session.about.intent.provider_name or "The venue"
-    return f"is signed and sent. {venue} pays out next."
-
-
 async def _work(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
     try:
         return await _swapped(desk, session)
@@ -245,7 +240,6 @@ SWAP = SigningKind[Swap](
     doing=_doing,
     whereabouts=lambda session: DexEnding(session.about.intent, session.journal).whereabouts(),
     brief=_brief,
-    notice=_notice,
     order_id=_order_id,
     shows_order=True,
 )
@@ -261,15 +255,15 @@ def begin_swap(
 ) -> SigningSession[Swap]:
     """The session of a swap that was just confirmed; or, where it was not ``asked`` for, of one
     that an earlier run left open."""
-    provider = (intent.provider, intent.provider_name)
     return running.begin(
         SWAP,
         intent.id,
         Swap(intent, plan),
         intent.token_in,
-        provider=provider,
+        provider=(intent.provider, intent.provider_name),
         wallet=wallet,
         asked=asked,
+        notice=f"is signed and sent. {intent.provider_name or 'The venue'} pays out next.",
     )
 
 

@@ -116,6 +116,10 @@ def transaction_brief(session: SigningSession[Any]) -> str | None:
     return ON_ITS_WAY if signed.state in _SENT else "signed away"
 
 
+def busy_with(session: SigningSession[Any]) -> str:
+    return session.busy
+
+
 def promise_ended(session: SigningSession[Any]) -> str:
     return f"the {session.kind.promise} ended"
 
@@ -140,21 +144,17 @@ class SigningKind(Struct, Generic[A], frozen=True):
     """What is paid, in whole tokens, and what for, in few words."""
     whereabouts: Callable[[SigningSession[A]], str]
     """Where the money is as far as is known, without a point."""
-    notice: Callable[[SigningSession[A]], str]
-    """That all is done and who acts next, after the subject: ``is paid. Next: …``."""
     brief: Callable[[SigningSession[A]], str | None] = transaction_brief
     """Where the money is, in few words; None for in the wallet."""
     steps: Callable[[SigningSession[A]], tuple[FlowStep, ...]] = transaction_steps
     """The line of steps."""
-    doing: Callable[[SigningSession[A]], str] = lambda _: ""
+    doing: Callable[[SigningSession[A]], str] = busy_with
     """What goes on while nobody is asked anything; empty while the wallet looks at what is to be
     signed."""
     order_id: Callable[[SigningSession[A]], str | None] = lambda _: None
     """The order, once there is one."""
     lapse: Callable[[SigningSession[A]], str] = promise_ended
     """What happened once no time is left for an open review, after whoever acts next."""
-    ended: Callable[[SigningSession[A], Outcome], Outcome] = lambda _, outcome: outcome
-    """An outcome in the words of the screens, whose keys act next."""
     arrived: str = "in your wallet"
     """Where the money is once its transaction counts."""
     after: str = "the venue"
@@ -175,7 +175,7 @@ class SigningSession(Watch, Generic[A]):
     no one venue. ``wallet`` names the account and ``coin`` the coin of its chain;
     ``confirmations`` is how many count there. ``asked``: by a key of this run; an earlier run left
     it open otherwise. ``called`` says what goes on, in few words, where it is no payment of an
-    amount."""
+    amount; ``notice`` that all is done and who acts next, after that: ``is paid. Next: …``."""
 
     def __init__(
         self,
@@ -193,6 +193,7 @@ class SigningSession(Watch, Generic[A]):
         confirmations: int = 0,
         asked: bool = True,
         called: str = "",
+        notice: str = "",
     ) -> None:
         self.kind = kind
         self.id = id_
@@ -206,6 +207,9 @@ class SigningSession(Watch, Generic[A]):
         self.confirmations = confirmations
         self.asked = asked
         self.called = called
+        self.notice = notice
+        self.busy = ""
+        """What the work says that goes on."""
         self.review: Review | None = None
         """What waits for an answer."""
         self.refused: Review | None = None
@@ -388,15 +392,15 @@ class SigningSession(Watch, Generic[A]):
         )
         self._changed()
 
-    def pays_from(self, wallet: str) -> None:
-        """Which account pays, by name."""
-        self.wallet = wallet
+    def says(self, busy: str, *, wallet: str = "") -> None:
+        """What goes on, in a sentence, and which account pays, once that is known."""
+        self.busy, self.wallet = busy, wallet or self.wallet
         self._changed()
 
     def finish(self, outcome: Outcome) -> None:
         """The run came to this."""
         self._withdraw()
-        self.outcome, self.transaction, self.turn = self.kind.ended(self, outcome), None, None
+        self.outcome, self.transaction, self.turn = outcome, None, None
         self._changed()
 
     # What the trader says
@@ -473,6 +477,7 @@ class RunningSignings:
         wallet: str = "",
         asked: bool = True,
         called: str = "",
+        notice: str = "",
     ) -> SigningSession[A]:
         """The session of this id, the one there is while more can be done for it; :meth:`run` does
         the work."""
@@ -495,6 +500,7 @@ class RunningSignings:
             confirmations=link.confirmations if link is not None else 0,
             asked=asked,
             called=called,
+            notice=notice,
         )
         return session
 

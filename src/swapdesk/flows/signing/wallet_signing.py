@@ -95,31 +95,31 @@ async def carried_out(
     work: Callable[[], Awaitable[Outcome]],
     again: str,
 ) -> Outcome:
-    """What ``work`` comes to, with the keys of the account open. ``again``: who asks for it once
-    more, by which key."""
-    money = session.kind.whereabouts
+    """What ``work`` comes to with the keys of the account open, in the words of the screens, whose
+    keys act next. ``again``: who asks for it once more, by which key."""
     try:
         await open_keys(desk.wallet, account.address, session)
-        return await work()
+        outcome = await work()
     except JournalUnavailable:
-        return refused("NO_JOURNAL", NO_JOURNAL)
-    except NotAgreed as said_no:
-        return refused(said_no.code, Failure(str(said_no), money(session), ""))
-    except NotSignable as gate:
-        said = f"Your wallet refuses to sign this: {gate}"
-        return refused("GATE", Failure(said, money(session), gate.next(again)))
-    except WalletError as error:
-        told = failure_of_wallet(error)
-        return refused(told.code, Failure(told.cause, money(session), told.next))
-
-
-def ended_by_key(outcome: Outcome, again: str) -> Outcome:
-    """In the words of the screens, whose keys act next; ``again`` as of :func:`carried_out`."""
+        outcome = refused("NO_JOURNAL", NO_JOURNAL)
+    except (NotAgreed, NotSignable, WalletError) as error:
+        outcome = _stopped(error, session.kind.whereabouts(session), again)
     failure = outcome.failure
     if failure is None:
         return outcome
     next_ = GO_ON if outcome.open else _NEXT.get(outcome.code, again) or failure.next
     return replace(outcome, failure=replace(failure, next=next_))
+
+
+def _stopped(error: NotAgreed | NotSignable | WalletError, money: str, again: str) -> Outcome:
+    match error:
+        case NotAgreed():
+            return refused(error.code, Failure(str(error), money, ""))
+        case NotSignable():
+            said = f"Your wallet refuses to sign this: {error}"
+            return refused("GATE", Failure(said, money, error.next(again)))
+    told = failure_of_wallet(error)
+    return refused(told.code, Failure(told.cause, money, told.next))
 
 
 _NEXT = {
@@ -147,10 +147,6 @@ async def revoke(session: SigningSession[Revocation], wallet: LocalWallet) -> Ou
     return await carry_out(session, propose)
 
 
-def _over(session: SigningSession[Revocation]) -> str:
-    return f"on {session.token.chain_name} is over: nobody may take this any more."
-
-
 REVOCATION = SigningKind[Revocation](
     noun="revocation",
     promise="request",
@@ -161,8 +157,6 @@ REVOCATION = SigningKind[Revocation](
     ),
     pays=nothing_paid,
     whereabouts=lambda _: "in your wallet",
-    notice=_over,
-    ended=lambda _, outcome: ended_by_key(outcome, _AGAIN),
     after="you",
     rank=3,
 )
@@ -181,4 +175,5 @@ def begin_revocation(
         token,
         wallet=account.name or account.address,
         called=f"{token.symbol} allowance of {whom}",
+        notice=f"on {token.chain_name} is over: nobody may take this any more.",
     )

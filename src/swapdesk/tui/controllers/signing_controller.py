@@ -223,7 +223,7 @@ class SigningController:
         if outcome.failure is not None and not told:
             self._host.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
         if outcome.done:
-            self._host.notify(f"{subject_of(signing)} {signing.kind.notice(signing)}")
+            self._host.notify(f"{subject_of(signing)} {signing.notice}")
         if page is not None and page.is_mounted:
             page.refresh_frame()
             if order_id is not None:
