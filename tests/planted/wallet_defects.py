@@ -182,8 +182,8 @@ SIGNING = (
         "sent-payment-given-up",
         "A payment that a node has is given up, and the same is signed and paid once more.",
         "swapdesk/agent/process/chain_handlers.py",
-        "    unsent = frozenset({TransactionState.SIGNED})\n",
-        "    unsent = frozenset({TransactionState.SIGNED, TransactionState.SENT})\n",
+        'State.REFUSED, "ABANDONED", among=(State.PREPARED,)',
+        'State.REFUSED, "ABANDONED", among=(State.PREPARED, State.SENT)',
         ("tests/wallet/test_signing.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
     ),
     Defect(

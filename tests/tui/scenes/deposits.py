@@ -20,7 +20,6 @@ from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
-from swapdesk.wallet.answers import TransactionState
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import HALF_HOUR, Known, ago, prepare
 from tui.picture import NORMAL, ROOMY
@@ -116,7 +115,7 @@ async def sent(run: DeskRun) -> None:
     signing = await begun(run)
     signing.account("trading")
     signing.reviewed(PAYLOAD, deposit_review())
-    signing.seen(signed(TransactionState.MINED, 1))
+    signing.seen(signed("mined", 1))
     run.app.signing.open(signing)
     await run.see("1 of 2 confirmations")
 
@@ -126,9 +125,7 @@ async def stopped(run: DeskRun) -> None:
     signing = await begun(run)
     signing.account("trading")
     signing.reviewed(PAYLOAD, deposit_review())
-    signing.seen(signed(TransactionState.SENT))
-    signing.finish(
-        payment_open("AGENT_GONE", "The wallet agent ended.", signed(TransactionState.SENT).hash)
-    )
+    signing.seen(signed("sent"))
+    signing.finish(payment_open("AGENT_GONE", "The wallet agent ended.", signed("sent").hash))
     run.app.signing.open(signing)
     await run.see("r go on")

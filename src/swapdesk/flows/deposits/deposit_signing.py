@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.deposits.wallet_funding import (
@@ -38,7 +39,6 @@ from swapdesk.flows.signing.signing_session import (
 from swapdesk.flows.transactions import Outcome, refused
 from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet, sentence
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.answers import HARMLESS, TransactionState
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.encoding.numbers import ROUGH
 
@@ -151,9 +151,9 @@ class DepositSigning(TransactionSigning):
     @property
     def whereabouts(self) -> str:
         signed = self._signed
-        if signed is None or signed.state in HARMLESS:
+        if signed is None or signed.state is State.REFUSED:
             return UNPAID if self.outcome is not None else IN_WALLET
-        if signed.state is TransactionState.SUCCEEDED:
+        if signed.state is State.DONE:
             return f"at the deposit address, by transaction {signed.hash}"
         sent = self.brief == ON_ITS_WAY
         return on_its_way(signed.hash) if sent else signed_away(signed.hash)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 
+from swapdesk.acts import LEFT, State
 from swapdesk.clock import Clock, until
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.intents.intent import TokenFacts
@@ -34,12 +35,9 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.secret import Secret
 from swapdesk.wallet.answers import (
-    FINAL,
-    HARMLESS,
     Review,
     Severity,
     SignedTransaction,
-    TransactionState,
 )
 from swapdesk.wallet.promise import Payload, TypedDataPayload
 from swapdesk.wallet.protocol import WalletError, WrongPassphrase
@@ -212,7 +210,7 @@ class SigningSession(Watch, ABC):
         one = self.transaction
         if one is None or one.nonce is None or self.replacing or self.stage is not Stage.WORKING:
             return False
-        return one.state in (TransactionState.SENDING, TransactionState.SENT)
+        return one.state in LEFT and not one.mined
 
     @property
     def place(self) -> tuple[int, int] | None:
@@ -227,11 +225,11 @@ class SigningSession(Watch, ABC):
         said = f"{sent.confirmations} of {counted(self.confirmations, 'confirmation')}"
         if not self.confirmations or sent.confirmations > self.confirmations:
             said = counted(sent.confirmations, "confirmation")
-        if sent.state is TransactionState.SIGNED:
+        if sent.state is State.PREPARED:
             return "Signed and written down. The desk sends it."
         where = self.token.chain_name
         problem = f" The node says: {sent.problem}." if sent.problem else ""
-        if sent.state is TransactionState.MINED and not sent.confirmations:
+        if sent.mined and not sent.confirmations:
             return f"Executed on {where}. It counts once the chain calls it final.{problem}"
         if not sent.confirmations:
             return f"Sent. {where} has not executed it yet.{problem}"
@@ -306,7 +304,7 @@ class SigningSession(Watch, ABC):
         self._changed()
 
     def seen(self, signed: SignedTransaction) -> None:
-        self.transaction = None if signed.state in FINAL else signed
+        self.transaction = None if signed.final else signed
         self._changed()
 
     def finish(self, outcome: Outcome) -> None:
@@ -356,7 +354,11 @@ class SigningSession(Watch, ABC):
 
 ON_ITS_WAY = "on its way"
 _CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
-_SENT = frozenset({TransactionState.SENT, TransactionState.MINED, TransactionState.FAILED})
+
+
+def _sent(signed: SignedTransaction) -> bool:
+    """Whether a node has it, or had it and it failed."""
+    return signed.state is State.SENT or signed.code == "FAILED"
 
 
 class TransactionSigning(SigningSession):
@@ -376,7 +378,7 @@ class TransactionSigning(SigningSession):
         """The step that goes on."""
         signed = self._signed
         if signed is not None:
-            return _CONFIRMED if signed.state in _SENT else _SEND
+            return _CONFIRMED if _sent(signed) else _SEND
         return _SIGN if self.payload is not None and self.refused is None else _CHECK
 
     def _confirmed(self, at: int) -> str:
@@ -397,11 +399,11 @@ class TransactionSigning(SigningSession):
     @property
     def brief(self) -> str | None:
         signed = self._signed
-        if signed is None or signed.state in HARMLESS:
+        if signed is None or signed.state is State.REFUSED:
             return None
-        if signed.state is TransactionState.SUCCEEDED:
+        if signed.state is State.DONE:
             return self._arrived
-        return ON_ITS_WAY if signed.state in _SENT else "signed away"
+        return ON_ITS_WAY if _sent(signed) else "signed away"
 
     @property
     @abstractmethod

@@ -68,7 +68,7 @@ from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_heads, match_table
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import PassphraseField
-from swapdesk.wallet.answers import Match, Review, Severity, TransactionState
+from swapdesk.wallet.answers import Match, Review, Severity
 from swapdesk.wallet.promise import (
     OperationPayload,
     SolanaPayload,
@@ -658,7 +658,7 @@ def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
     if session.stage is Stage.LOCKED:
         return MoneyState(whole, "you: type the pass phrase", funds)
     if session.transaction is not None:
-        executed = session.transaction.state is TransactionState.MINED
+        executed = session.transaction.mined
         does = "confirms" if executed else "executes"
         next_ = f"the chain: it {does} the transaction"
         return MoneyState(whole, next_, funds, next_short=f"the chain: it {does} it")
