@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from flows.orders import NOW, intent
+from swapdesk.acts import State
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
-from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.wallet.answers import (
     BalanceChange,

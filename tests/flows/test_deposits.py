@@ -68,7 +68,7 @@ from swapdesk.flows.signing.signing_session import RunningSignings, SigningSessi
 from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind, WalletPlace
-from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import DepositPromise, Promise
 from swapdesk.wire.orders import DisplayStatus, LegStatus
@@ -239,16 +239,16 @@ def test_the_steps_of_a_payment(session: DepositSession) -> None:
     assert session.kind.whereabouts(session) == "in your wallet"
     session.signing(deposit_review())
     assert session.doing == "The wallet looks once more, and signs."
-    session.seen(signed(TransactionState.SIGNED))
+    session.seen(signed("signed"))
     assert steps_of(session) == "+ check  + sign  ~ send  o confirmed"
     assert session.doing == "Signed and written down. The desk sends it."
     assert HASH in session.kind.whereabouts(session)
-    session.seen(signed(TransactionState.SENT))
+    session.seen(signed("sent"))
     assert steps_of(session) == "+ check  + sign  + send  ~ confirmed 0 of 2"
-    session.seen(signed(TransactionState.MINED, 1))
+    session.seen(signed("mined", 1))
     assert steps_of(session) == "+ check  + sign  + send  ~ confirmed 1 of 2"
     assert session.doing == "Executed on Ethereum, 1 of 2 confirmations."
-    session.seen(signed(TransactionState.SUCCEEDED, 2))
+    session.seen(signed("succeeded", 2))
     session.finish(Outcome(hash=HASH))
     assert steps_of(session) == "+ check  + sign  + send  + confirmed"
     assert session.stage is Stage.ENDED
@@ -282,7 +282,7 @@ def test_the_steps_of_a_payment(session: DepositSession) -> None:
             ("Your wallet refuses to sign this: It does not pay", UNPAID, LOOK),
         ),
         (
-            signed(TransactionState.FAILED),
+            signed("failed"),
             not_paid("FAILED", "The transaction failed.", HASH),
             "+ check  + sign  + send  x confirmed 0 of 2",
             ("The transaction failed", "in your wallet, but for the gas it cost", ""),

@@ -10,6 +10,7 @@ import pytest
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, steps_of, swap_intent
+from swapdesk.acts import State
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock, ManualClock
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
@@ -17,12 +18,12 @@ from swapdesk.flows.dex.swap_signing import SWAP, Swap, flow_steps
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.signing.signing_session import FlowStep, SigningSession, Stage
 from swapdesk.flows.transactions import Agreed, End, NotAgreed, Outcome
 from swapdesk.secret import Secret
-from swapdesk.wallet.answers import SignedTransaction, TransactionState
+from swapdesk.wallet.answers import SignedTransaction, TransactionWord
 from swapdesk.wallet.promise import Purpose
+from wallet.words import standing
 
 SwapSession = SigningSession[Swap]
 PLAN = SwapPlan(0, ("permit", "order"))
@@ -224,19 +225,21 @@ def test_what_is_reviewed_names_its_place(session: SwapSession) -> None:
     assert session.refused is not None
 
 
-def sent(state: TransactionState, confirmations: int = 0) -> SignedTransaction:
+def sent(word: TransactionWord, confirmations: int = 0) -> SignedTransaction:
+    state, code = standing(word)
     return SignedTransaction(
-        "0x12", "i", Purpose.SWAP, "ethereum", "0x70", state, 1, None, confirmations, None, NOW
-    )
+        "0x12", "i", Purpose.SWAP, "ethereum", "0x70", state, 1, None, confirmations, None, NOW,
+        code=code,
+    )  # fmt: skip
 
 
 def test_what_goes_on_is_told(session: SwapSession) -> None:
     assert session.doing == "The desk asks the service what comes next."
-    session.seen(sent(TransactionState.SENT))
+    session.seen(sent("sent"))
     assert session.doing == "Sent. Ethereum has not executed it yet."
-    session.seen(sent(TransactionState.MINED, 1))
+    session.seen(sent("mined", 1))
     assert session.doing == "Executed on Ethereum, 1 of 2 confirmations."
-    session.seen(sent(TransactionState.SUCCEEDED, 2))
+    session.seen(sent("succeeded", 2))
     assert session.transaction is None
 
 

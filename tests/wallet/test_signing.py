@@ -16,6 +16,7 @@ from eth_account.messages import encode_typed_data
 from msgspec.structs import replace
 
 from sandbox.evm.bundling import Bundling, deposit_address, over
+from swapdesk.acts import State
 from swapdesk.agent.transactions.delivery import EvmDelivery
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
@@ -26,7 +27,7 @@ from swapdesk.chain.rpc.evm import EvmClient, TransactionReceipt
 from swapdesk.chain.smart_account import operation_json
 from swapdesk.service.bundling import BuiltOperation, OperationPayment
 from swapdesk.wallet.accounts import ChainLink, Kind, export_phrase
-from swapdesk.wallet.answers import Allowance, Review, Signature, TransactionState
+from swapdesk.wallet.answers import Allowance, Review, Signature
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -52,7 +53,6 @@ from wallet.signing import (
     Trader,
 )
 
-State = TransactionState
 ARBITRUM_ID = 1_337_042_161
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -323,7 +323,7 @@ async def test_a_forged_failure_ends_nothing(someone: Trader, coins: bool) -> No
         await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
         someone.world.faults.add(CHAIN, "forged_receipt", 1)
         told = await agent.resolve(one.hash)
-        assert told.state is State.SENT
+        assert told.word == "sent"
         assert "the node tells a failure" in told.problem
         with pytest.raises(Refused):
             await someone.signed(agent, payload, promise)
@@ -334,11 +334,11 @@ async def test_a_receipt_of_what_is_not_mined_is_not_believed(someone: Trader) -
     async with someone.agent() as agent:
         one = await someone.signed(agent, someone.payment(), someone.deposit("early"))
         someone.world.faults.add(CHAIN, "drop_transaction", 1)
-        assert (await agent.broadcast(one.hash)).state is State.SENT
+        assert (await agent.broadcast(one.hash)).word == "sent"
         with pytest.raises(Refused):
             await agent.abandon(one.hash)
         # The node has forgotten it, so it gets the same bytes again.
-        assert (await agent.resolve(one.hash)).state in (State.SENT, State.MINED)
+        assert (await agent.resolve(one.hash)).word in ("sent", "mined")
         await someone.settled(agent, one)
 
 
@@ -362,7 +362,7 @@ async def test_what_is_executed_while_the_node_is_asked_is_not_lost(someone: Tra
         one = await someone.signed(agent, someone.payment(), someone.deposit("overlooked"))
     records = Records(RecordsFile(Path(someone.place.directory), writable=True))
     try:
-        records.move(one.hash, State.SENT, among=frozenset({State.SIGNED}))
+        records.move(one.hash, State.SENT, among=(State.PREPARED,))
 
         async def executed() -> None:
             chain.submit(records.raw(one.hash))
@@ -375,7 +375,7 @@ async def test_what_is_executed_while_the_node_is_asked_is_not_lost(someone: Tra
             client.executed = executed
             sent = records.find(one.hash)
             told = await EvmDelivery(client, records, 2).resolve(sent)
-        assert told.state is State.SUCCEEDED, told
+        assert told.word == "succeeded", told
     finally:
         records.close()
 
@@ -403,8 +403,8 @@ async def test_a_nonce_that_was_used_elsewhere_is_noticed(someone: Trader) -> No
             await agent.broadcast(one.hash)
         assert refused.value.code is RefusalCode.CHAIN_REFUSED
         # It may still be executed until the other one can no longer be unwound.
-        while (told := await agent.resolve(one.hash)).state is not State.LOST:
-            assert told.state is State.SENDING
+        while (told := await agent.resolve(one.hash)).word != "lost":
+            assert told.word == "sending"
         # Nobody knows here what the other one paid, so the same intent pays no more.
         with pytest.raises(Refused):
             await someone.signed(agent, someone.payment(), someone.deposit("overtaken"))

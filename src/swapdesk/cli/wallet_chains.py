@@ -44,7 +44,7 @@ from swapdesk.flows.wallet.replacement import (
 )
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.answers import FINAL, Allowance, SignedTransaction
+from swapdesk.wallet.answers import Allowance, SignedTransaction
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.spending import (
@@ -266,15 +266,15 @@ class WithdrawalDocument(Struct, frozen=True):
 async def list_transactions(session: CommandSession, waiting: bool) -> None:
     """Every transaction that was signed, oldest first, as the wallet's own records have it."""
     signed = await (await session.desk.wallet.client()).transactions()
-    shown = [one for one in signed if not (waiting and one.state in FINAL)]
+    shown = [one for one in signed if not (waiting and one.final)]
     session.call.output.table(
         ("signed", "chain", "for", "state", "nonce", "hash"),
         [
-            (iso(one.created), one.chain, str(one.purpose), str(one.state),
+            (iso(one.created), one.chain, str(one.purpose), one.word,
              "" if one.nonce is None else str(one.nonce), one.hash)
             for one in shown
         ],
-        plain=[f"{one.hash} on {one.chain}, to {one.purpose}, is {one.state}." for one in shown],
+        plain=[f"{one.hash} on {one.chain}, to {one.purpose}, is {one.word}." for one in shown],
         document=TransactionsDocument(tuple(shown)),
     )  # fmt: skip
     if not shown:

@@ -18,7 +18,7 @@ from swapdesk.flows.quotes.recent import provider_records
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.tracking.open_business import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.wallet.answers import Review, TransactionState
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wire.tokens import Token
 
@@ -58,9 +58,9 @@ async def test_an_approval_a_swap_and_its_order(
         ("confirm", StepState.ACKED),
     ]
     signed = await someone.agent.transactions(intent.id)
-    assert [(one.purpose, one.state) for one in signed] == [
-        (Purpose.APPROVE, TransactionState.SUCCEEDED),
-        (Purpose.SWAP, TransactionState.SUCCEEDED),
+    assert [(one.purpose, one.word) for one in signed] == [
+        (Purpose.APPROVE, "succeeded"),
+        (Purpose.SWAP, "succeeded"),
     ]
     assert signed[-1].hash == outcome.hash
     assert someone.journal.swaps.open_swaps() == []
@@ -249,7 +249,7 @@ async def test_what_is_left_over_is_reset_first(someone: Swapper) -> None:
         assert len(someone.reviews) == answers + 1, "each of them was shown"
         client, signed = floor.readers["ethereum"].client, []
         for one in await someone.agent.transactions(intent.id):
-            assert (one.purpose, one.state) == (Purpose.APPROVE, TransactionState.SUCCEEDED)
+            assert (one.purpose, one.word) == (Purpose.APPROVE, "succeeded")
             signed.append(int.from_bytes((await client.transaction(one.hash)).data[-32:], "big"))
         return ended.failure.money, signed
 

@@ -26,7 +26,6 @@ from swapdesk.flows.signing.signing_session import RunningSignings
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
-from swapdesk.wallet.answers import TransactionState
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import HALF_HOUR, Known, ago, prepare
 from tui.picture import NORMAL, ROOMY
@@ -122,7 +121,7 @@ async def sent(run: DeskRun) -> None:
     signing = await begun(run)
     signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, deposit_review())
-    signing.seen(signed(TransactionState.MINED, 1))
+    signing.seen(signed("mined", 1))
     run.app.signing.open(signing)
     await run.see("1 of 2 confirmations")
 
@@ -132,8 +131,8 @@ async def stopped(run: DeskRun) -> None:
     signing = await begun(run)
     signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, deposit_review())
-    signing.seen(signed(TransactionState.SENT))
-    hash_ = signed(TransactionState.SENT).hash
+    signing.seen(signed("sent"))
+    hash_ = signed("sent").hash
     stopped = payment_open("AGENT_GONE", "The wallet agent ended.", hash_)
     signing.finish(on_screen(stopped, ORDER, faucet=True))
     run.app.signing.open(signing)

@@ -8,13 +8,14 @@ from typing import Any
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
+from swapdesk.acts import State
 from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.swap_signing import Swap, begin_swap
 from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
 from swapdesk.flows.transactions import End, NotAgreed, Outcome
 from swapdesk.tui.messages import SigningMoved
-from swapdesk.wallet.answers import Match, Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Match, Review, SignedTransaction
 from swapdesk.wallet.promise import Purpose
 from tui.desk_run import DeskRun
 from tui.picture import NORMAL
@@ -113,7 +114,7 @@ async def sent(run: DeskRun) -> None:
     signing.seen(
         SignedTransaction(
             "0x" + "12" * 32, signing.id, Purpose.SWAP, "ethereum", "0x70",
-            TransactionState.MINED, 1, None, 1, None, NOW,
+            State.SENT, 1, None, 1, None, NOW, code="MINED",
         )
     )  # fmt: skip
     run.app.signing.open(signing)
@@ -127,7 +128,7 @@ async def waiting(run: DeskRun) -> None:
     signing.seen(
         SignedTransaction(
             "0x" + "12" * 32, signing.id, Purpose.SWAP, "ethereum", "0x70",
-            TransactionState.SENT, 1, None, 0, None, NOW,
+            State.SENT, 1, None, 0, None, NOW,
         )
     )  # fmt: skip
     run.app.signing.open(signing)

@@ -27,6 +27,7 @@ from solders.instruction import Instruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
+from swapdesk.acts import State
 from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.gate.words import NO_FACTORY
 from swapdesk.agent.process.chains import (
@@ -97,7 +98,6 @@ from swapdesk.wallet.answers import (
     SignedTransaction,
     SmartAccount,
     SolanaDraft,
-    TransactionState,
 )
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise
 from swapdesk.wallet.protocol import (
@@ -583,8 +583,7 @@ async def resolve(opened: OpenedWallet, frame: Frame) -> Answer:
 async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
     one = _signed(opened, frame)
     records = opened.records
-    unsent = frozenset({TransactionState.SIGNED})
-    if not records.move(one.hash, TransactionState.ABANDONED, among=unsent):
+    if not records.move(one.hash, State.REFUSED, "ABANDONED", among=(State.PREPARED,)):
         raise Refused(RefusalCode.UNRESOLVED, "it was sent, so it cannot be given up any more")
     return to_json(records.find(one.hash) or one), {}
 

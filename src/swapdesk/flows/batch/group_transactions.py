@@ -43,7 +43,7 @@ from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions import Entry, Pace, Transactor, Turn, Watch
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction
+from swapdesk.wallet.answers import Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, SolanaPayload
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -170,7 +170,7 @@ class GroupPayments:
             )
             payment = self.of(promise.intent_id) or payment
         assert signed is not None  # found or made above
-        if signed.state in FINAL or not await self._sent(signed, promise.valid_until):
+        if signed.final or not await self._sent(signed, promise.valid_until):
             await self._settled(payment, signed, promise.valid_until)
 
     async def _sent(self, signed: SignedTransaction, until: datetime) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from swapdesk.acts import State
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.bundle_promise import bundle_assets, relying
 from swapdesk.flows.catalog.catalog import native_coin
@@ -49,7 +50,7 @@ from swapdesk.flows.transactions import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
-from swapdesk.wallet.answers import FINAL, Review, SignedTransaction, SmartAccount, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction, SmartAccount
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -213,8 +214,8 @@ class Withdrawing:
                 if one.intent_id == entry.intent_id and one.purpose is Purpose.WITHDRAW
             ]
             found = decisive(same)
-            if found is not None and found.state in FINAL:
-                succeeded = found.state is TransactionState.SUCCEEDED
+            if found is not None and found.final:
+                succeeded = found.state is State.DONE
                 self._journal.withdrawals.ended(entry.intent_id, found.hash, succeeded=succeeded)
 
     async def _assets(self, account: Account, link: ChainLink) -> list[Asset]:

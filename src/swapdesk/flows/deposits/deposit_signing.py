@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.deposits.wallet_funding import (
     LOOK,
@@ -41,7 +42,6 @@ from swapdesk.flows.signing.signing_session import (
 from swapdesk.flows.transactions import Outcome, refused
 from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet, sentence
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.answers import HARMLESS, TransactionState
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.encoding.numbers import ROUGH
 
@@ -109,9 +109,9 @@ def _lapse(session: DepositSession) -> str:
 
 def _whereabouts(session: DepositSession) -> str:
     signed = session.signed
-    if signed is None or signed.state in HARMLESS:
+    if signed is None or signed.state is State.REFUSED:
         return UNPAID if session.outcome is not None else IN_WALLET
-    if signed.state is TransactionState.SUCCEEDED:
+    if signed.state is State.DONE:
         return f"at the deposit address, by transaction {signed.hash}"
     sent = transaction_brief(session) == ON_ITS_WAY
     return on_its_way(signed.hash) if sent else signed_away(signed.hash)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.flows.dex.dex_ending import AGAIN, DexEnding, goes_on
 from swapdesk.flows.dex.dex_plan import RESET_FIRST, NoDexSwap, SwapPlan, journaled_plan
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
@@ -20,7 +21,6 @@ from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.dex_log import RESET, SwapStep
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
     RunningSignings,

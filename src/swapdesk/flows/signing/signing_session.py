@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace as changed
 
+from swapdesk.acts import LEFT, State
 from swapdesk.clock import Clock, until
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.notation import counted
 from swapdesk.flows.signing.review_words import objections
 from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Proposal, Turn, Watch
@@ -36,12 +36,9 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.secret import Secret
 from swapdesk.wallet.answers import (
-    FINAL,
-    HARMLESS,
     Review,
     Severity,
     SignedTransaction,
-    TransactionState,
 )
 from swapdesk.wallet.promise import Payload, TypedDataPayload
 from swapdesk.wallet.protocol import WalletError, WrongPassphrase
@@ -78,7 +75,11 @@ class Stage(Enum):
 
 ON_ITS_WAY = "on its way"
 _CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
-_SENT = frozenset({TransactionState.SENT, TransactionState.MINED, TransactionState.FAILED})
+
+
+def _sent(signed: SignedTransaction) -> bool:
+    """Whether a node has it, or had it and it failed."""
+    return signed.state is State.SENT or signed.code == "FAILED"
 
 
 def line_of(session: SigningSession[Any], names: Sequence[str], at: int) -> tuple[FlowStep, ...]:
@@ -95,7 +96,7 @@ def transaction_steps(session: SigningSession[Any]) -> tuple[FlowStep, ...]:
     """Of one transaction: checked, signed, sent, confirmed."""
     signed, wanted = session.signed, session.confirmations
     if signed is not None:
-        at = _CONFIRMED if signed.state in _SENT else _SEND
+        at = _CONFIRMED if _sent(signed) else _SEND
     else:
         at = _SIGN if session.payload is not None and session.refused is None else _CHECK
     confirmed = "confirmed"
@@ -109,11 +110,11 @@ def transaction_steps(session: SigningSession[Any]) -> tuple[FlowStep, ...]:
 def transaction_brief(session: SigningSession[Any]) -> str | None:
     """Where the money of one transaction is, in few words; None for in the wallet."""
     signed = session.signed
-    if signed is None or signed.state in HARMLESS:
+    if signed is None or signed.state is State.REFUSED:
         return None
-    if signed.state is TransactionState.SUCCEEDED:
+    if signed.state is State.DONE:
         return session.kind.arrived
-    return ON_ITS_WAY if signed.state in _SENT else "signed away"
+    return ON_ITS_WAY if _sent(signed) else "signed away"
 
 
 def busy_with(session: SigningSession[Any]) -> str:
@@ -294,7 +295,7 @@ class SigningSession(Watch, Generic[A]):
         one = self.transaction
         if one is None or one.nonce is None or self.replacing or self.stage is not Stage.WORKING:
             return False
-        return one.state in (TransactionState.SENDING, TransactionState.SENT)
+        return one.state in LEFT and not one.mined
 
     @property
     def place(self) -> tuple[int, int] | None:
@@ -311,11 +312,11 @@ class SigningSession(Watch, Generic[A]):
         said = f"{sent.confirmations} of {counted(self.confirmations, 'confirmation')}"
         if not self.confirmations or sent.confirmations > self.confirmations:
             said = counted(sent.confirmations, "confirmation")
-        if sent.state is TransactionState.SIGNED:
+        if sent.state is State.PREPARED:
             return "Signed and written down. The desk sends it."
         where = self.token.chain_name
         problem = f" The node says: {sent.problem}." if sent.problem else ""
-        if sent.state is TransactionState.MINED and not sent.confirmations:
+        if sent.mined and not sent.confirmations:
             return f"Executed on {where}. It counts once the chain calls it final.{problem}"
         if not sent.confirmations:
             return f"Sent. {where} has not executed it yet.{problem}"
@@ -378,7 +379,7 @@ class SigningSession(Watch, Generic[A]):
 
     def seen(self, signed: SignedTransaction) -> None:
         self.signed = signed
-        self.transaction = None if signed.state in FINAL else signed
+        self.transaction = None if signed.final else signed
         self._changed()
 
     def moved(self) -> None:

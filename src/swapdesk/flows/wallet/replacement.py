@@ -15,6 +15,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from swapdesk.acts import State
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.transactions import (
@@ -32,7 +33,7 @@ from swapdesk.flows.transactions import (
     still_open,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
-from swapdesk.wallet.answers import EXECUTED, FINAL, Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionWord
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Purpose, TransactionPayload
 from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
@@ -45,18 +46,17 @@ _SOLANA = "On Solana it ends by itself once its blockhash has expired."
 _AGAIN = "you: give the same command again; the same bytes are sent, never new ones"
 _LISTED = "you: swapdesk wallet transactions lists what was signed"
 
-State = TransactionState
-_NEVER = frozenset({State.REPLACED, State.LOST, State.ABANDONED, State.SIGNED})
+_NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class Words(Struct, frozen=True):
     """How one kind of replacement is spoken of. ``kept`` follows the transaction it is said of,
-    ``over`` says why a transaction in that state waits for nothing. ``done_code``,
+    ``over`` says why a transaction of that word waits for nothing. ``done_code``,
     ``kept_code`` and ``open_code`` are for scripts."""
 
     noun: str
     kept: str
-    over: Mapping[TransactionState, str]
+    over: Mapping[TransactionWord, str]
     done: Callable[[str, str | None], tuple[str, ...]]
     """Sentences, from the hash of the first one and of what the chain executed; the second is
     None where nothing was, because no node had the first."""
@@ -79,10 +79,10 @@ class Words(Struct, frozen=True):
         return f"{name} {self.kept}. {kept.cause}"
 
 
-def executed(hash_: str | None, state: TransactionState | None = None) -> Outcome:
+def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
     """What was asked for holds. ``hash_`` is what the chain executed, which may be the first one
-    itself; None where no node had it. In vain where ``state`` is FAILED: its gas is paid."""
-    if state is not State.FAILED:
+    itself; None where no node had it. In vain where it ``failed``: its gas is paid."""
+    if not failed:
         return Outcome(hash=hash_)
     said = f"{hash_} was executed and failed; its gas is paid."
     return refused(REVERTED, Failure(said, "in your wallet, less the gas", _LISTED), hash_)
@@ -132,8 +132,8 @@ class Replacement:
         client = await self._wallet.client()
         first = await looked_at(client, hash_)
         if first.nonce is None:
-            return kept(self.words, first.state, _SOLANA)
-        if first.state is State.SIGNED:
+            return kept(self.words, first, _SOLANA)
+        if first.state is State.PREPARED:
             return await self._kind.never_sent(client, first)
         same = same_nonce(first, await client.transactions(first.intent_id))
         ended = self._kind.ended(first, same)
@@ -169,18 +169,18 @@ class Replacement:
         return still_open(self.words.open_code, Failure(said.rstrip(), WAITS, _AGAIN), second.hash)
 
 
-def kept(words: Words, state: TransactionState, reason: str) -> Outcome:
-    """Nothing takes its place, and nothing more is done. ``state`` is its own."""
-    money = "in your wallet" if state in _NEVER else "where the transaction takes it"
+def kept(words: Words, signed: SignedTransaction, reason: str) -> Outcome:
+    """Nothing takes its place, and nothing more is done."""
+    money = "in your wallet" if signed.word in _NEVER else "where the transaction takes it"
     return refused(words.kept_code, Failure(reason, money, _LISTED))
 
 
 def over(words: Words, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
     """``stands`` tells how the payment of ``first`` stands: itself, or one with a higher fee."""
-    reason = words.over.get(stands.state, "It still waits")
+    reason = words.over.get(stands.word, "It still waits")
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"
-    return kept(words, stands.state, f"{reason}.")
+    return kept(words, stands, f"{reason}.")
 
 
 def _fee_done(first: str, hash_: str | None) -> tuple[str, ...]:
@@ -196,10 +196,10 @@ HIGHER_FEE = Words(
     noun="higher fee",
     kept="got no higher fee",
     over={
-        State.MINED: "It is in a block already",
-        State.REPLACED: "It was cancelled: another transaction took its place",
-        State.LOST: "It can never be executed: its nonce was used elsewhere",
-        State.ABANDONED: "It was given up and never sent",
+        "mined": "It is in a block already",
+        "replaced": "It was cancelled: another transaction took its place",
+        "lost": "It can never be executed: its nonce was used elsewhere",
+        "abandoned": "It was given up and never sent",
     },
     done=_fee_done,
     done_code="bumped",
@@ -224,27 +224,25 @@ class _HigherFee:
         return first.purpose
 
     async def never_sent(self, client: WalletClient, first: SignedTransaction) -> Outcome:
-        return kept(HIGHER_FEE, first.state, "It was never sent, so it waits for no fee.")
+        return kept(HIGHER_FEE, first, "It was never sent, so it waits for no fee.")
 
     def ended(self, first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
         stands = decisive([one for one in same if one.purpose is first.purpose]) or first
-        if stands.state in EXECUTED:
-            return executed(stands.hash, stands.state)
-        if stands.state is State.MINED or stands.state in FINAL:
+        if stands.executed:
+            return executed(stands.hash, failed=stands.code == "FAILED")
+        if stands.mined or stands.final:
             return over(HIGHER_FEE, first, stands)
-        cancelled = [
-            one for one in same if one.purpose is Purpose.CANCEL and one.state not in FINAL
-        ]
+        cancelled = [one for one in same if one.purpose is Purpose.CANCEL and not one.final]
         if cancelled and first.purpose is not Purpose.CANCEL:
             reason = f"Its cancellation {cancelled[-1].hash} is under way."
-            return kept(HIGHER_FEE, first.state, reason)
+            return kept(HIGHER_FEE, first, reason)
         return None
 
     def earlier(
         self, first: SignedTransaction, same: Sequence[SignedTransaction]
     ) -> SignedTransaction | None:
         later = same[same.index(first) + 1 :]
-        dearer = [one for one in later if one.purpose is first.purpose and one.state not in FINAL]
+        dearer = [one for one in later if one.purpose is first.purpose and not one.final]
         return dearer[-1] if dearer else None
 
     async def reviewed(
@@ -255,8 +253,8 @@ class _HigherFee:
     async def concluded(
         self, client: WalletClient, first: SignedTransaction, second: SignedTransaction
     ) -> Outcome:
-        if second.state in EXECUTED:
-            return executed(second.hash, second.state)
+        if second.executed:
+            return executed(second.hash, failed=second.code == "FAILED")
         return over(HIGHER_FEE, first, await current(client, second))
 
 
@@ -276,12 +274,12 @@ CANCELLATION = Words(
     noun="cancellation",
     kept="was not cancelled",
     over={
-        State.SUCCEEDED: "It was executed already",
-        State.FAILED: "It was executed already and failed; its gas is paid",
-        State.MINED: "It is in a block already",
-        State.REPLACED: "Another transaction took its place already",
-        State.LOST: "It can never be executed: its nonce was used elsewhere",
-        State.ABANDONED: "It was given up and never sent",
+        "succeeded": "It was executed already",
+        "failed": "It was executed already and failed; its gas is paid",
+        "mined": "It is in a block already",
+        "replaced": "Another transaction took its place already",
+        "lost": "It can never be executed: its nonce was used elsewhere",
+        "abandoned": "It was given up and never sent",
     },
     done=_cancel_done,
     done_code="cancelled",
@@ -316,18 +314,18 @@ class _Cancellation:
     def ended(self, first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
         if first.purpose is Purpose.CANCEL:
             return _itself(first)
-        taken = [one for one in same if one.purpose is Purpose.CANCEL and one.state in EXECUTED]
+        taken = [one for one in same if one.purpose is Purpose.CANCEL and one.executed]
         if taken:
             return executed(taken[-1].hash)
         stands = decisive([one for one in same if one.purpose is not Purpose.CANCEL]) or first
-        if stands.state in FINAL or stands.state is State.MINED:
+        if stands.final or stands.mined:
             return over(CANCELLATION, first, stands)
         return None
 
     def earlier(
         self, first: SignedTransaction, same: Sequence[SignedTransaction]
     ) -> SignedTransaction | None:
-        waiting = [one for one in same if one.purpose is Purpose.CANCEL and one.state not in FINAL]
+        waiting = [one for one in same if one.purpose is Purpose.CANCEL and not one.final]
         return waiting[-1] if waiting else None
 
     async def reviewed(
@@ -350,10 +348,10 @@ class _Cancellation:
         first = await client.resolve(first.hash, resend=False)
         stands = await current(client, first)
         # An empty transaction that failed has used the nonce up as one that succeeded has.
-        if second.state in EXECUTED:
+        if second.executed:
             return executed(second.hash)
         return over(CANCELLATION, first, stands)
 
 
 def _itself(first: SignedTransaction) -> Outcome:
-    return kept(CANCELLATION, first.state, "It is a cancellation itself.")
+    return kept(CANCELLATION, first, "It is a cancellation itself.")

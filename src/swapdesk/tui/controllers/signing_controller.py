@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.wallet.replacement import Replacement
     from swapdesk.tui.controllers.navigation import DeskHost, Navigation
     from swapdesk.wallet.accounts import Account, ChainLink
-    from swapdesk.wallet.answers import Allowance, TransactionState
+    from swapdesk.wallet.answers import Allowance, TransactionWord
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class SigningController:
         self._session = host.session
         self._navigation = navigation
         self._begun: RunningSignings | None = None
-        self._sent: dict[str, tuple[str, TransactionState]] = {}
+        self._sent: dict[str, tuple[str, TransactionWord]] = {}
         """The transaction that a session waits for, as it stood when the page was told of it
         last."""
 
@@ -238,7 +238,7 @@ class SigningController:
         known = self._sent
         before = known.pop(signing_id, None)
         if sent is not None:
-            known[signing_id] = (sent.hash, sent.state)
+            known[signing_id] = (sent.hash, sent.word)
         if ended or before != known.get(signing_id):
             self._session.moves += 1
         page = self._navigation.page

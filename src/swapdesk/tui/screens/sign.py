@@ -16,9 +16,9 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 
+from swapdesk.acts import State
 from swapdesk.flows.intents.intent import COIN_DECIMALS
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.notation import age, countdown, exact_amount, grouped_address
 from swapdesk.flows.orders.raw_json import raw_lines
 from swapdesk.flows.signing.review_words import (
@@ -69,7 +69,7 @@ from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_heads, match_table
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import PassphraseField
-from swapdesk.wallet.answers import Match, Review, Severity, TransactionState
+from swapdesk.wallet.answers import Match, Review, Severity
 from swapdesk.wallet.promise import (
     OperationPayload,
     SolanaPayload,
@@ -662,7 +662,7 @@ def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneySt
     if session.stage is Stage.LOCKED:
         return MoneyState(whole, "you: type the pass phrase", funds)
     if session.transaction is not None:
-        executed = session.transaction.state is TransactionState.MINED
+        executed = session.transaction.mined
         does = "confirms" if executed else "executes"
         next_ = f"the chain: it {does} the transaction"
         return MoneyState(whole, next_, funds, next_short=f"the chain: it {does} it")
