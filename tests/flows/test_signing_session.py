@@ -19,7 +19,7 @@ from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.signing.signing_session import FlowStep, SigningSession, Stage
-from swapdesk.flows.transactions import Agreed, End, NotAgreed, Outcome
+from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome
 from swapdesk.secret import Secret
 from swapdesk.wallet.answers import SignedTransaction, TransactionWord
 from swapdesk.wallet.promise import Purpose
@@ -244,9 +244,9 @@ def test_what_goes_on_is_told(session: SwapSession) -> None:
 
 
 def test_what_stopped_can_be_gone_on_with(session: SwapSession) -> None:
-    session.finish(Outcome(End.REFUSED, "SPENDER_UNKNOWN", FAILURE))
+    session.finish(Outcome(State.REFUSED, "SPENDER_UNKNOWN", FAILURE))
     assert session.over
-    session.finish(Outcome(End.OPEN, "WALLET", FAILURE))
+    session.finish(Outcome(State.UNKNOWN, "WALLET", FAILURE))
     assert session.stage is Stage.STOPPED
     assert not session.over
     session.started()

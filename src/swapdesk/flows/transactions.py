@@ -40,7 +40,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from enum import Enum
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -68,22 +67,16 @@ from swapdesk.wire.orders import Order
 SAME_AGAIN = "you: give the same command again; the same transaction is sent, never a new one"
 
 
-class End(Enum):
-    DONE = "done"
-    """What was asked for holds."""
-    REFUSED = "refused"
-    """It did not happen, and nothing more is done for it."""
-    OPEN = "open"
-    """It can be gone on with. What was signed is sent again as it is, never signed anew."""
-
-
 class Outcome(Struct, frozen=True):
     """``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` has the cause, where the money
     is and who acts next; None for what is done, and for what stands where it was asked to stand.
     ``hash`` is of what was executed or sent. ``order_id`` and ``order`` are of a swap or deposit,
-    ``error`` is what the service was asked in vain, ``findings`` are the gate's refusals."""
+    ``error`` is what the service was asked in vain, ``findings`` are the gate's refusals.
 
-    end: End = End.DONE
+    DONE: what was asked for holds. REFUSED: it did not happen, and nothing more is done for it.
+    UNKNOWN: it can be gone on with; what was signed is sent again as it is, never signed anew."""
+
+    state: State = State.DONE
     code: str = ""
     failure: Failure | None = None
     hash: str | None = None
@@ -94,15 +87,15 @@ class Outcome(Struct, frozen=True):
 
     @property
     def done(self) -> bool:
-        return self.end is End.DONE
+        return self.state is State.DONE
 
     @property
     def refused(self) -> bool:
-        return self.end is End.REFUSED
+        return self.state is State.REFUSED
 
     @property
     def open(self) -> bool:
-        return self.end is End.OPEN
+        return self.state is State.UNKNOWN
 
     @property
     def cause(self) -> str:
@@ -111,11 +104,11 @@ class Outcome(Struct, frozen=True):
 
 
 def refused(code: str, failure: Failure, hash_: str | None = None) -> Outcome:
-    return Outcome(End.REFUSED, code, failure, hash_)
+    return Outcome(State.REFUSED, code, failure, hash_)
 
 
 def still_open(code: str, failure: Failure | None, hash_: str | None = None) -> Outcome:
-    return Outcome(End.OPEN, code, failure, hash_)
+    return Outcome(State.UNKNOWN, code, failure, hash_)
 
 
 # Sending what was signed

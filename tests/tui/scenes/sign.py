@@ -13,7 +13,7 @@ from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.swap_signing import Swap, begin_swap
 from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
-from swapdesk.flows.transactions import End, NotAgreed, Outcome
+from swapdesk.flows.transactions import NotAgreed, Outcome
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.wallet.answers import Match, Review, SignedTransaction
 from swapdesk.wallet.promise import Purpose
@@ -101,7 +101,7 @@ async def refusal(run: DeskRun) -> None:
     signing = await opened(run)
     signing.reviewed(document(), refused())
     said = "Your wallet refuses to sign this: It pays another address than yours."
-    signing.finish(Outcome(End.REFUSED, "RECIPIENT_DIFFERS", ended(said, MONEY)))
+    signing.finish(Outcome(State.REFUSED, "RECIPIENT_DIFFERS", ended(said, MONEY)))
     run.app.signing.open(signing)
     await run.see("Rule RECIPIENT_DIFFERS") if run.app.size.height > 30 else await run.see(
         said[:30]
@@ -139,7 +139,7 @@ async def waiting(run: DeskRun) -> None:
 async def stopped(run: DeskRun) -> None:
     signing = await opened(run)
     said = goes_on("The wallet agent was killed.", MONEY)
-    signing.finish(Outcome(End.OPEN, "WALLET", said))
+    signing.finish(Outcome(State.UNKNOWN, "WALLET", said))
     run.app.signing.open(signing)
     await run.see("r go on")
 
