@@ -12,6 +12,7 @@ from swapdesk.acts import State
 from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.swap_signing import Swap, begin_swap
+from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
 from swapdesk.flows.transactions import NotAgreed, Outcome
 from swapdesk.tui.messages import SigningMoved
@@ -35,12 +36,12 @@ async def opened(run: DeskRun) -> SigningSession[Swap]:
     plan = SwapPlan(0, ("permit", "order"))
     signing = begin_swap(app.signing.running, swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2
-    if desk.journal.intents.get(signing.id) is not None:
+    ledger = desk.journal.ledger
+    if ledger.get(signing.id) is not None:
         return signing
-    desk.journal.intents.add(signing.about.intent, "permission", "")
-    seq = desk.journal.swaps.begin(signing.id, "sign order 0", "")
-    desk.journal.swaps.acked(signing.id, seq, signature="0x")
-    desk.journal.swaps.begin(signing.id, "sign order 1", "")
+    begin_create(ledger, signing.about.intent, "")
+    for place, state in enumerate((State.DONE, State.PREPARED)):
+        ledger.begin("sign", {"name": f"sign order {place}"}, parent=signing.id, state=state)
     return signing
 
 

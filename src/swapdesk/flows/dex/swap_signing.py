@@ -6,7 +6,7 @@ A swap whose payment is already signed needs no pass phrase.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,8 @@ from swapdesk.flows.dex.dex_plan import RESET_FIRST, NoDexSwap, SwapPlan, journa
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.dex_log import RESET, SwapStep
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.creates import acts_of, newest_part, open_swaps
+from swapdesk.flows.journal.ledger import Operation
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
     RunningSignings,
@@ -37,42 +37,41 @@ from swapdesk.wire.encoding.numbers import NumberError
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
-_OVER = frozenset({StepState.REFUSED, StepState.ABANDONED_BY_USER})
-
 
 def flow_steps(
-    steps: Sequence[SwapStep],
+    acts: Sequence[Operation],
     plan: SwapPlan | None = None,
     *,
     ended: bool = False,
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
-    """The line of a swap. ``plan`` counts until one is in the journal; ``ended``: nothing more is
-    done, so what is not done failed; ``allows`` as of a plan."""
-    plan = journaled_plan(steps) or plan
+    """The line of a swap: of its create and the parts of that. ``plan`` counts until one is in the
+    journal; ``ended``: nothing more is done, so what is not done failed; ``allows`` as of a plan.
+    """
+    plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
-    signed = _signed(steps)
-    begun = {one.name.partition(" ")[0] for one in steps}
+    signed = _signed(acts)
+    begun = {act.kind for act in acts if act.kind != "create" or act.sent_at is not None}
     behind = bool(begun & {"create", "swap", "confirm"})
     allowed = behind or "sign" in begun
-    line = _allowance(steps, plan, allowed) if allows else []
+    line = _allowance(acts, plan, allowed) if allows else []
     for at, (kind, one) in enumerate(zip_longest(planned, signed)):
         kind = kind or ""
         if one is not None:
-            kind = one.told.get("kind") or kind
+            kind = one.result.get("kind") or kind
         state = State.DONE if behind else _state(one)
         line.append(FlowStep(f"sign {at + 1} {kind}".rstrip(), state))
-    line.append(_payment(steps, plan, begun, allows))
-    confirm = _last(steps, "confirm")
+    line.append(_payment(acts, plan, begun, allows))
+    confirm = _last(acts, "confirm")
     line.append(FlowStep("confirm", _state(confirm)))
-    return tuple(_failed(line) if ended or _refused(steps) else line)
+    return tuple(_failed(line) if ended or _refused(acts) else line)
 
 
-def _allowance(steps: Sequence[SwapStep], plan: SwapPlan | None, allowed: bool) -> list[FlowStep]:
+def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) -> list[FlowStep]:
     now = State.DONE if allowed else State.SENT
     if plan is None or plan.approvals < len(RESET_FIRST):
         return [FlowStep("allowance", now)]
-    reset = _last(steps, RESET)
+    reset = _last(acts, "reset")
     done = allowed or _state(reset) is State.DONE
     first, second = RESET_FIRST
     return [
@@ -81,22 +80,22 @@ def _allowance(steps: Sequence[SwapStep], plan: SwapPlan | None, allowed: bool) 
     ]
 
 
-def _state(step: SwapStep | None) -> State | None:
+def _state(act: Operation | None) -> State | None:
     """Of a step of the line that is this act."""
-    if step is None:
+    if act is None:
         return None
-    return State.DONE if step.state is StepState.ACKED else State.SENT
+    return State.DONE if act.state is State.DONE else State.SENT
 
 
-def _signed(steps: Sequence[SwapStep]) -> list[SwapStep]:
+def _signed(acts: Sequence[Operation]) -> list[Operation]:
     """The newest of each signature, in the order they were begun; chains follow one another."""
-    return list({one.name: one for one in steps if one.name.startswith("sign ")}.values())
+    return list({act.body["name"]: act for act in acts if act.kind == "sign"}.values())
 
 
 def _payment(
-    steps: Sequence[SwapStep], plan: SwapPlan | None, begun: set[str], allows: bool
+    acts: Sequence[Operation], plan: SwapPlan | None, begun: Collection[str], allows: bool
 ) -> FlowStep:
-    swap = _last(steps, "swap")
+    swap = _last(acts, "swap")
     settles = swap is None and ("confirm" in begun or (plan is not None and plan.settles))
     name = "settle" if settles else "send"
     if swap is not None:
@@ -107,8 +106,8 @@ def _payment(
     return FlowStep(name, State.SENT if now else None)
 
 
-def _refused(steps: Sequence[SwapStep]) -> bool:
-    return bool(steps) and steps[-1].state in _OVER
+def _refused(acts: Sequence[Operation]) -> bool:
+    return any(act.state is State.REFUSED for act in (*acts[:1], *acts[-1:]))
 
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:
@@ -122,8 +121,8 @@ def _failed(line: list[FlowStep]) -> list[FlowStep]:
     ]
 
 
-def _last(steps: Sequence[SwapStep], name: str) -> SwapStep | None:
-    return next((one for one in reversed(steps) if one.name == name), None)
+def _last(acts: Sequence[Operation], kind: str) -> Operation | None:
+    return next((act for act in reversed(acts) if act.kind == kind), None)
 
 
 class Swap(Struct, frozen=True):
@@ -143,25 +142,25 @@ def swap_token(intent: Intent) -> str:
 def _order_id(session: SigningSession[Swap]) -> str | None:
     if session.outcome is not None and session.outcome.order_id is not None:
         return session.outcome.order_id
-    return session.journal.swaps.order_of(session.id)
+    create = session.journal.ledger.get(session.id)
+    return None if create is None else create.subject
 
 
 def _steps(session: SigningSession[Swap]) -> tuple[FlowStep, ...]:
     """From the journal."""
     ended = session.outcome is not None and session.outcome.refused
-    steps = session.journal.swaps.steps(session.id)
     allows = session.token.kind == "evm"
-    return flow_steps(steps, session.about.plan, ended=ended, allows=allows)
+    acts = acts_of(session.journal.ledger, session.id)
+    return flow_steps(acts, session.about.plan, ended=ended, allows=allows)
 
 
 def _doing(session: SigningSession[Swap]) -> str:
-    steps = session.journal.swaps.steps(session.id)
-    last = steps[-1] if steps else None
-    if last is None or last.name == "permission" or last.state is StepState.ACKED:
-        return "The desk asks the service what comes next."
-    if last.name == "create":
+    acts = acts_of(session.journal.ledger, session.id)
+    if acts and acts[0].left:
         return "The service creates the order."
-    if last.name == "confirm":
+    if not acts[1:] or acts[-1].state is State.DONE:
+        return "The desk asks the service what comes next."
+    if acts[-1].kind == "confirm":
         return "The desk tells the service of the swap."
     return "The wallet reads the chain and looks at what is to be signed."
 
@@ -169,12 +168,12 @@ def _doing(session: SigningSession[Swap]) -> str:
 def _brief(session: SigningSession[Swap]) -> str | None:
     if session.outcome is not None and session.outcome.done:
         return "swapped"
-    step = session.journal.swaps.last(session.id, "swap")
-    if step is None or not step.told.get("hash"):
+    swap = newest_part(session.journal.ledger, session.id, "swap")
+    if swap is None or swap.hash is None:
         return None
-    if step.state is StepState.ACKED:
+    if swap.state is State.DONE:
         return "with the venue"
-    return "on its way" if step.state in (StepState.SENT, StepState.UNKNOWN) else None
+    return "on its way" if swap.left else None
 
 
 async def _work(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
@@ -270,5 +269,5 @@ def begin_swap(
 def swaps_left_open(running: RunningSignings) -> list[SigningSession[Swap]]:
     """Sessions for what the journal has open and nobody here works on. Raises
     JournalUnavailable."""
-    found = running.desk.journal.swaps.open_swaps()
+    found = open_swaps(running.desk.journal.ledger)
     return [begin_swap(running, one, asked=False) for one in found if running.get(one.id) is None]

@@ -136,6 +136,7 @@ class Ledger:
         self,
         kind: Kind,
         body: Mapping[str, Any],
+        /,
         *,
         id: str | None = None,  # noqa: A002 - as the column
         parent: str | None = None,

@@ -154,6 +154,7 @@ class SigningController:
     def take_on(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
         the wallet was gone."""
+        from swapdesk.flows.journal.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
         from swapdesk.flows.signing.signing_session import Stage
 
@@ -161,7 +162,7 @@ class SigningController:
         if self._session.settings.reads_only:
             return
         try:
-            if journal.swaps.open_swaps():
+            if open_swaps(journal.ledger):
                 from swapdesk.flows.dex.swap_signing import swaps_left_open
 
                 swaps_left_open(self.running)
