@@ -22,7 +22,12 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import SigningSession, replace
 from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
-from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, Words
+from swapdesk.flows.wallet.replacement import (
+    CANCELLATION,
+    HIGHER_FEE,
+    Replacement,
+    ReplacementKind,
+)
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.answers import Allowance, Review, TransactionWord
 from swapdesk.wallet.protocol import RefusalCode, Refused
@@ -38,9 +43,9 @@ async def owner(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Asyn
         yield wallet
 
 
-def kept(told: Outcome, words: Words, word: TransactionWord) -> bool:
+def kept(told: Outcome, kind: ReplacementKind, word: TransactionWord) -> bool:
     """Whether nothing took its place, because of how its payment stands."""
-    return told.code == words.kept_code and words.over[word] in told.cause
+    return told.code == kind.kept_code and kind.over[word] in told.cause
 
 
 @pytest.mark.parametrize(

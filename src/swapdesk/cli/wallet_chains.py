@@ -35,12 +35,12 @@ from swapdesk.flows.wallet.policy_change import (
     proposed_policy,
 )
 from swapdesk.flows.wallet.replacement import (
+    CANCELLATION,
     GAS_UNITS,
+    HIGHER_FEE,
     REVERTED,
     WAITS,
     Replacement,
-    bumping,
-    cancelling,
 )
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
@@ -282,13 +282,14 @@ async def list_transactions(session: CommandSession, waiting: bool) -> None:
 
 
 async def cancel_transaction(session: CommandSession, hash_: str, yes: bool) -> None:
-    replacement = cancelling(session.desk.wallet, session.desk.clock)
+    replacement = Replacement(session.desk.wallet, session.desk.clock, CANCELLATION)
     await _replace(session, replacement, hash_, yes)
 
 
 async def bump_transaction(session: CommandSession, hash_: str, gas: int | None, yes: bool) -> None:
     units = GAS_UNITS if gas is None else gas
-    await _replace(session, bumping(session.desk.wallet, session.desk.clock, units), hash_, yes)
+    replacement = Replacement(session.desk.wallet, session.desk.clock, HIGHER_FEE, units)
+    await _replace(session, replacement, hash_, yes)
 
 
 async def _replace(
@@ -296,7 +297,7 @@ async def _replace(
 ) -> None:
     """Exit 0 once what was asked for holds, 10 where it was executed in vain, 9 where nothing
     takes its place, 8 while both wait."""
-    words = replacement.words
+    words = replacement.kind
     step = await replacement.propose(hash_)
     if not isinstance(step, Outcome):
         before = words.signed_before(step.transaction) if isinstance(step, UnderWay) else ""

@@ -572,7 +572,7 @@ async def replace(
     except NotAgreed:
         return None
     except WalletError as error:
-        return replacement.words.not_sent(error)
+        return replacement.kind.not_sent(error)
     finally:
         session.replacing = False
 
@@ -592,9 +592,9 @@ async def _replaced(
         phrase = said.phrase
     outcome = step if isinstance(step, Outcome) else await replacement.replace(step, phrase)
     if outcome.open:
-        return replacement.words.undecided
-    if outcome.code == replacement.words.kept_code:
-        return replacement.words.stays(outcome)
+        return replacement.kind.undecided
+    if outcome.code == replacement.kind.kept_code:
+        return replacement.kind.stays(outcome)
     return None
 
 

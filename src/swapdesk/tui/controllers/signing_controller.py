@@ -127,10 +127,11 @@ class SigningController:
     def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
         """Ask for more gas for what the session waits for, or for its cancellation; the session
         goes on meanwhile."""
-        from swapdesk.flows.wallet.replacement import bumping, cancelling
+        from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
         desk = self._session.desk
-        replacement = (cancelling if cancels else bumping)(desk.wallet, desk.clock)
+        kind = CANCELLATION if cancels else HIGHER_FEE
+        replacement = Replacement(desk.wallet, desk.clock, kind)
         asked = self._replace(signing, replacement)
         self._host.run_worker(asked, group="swap", exit_on_error=False)
 
