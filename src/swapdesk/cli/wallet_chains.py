@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -28,7 +28,6 @@ from swapdesk.flows.transactions import Outcome, UnderWay
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
 from swapdesk.flows.wallet.policy_change import (
     NO_POLICY,
-    PolicyChange,
     PolicyProblem,
     named_token,
     policy_facts,
@@ -51,7 +50,6 @@ from swapdesk.wallet.spending import (
     LimitUse,
     PolicyStatus,
     SpendingPolicy,
-    SpendWindow,
     plain_amount,
 )
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -475,22 +473,15 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
 
 
 async def set_policy(
-    session: CommandSession,
-    per_call: tuple[str, ...],
-    per_payment: tuple[str, ...],
-    per_hour: tuple[str, ...],
-    per_day: tuple[str, ...],
-    **rules: Any,
+    session: CommandSession, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
-    """Set limits and the other ``rules`` of a :class:`PolicyChange`. Exit 2 without any."""
-    limits = {
-        SpendWindow.CALL: per_call,
-        SpendWindow.PAYMENT: per_payment,
-        SpendWindow.HOUR: per_hour,
-        SpendWindow.DAY: per_day,
-    }
-    change, wallet = PolicyChange(limits, **rules), session.desk.wallet
-    if change.says_nothing:
+    """Set the ``rules`` of a change. Exit 2 without any."""
+    change, wallet = {name: given for name, given in rules.items() if given}, session.desk.wallet
+    if until is not None:
+        change["until"] = (until,)
+    if anew:
+        change["anew"] = ()
+    if not change:
         raise bad_input("NOTHING_GIVEN", "Give at least one rule to set, or --anew.")
     try:
         policy = await proposed_policy(wallet, change)
