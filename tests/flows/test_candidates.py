@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from flows import old_journals
 from flows.faulty_network import After, lose_answer, on
-from flows.orders import BTC, NOW, created_here, intent, order
+from flows.orders import BTC, NOW, created_batch, created_here, intent, order
 from flows.orders import intent as confirmed
 from flows.orders import order as ordered
 from swapdesk.chain.addresses.kinds import derive_address
@@ -37,7 +37,6 @@ from swapdesk.flows.creation.resume import (
     resume,
 )
 from swapdesk.flows.intents.intent import UNREPEATED, Intent
-from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.creates import become_order, begin_create, open_creates
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
@@ -330,11 +329,7 @@ def test_the_steps_of_a_swap_that_follow_are_not_its_create(journal: Journal) ->
 
 
 def test_an_order_of_a_batch_was_created_by_the_request_of_its_group(journal: Journal) -> None:
-    batch, rows = "a" * 32, (NewRow(1, 2, {"to": "@bob"}),)
-    journal.batches.add(batch, "payout.csv", "digest", [NewGroup("base", "bundle", "{}", rows)])
-    assert journal.batches.mark_sent(batch, 1, NOW)
-    ends = [RowEnd(0, RowState.CREATED, ORDER.service_id)]
-    journal.batches.mark_created(batch, 1, "kXb7PqLmN4sTvWzYcDfGhJ", ends, request_id="r-7")
+    created_batch(journal, "a" * 32, "kXb7PqLmN4sTvWzYcDfGhJ", ORDER.service_id, request_id="r-7")
     assert named(journal) == "r-7"
 
 

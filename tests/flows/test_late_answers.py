@@ -17,17 +17,32 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from flows.orders import NEED, NOW, batch_of_one, intent, order, signed_bundle
+from flows.orders import (
+    NEED,
+    NOW,
+    batch_of_one,
+    create_group,
+    group_of,
+    intent,
+    order,
+    signed_bundle,
+)
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.batches import (
+    find_batch,
+    keep_group,
+    leave_group,
+    lose_group,
+    refuse_group,
+)
 from swapdesk.flows.batch.group_transactions import _PaymentEntry
+from swapdesk.flows.batch.rows import NOT_CREATED
 from swapdesk.flows.deposits.wallet_funding import PaymentEntry
 from swapdesk.flows.dex.dex_permission import SwapPart
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
 from swapdesk.flows.journal.batch_records import (
     BundleState,
     Paying,
-    RowEnd,
-    RowState,
     WalletPayment,
 )
 from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
@@ -128,41 +143,34 @@ def a_part(journal: Journal, number: int) -> Act:
 
 def a_group(journal: Journal, number: int) -> Act:
     batch_id = batch_of_one(journal, number)
-    assert journal.batches.mark_sent(batch_id, 1, NOW)
-    sent, unknown = StepState.SENT, StepState.UNKNOWN
-    left = (sent, unknown)
-    told: dict[str, Any] = {"code": "NO", "status": 422, "request_id": None}
-    end = RowEnd(0, RowState.CREATED, f"row{number}")
-    failed = RowEnd(0, RowState.FAILED, None, "NO", "no")
+    group = group_of(journal, batch_id)
+    assert leave_group(journal.ledger, group, NOW)
+    left = (State.SENT, State.UNKNOWN)
 
     def of(journal: Journal) -> str:
-        batch = journal.batches.get(batch_id)
-        (group,), (row,) = batch.groups, batch.rows
-        created = group.state is StepState.ACKED
-        assert (group.multi_id, row.service_id) == (
-            (f"multi{number}", f"row{number}") if created else (None, None)
+        batch = find_batch(journal.ledger, batch_id)
+        (now,), (row,) = batch.groups, batch.rows
+        assert (now.multi_id, row.service_id) == (
+            (f"multi{number}", f"row{number}") if now.act.state is State.DONE else (None, None)
         )
-        if group.state in (StepState.REFUSED, StepState.RESOLVED_NO):
-            assert row.state is RowState.FAILED
-        return group.state
+        # Its row goes with it, and the batch ends with it.
+        assert row.act.state is now.act.state
+        if not now.act.open:
+            assert batch.operation.state is now.act.state
+        return now.act.state
+
+    def refused(journal: Journal, code: str) -> bool:
+        return refuse_group(journal.ledger, group, ["no"], code=code, status=422)
 
     laws = {
-        "sent": Law(lambda j: j.batches.mark_sent(batch_id, 1, NOW), sent, (StepState.PREPARED,)),
-        "not sent": Law(lambda j: j.batches.mark_not_sent(batch_id, 1), StepState.PREPARED, left),
-        "unknown": Law(lambda j: j.batches.mark_unknown(batch_id, 1, **told), unknown, left),
-        "refused": Law(
-            lambda j: j.batches.mark_refused(batch_id, 1, [failed], **told),
-            StepState.REFUSED,
-            left,
-        ),
+        "sent": Law(lambda j: leave_group(j.ledger, group, NOW), State.SENT, (State.PREPARED,)),
+        "not sent": Law(lambda j: keep_group(j.ledger, group), State.PREPARED, left),
+        "unknown": Law(lambda j: lose_group(j.ledger, group, "NO"), State.UNKNOWN, left),
+        "refused": Law(lambda j: refused(j, "NO"), State.REFUSED, left),
         "created": Law(
-            lambda j: j.batches.mark_created(batch_id, 1, f"multi{number}", [end]),
-            StepState.ACKED,
-            left,
+            lambda j: create_group(j, group, f"multi{number}", f"row{number}"), State.DONE, left
         ),
-        "not created": Law(
-            lambda j: j.batches.mark_not_created(batch_id, 1), StepState.RESOLVED_NO, left
-        ),
+        "not created": Law(lambda j: refused(j, NOT_CREATED), State.REFUSED, left),
     }
     return Act(laws, of)
 

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.journal.batch_log import BatchLog
+from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.ledger import Ledger, Operation, State
@@ -28,7 +28,7 @@ ROOMS = {
     "api": PartnerApi,
     "wallet": WalletClient,
     "calls": OutgoingWrites,
-    "batches": BatchLog,
+    "creation": BatchCreation,
     "bundles": BundleLog,
     "payments": WalletPaymentLog,
 }

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from swapdesk.flows.batch.batches import find_batch
 from swapdesk.flows.batch.group_payment import NotSettled, first_token, group_account, settling_of
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
+from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.batch_records import BundleState, JournaledGroup
+from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import counted
 from swapdesk.flows.signing.signing_session import (
@@ -54,7 +56,7 @@ class GroupRun(Struct):
     how far the run that goes on, or the last one, was asked to go."""
 
     batch_id: str
-    group: JournaledGroup
+    group: Group
     account: str = ""
     until: Until = Until.BUILT
 
@@ -132,7 +134,7 @@ async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
 
 async def _paid(desk: Desk, session: GroupSession) -> Outcome | None:
     run = session.about
-    if not desk.journal.batches.adopt(run.batch_id):
+    if not desk.journal.ledger.take_over(run.batch_id):
         return None
     standing = standing_of(session)
     account = await group_account(desk, standing, run.account)
@@ -172,7 +174,7 @@ def begin_group(
     known = running.get(group_id(batch_id, group))
     if known is not None:
         return known
-    batch = running.desk.journal.batches.get(batch_id)
+    batch = find_batch(running.desk.journal.ledger, batch_id)
     found = batch.groups[group - 1] if batch and 0 < group <= len(batch.groups) else None
     if batch is None or found is None:
         raise KeyError(group_id(batch_id, group))

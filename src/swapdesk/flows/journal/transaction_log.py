@@ -175,7 +175,9 @@ ORDER BY bundle_payment.rowid
 """
 _GROUP = """
 AND (batch_id, group_number) IN
-  (SELECT batch_id, group_number FROM batch_row WHERE batch_row.service_id = ?2)
+  (SELECT asked.parent, json_extract(asked.body, '$.number')
+   FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
+   WHERE made.kind = 'row' AND made.subject = ?2)
 """
 """Of all bundles only those of the order's group are looked through."""
 _OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?2"

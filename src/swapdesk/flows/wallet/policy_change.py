@@ -120,8 +120,8 @@ async def _changed(
         "call_payees": change.get("call_payees", ()),
     }
     for name, listed in lists.items():
-        if given := change.get(name):
-            kept = None if ANY in given else tuple(dict.fromkeys(listed))
+        if typed := change.get(name):
+            kept = None if ANY in typed else tuple(dict.fromkeys(listed))
             policy = replace(policy, **{name: kept})
     for until in change.get("until", ()):
         policy = replace(policy, until=_moment(until))
