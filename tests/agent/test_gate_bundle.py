@@ -62,7 +62,7 @@ from swapdesk.chain.smart_account import (
     user_operation_hash,
 )
 from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
-from swapdesk.wallet.answers import Match, Simulation, TransactionState
+from swapdesk.wallet.answers import Match, Simulation
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,
@@ -279,7 +279,7 @@ BUNDLES: Table = {
         ],
         [
             lambda: bundle().after(signed()),
-            lambda: bundle().after(signed(key="another nonce", state=TransactionState.REPLACED)),
+            lambda: bundle().after(signed(key="another nonce", code="REPLACED")),
             lambda: bundle().after(signed(act=Act.ALLOW, key="approve", taking=Taking(0))),
         ],
     ),
@@ -728,8 +728,8 @@ def test_anything_else_is_refused(name: str) -> None:
     [
         # What comes out of the smart account is not what the wallet spends on gas.
         withdrawal().on(native=150_000 * 10**9),
-        withdrawal().after(replace(OUT_BEFORE, state=TransactionState.REPLACED)),
-        on_solana(SOL).after(replace(SENT_BEFORE, state=TransactionState.REPLACED)),
+        withdrawal().after(replace(OUT_BEFORE, code="REPLACED")),
+        on_solana(SOL).after(replace(SENT_BEFORE, code="REPLACED")),
     ],
     ids=["little for gas", "withdrawn by what was replaced", "paid by what was replaced"],
 )

@@ -48,7 +48,7 @@ from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.smart_account import CREATE_ACCOUNT, account_address
 from swapdesk.chain.solana import Transfer
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.answers import Match, Severity, Simulation, TransactionState
+from swapdesk.wallet.answers import Match, Severity, Simulation
 from swapdesk.wallet.promise import Purpose, TransactionPayload
 
 SMART_ACCOUNT = account_address(ALICE)
@@ -386,9 +386,7 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "PAID_ALREADY": (
         lambda: order().after(HONEST["Order"].signed(key="z", content=OTHER)),
-        lambda: order().after(
-            HONEST["Order"].signed(key="z", content=OTHER, state=TransactionState.REPLACED)
-        ),
+        lambda: order().after(HONEST["Order"].signed(key="z", content=OTHER, code="REPLACED")),
     ),
     "ALLOWED_ALREADY": (
         lambda: permit().after(HONEST["swapExactTokensForTokens"].signed()),
@@ -622,7 +620,7 @@ def test_a_transaction_and_its_replacement_are_one():
     approve = HONEST["approve"]
     assert "ALLOWANCE_SUM" in replace(approve.after(*after(approve, nonce=7)), nonce=8).codes()
     assert replace(approve.after(*after(approve, nonce=7)), nonce=7).codes() == set()
-    gone = after(approve, nonce=7, state=TransactionState.REPLACED)
+    gone = after(approve, nonce=7, code="REPLACED")
     assert replace(approve.after(*gone), nonce=8).codes() == set()
 
 

@@ -748,7 +748,7 @@ def _records(keys: Path, count: int, problem: str | None = None) -> None:
         connection.executemany(
             "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
             " priority, state, problem, created)"
-            " VALUES(?, ?, 'deposit', 'base', '0x', ?, ?, ?, '1', '1', 'succeeded', ?,"
+            " VALUES(?, ?, 'deposit', 'base', '0x', ?, ?, ?, '1', '1', 'done', ?,"
             " '2026-11-22T00:00:00+00:00')",
             rows,
         )

@@ -23,7 +23,7 @@ from swapdesk.chain.solana import (
     token_account,
 )
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
-from swapdesk.wallet.answers import SignedTransaction, TransactionState
+from swapdesk.wallet.answers import SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -40,7 +40,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SOL, DOLLAR = Asset("SOL", 9, None), Asset("USDC", 6, str(USDC))
 COINS, DOLLARS = 10**8, 60 * 10**6
-State = TransactionState
 UNPAID = (RefusalCode.ALREADY_SIGNED, RefusalCode.GATE)
 
 
@@ -128,15 +127,15 @@ async def test_a_deposit_is_signed_sent_and_known_to_be_done(payer: Payer) -> No
     deposit = promise.deposit
     before = await payer.coins()
     signed = await payer.signed(promise)
-    assert (signed.state, signed.nonce) == (State.SIGNED, None)
+    assert (signed.word, signed.nonce) == ("signed", None)
     assert await payer.coins() == before
     # The same bytes again change nothing.
     for _ in range(2):
-        assert (await payer.agent.broadcast(signed.hash)).state is State.SENT
+        assert (await payer.agent.broadcast(signed.hash)).word == "sent"
         assert await payer.coins(deposit.address) == COINS
     assert before - await payer.coins() == COINS + 5_000
     payer.world.time.pass_blocks(40)
-    assert (await payer.agent.resolve(signed.hash)).state is State.SUCCEEDED
+    assert (await payer.agent.resolve(signed.hash)).word == "succeeded"
     # One confirmation pays once.
     assert (await payer.refusal(await payer.draft(promise), promise))[0] in UNPAID
 
@@ -156,7 +155,7 @@ async def test_a_payment_that_expired_may_be_signed_anew_and_only_then(payer: Pa
         await payer.agent.resolve(signed.hash)
     assert refused.value.code is RefusalCode.CHAIN_REFUSED
     payer.world.time.pass_blocks(32)
-    assert (await payer.agent.resolve(signed.hash)).state is State.LOST
+    assert (await payer.agent.resolve(signed.hash)).word == "lost"
     await payer.pay(promise)
     assert await payer.coins(deposit.address) == COINS
 

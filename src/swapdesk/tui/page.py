@@ -140,7 +140,7 @@ class Page(DeskScreen):
             self.session.moves += 1
             self._moves += 1
 
-    def tells_end_of(self, signing: SigningSession) -> bool:
+    def tells_end_of(self, signing: SigningSession[Any]) -> bool:
         """Whether this page says by itself why what was to be signed came to nothing."""
         return False
 
@@ -244,7 +244,7 @@ SHOWN_BY_KEY = "you: s shows what is to be signed"
 """Who acts next where something waits for a signature."""
 
 
-def signing_standing(signing: SigningSession | None) -> CommandState:
+def signing_standing(signing: SigningSession[Any] | None) -> CommandState:
     if signing is None:
         return HIDDEN
-    return READY if signing.waits else CommandState(verb=f"open {signing.NOUN}")
+    return READY if signing.waits else CommandState(verb=f"open {signing.kind.noun}")

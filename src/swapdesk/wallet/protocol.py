@@ -37,7 +37,7 @@ from swapdesk.wallet.promise import (
 )
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, refuse_deep
 
-VERSION = 2
+VERSION = 3
 MAX_FRAME = 2 << 20
 """Most bytes behind the first length. A larger frame ends the conversation."""
 MAX_SECRET = 16 << 10

@@ -25,11 +25,11 @@ from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.deployments import PERMIT2, VenueContract
 from swapdesk.chain.smart_account import GET_NONCE, account_address
-from swapdesk.wallet.answers import Severity, Simulation, TransactionState
+from swapdesk.wallet.answers import Severity, Simulation, TransactionCode
 from swapdesk.wallet.promise import Asset, ChainStep, Promise, Purpose
 from swapdesk.wallet.rule_codes import RULES
 
-NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
+NEVER_ARRIVES = ("ABANDONED", "REPLACED")
 
 MOVING = frozenset({Act.ALLOW, Act.ORDER, Act.SWAP, Act.PAY, Act.BUNDLE})
 """What may take the token sold from its owner. A withdrawal pays the owner."""
@@ -124,7 +124,7 @@ class PastSignature(Struct, frozen=True):
     """One signature that was given out.
 
     ``content`` is ``Claim.content``. ``key``, ``step``, ``total`` and ``complete`` are those
-    of its requirement, None for a transaction. ``hash``, ``state`` and ``nonce`` are those of its
+    of its requirement, None for a transaction. ``hash``, ``code`` and ``nonce`` are those of its
     transaction, None for typed data. ``taking`` is None where an earlier release did not keep it.
     """
 
@@ -140,7 +140,7 @@ class PastSignature(Struct, frozen=True):
     total: int | None = None
     complete: bool = False
     hash: str | None = None
-    state: TransactionState | None = None
+    code: TransactionCode | None = None
     taking: Taking | None = None
     nonce: int | None = None
 
@@ -149,9 +149,9 @@ class PastSignature(Struct, frozen=True):
         """Nothing can come of it any more: another transaction took its place, or it never left,
         or its blockhash on Solana has expired."""
         # Not even a failure: a node can tell a wrong one, and the money leaves twice.
-        if self.state is TransactionState.LOST:
+        if self.code == "LOST":
             return self.chain_id is None
-        return self.state in NEVER_ARRIVES
+        return self.code in NEVER_ARRIVES
 
 
 PastSignatures = tuple[PastSignature, ...]

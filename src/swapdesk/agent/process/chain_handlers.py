@@ -27,6 +27,7 @@ from solders.instruction import Instruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
+from swapdesk.acts import State
 from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.gate.words import NO_FACTORY
 from swapdesk.agent.process.chains import (
@@ -97,7 +98,6 @@ from swapdesk.wallet.answers import (
     SignedTransaction,
     SmartAccount,
     SolanaDraft,
-    TransactionState,
 )
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise
 from swapdesk.wallet.protocol import (
@@ -319,12 +319,11 @@ async def _evm_allowances(
     chains, place = opened.chains, opened.place
     by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
     names = {} if place.live else {one.address: one.provider for one in SANDBOX_VENUES}
-    known = dict.fromkeys((*names, *map(checksummed, place.spenders)))
     given, complete = await _told(chains, link, account, list(by_contract))
-    pairs = [_Pair(token, one) for token in by_contract for one in (*known, PERMIT2)]
+    pairs = [_Pair(token, one) for token in by_contract for one in (*names, PERMIT2)]
     if not complete:
         # Permit2 tells every grant by an event, so that nobody has to be asked who is not told.
-        pairs += [_Pair(token, one, granted=True) for token in by_contract for one in known]
+        pairs += [_Pair(token, one, granted=True) for token in by_contract for one in names]
     pairs = list(dict.fromkeys(pairs + given))
     if len(pairs) > MOST_PAIRS:
         # What the chain told comes first: it was really given once.
@@ -583,8 +582,7 @@ async def resolve(opened: OpenedWallet, frame: Frame) -> Answer:
 async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
     one = _signed(opened, frame)
     records = opened.records
-    unsent = frozenset({TransactionState.SIGNED})
-    if not records.move(one.hash, TransactionState.ABANDONED, among=unsent):
+    if not records.move(one.hash, State.REFUSED, "ABANDONED", among=(State.PREPARED,)):
         raise Refused(RefusalCode.UNRESOLVED, "it was sent, so it cannot be given up any more")
     return to_json(records.find(one.hash) or one), {}
 

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from swapdesk.acts import LEFT, OPEN, State
 from swapdesk.agent.gate.case import NEVER_ARRIVES, PaidCall, PastSignature, PastSignatures, Taking
 from swapdesk.agent.shapes.claim import Act, NonceKind
 from swapdesk.agent.spending.limits import Spending
 from swapdesk.agent.transactions.file import RecordsFile, SpentRecord, count
-from swapdesk.wallet.answers import FINAL, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import SignedTransaction, TransactionCode
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import RefusalCode, Refused
-
-State = TransactionState
-_CALLS_SINCE = 5
-"""The schema that knows what calls were paid."""
 
 
 class TransactionDraft(Struct, frozen=True):
@@ -64,9 +61,8 @@ def given_of(row: sqlite3.Row) -> PastSignature:
         total=row["total"],
         complete=bool(row["complete"]),
         hash=row["hash"],
-        state=None if row["state"] is None else State(row["state"]),
-        # A file that is only read may have been written by a release without it.
-        taking=read_taking(row["taking"]) if "taking" in row.keys() else None,  # noqa: SIM118
+        code=row["tx_code"],
+        taking=read_taking(row["taking"]),
         nonce=row["nonce"],
     )
 
@@ -122,6 +118,7 @@ def told_of(row: sqlite3.Row) -> SignedTransaction:
         replaces=row["replaces"],
         created=datetime.fromisoformat(row["created"]),
         problem=row["problem"],
+        code=row["code"],
     )
 
 
@@ -139,16 +136,11 @@ MIN_BUMP_PERCENT = 10
 """By how much a replacement must raise both fees, or nodes keep the first one."""
 
 
-def _already_signed(hash_: str, state: State) -> Refused:
+def _already_signed(one: SignedTransaction) -> Refused:
     """It may still arrive, or has."""
     return Refused(
-        RefusalCode.ALREADY_SIGNED, f"{hash_} was signed for this already and is {state}"
+        RefusalCode.ALREADY_SIGNED, f"{one.hash} was signed for this already and is {one.word}"
     )
-
-
-def state_names(states: Iterable[State]) -> str:
-    """States as a JSON list for the database."""
-    return json.dumps([state.value for state in states])
 
 
 def _alike(draft: TransactionDraft, row: sqlite3.Row) -> bool:
@@ -156,25 +148,25 @@ def _alike(draft: TransactionDraft, row: sqlite3.Row) -> bool:
     return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == draft.content
 
 
-def _bars(draft: TransactionDraft, row: sqlite3.Row, state: State) -> bool:
+def _bars(draft: TransactionDraft, row: sqlite3.Row) -> bool:
     """Whether ``row``, of the same intent, forbids another signature."""
-    if row["purpose"] == Purpose.CANCEL.value and draft.purpose in _PAYS:
+    one = told_of(row)
+    if one.code in NEVER_ARRIVES:
+        return False
+    if one.purpose is not draft.purpose:
         # What was taken back is not paid under the same confirmation: a node may have told a
         # cancellation that never was.
-        return state not in NEVER_ARRIVES
-    if row["purpose"] != draft.purpose.value or state in NEVER_ARRIVES:
-        return False
+        return one.purpose is Purpose.CANCEL and draft.purpose in _PAYS
     if draft.purpose in _PAYS:
         # Of EVM chains not even a failure frees it: nodes have told wrong ones. The trader
         # confirms anew. A Solana transaction whose blockhash has expired can never arrive.
-        return not (state is State.LOST and row["nonce"] is None)
-    if state not in FINAL:
+        return not (one.code == "LOST" and one.nonce is None)
+    if not one.final:
         return True
-    return state is State.SUCCEEDED and bytes(row["content"]) == draft.content
+    return one.state is State.DONE and bytes(row["content"]) == draft.content
 
 
 _LAST_PLACE = (1 << 63) - 1
-_ON_ITS_WAY = frozenset({State.SENDING, State.SENT, State.MINED})
 
 
 class Records:
@@ -215,7 +207,7 @@ class Records:
     def given(self, intent_id: str) -> PastSignatures:
         """Every signature under an intent, in the order they were given."""
         rows = self._file.read(
-            "SELECT given.*, tx.state AS state, tx.nonce AS nonce"
+            "SELECT given.*, tx.code AS tx_code, tx.nonce AS nonce"
             " FROM given LEFT JOIN tx USING(hash) WHERE given.intent=? ORDER BY given.seq",
             intent_id,
         )
@@ -223,8 +215,6 @@ class Records:
 
     def paid_calls(self) -> frozenset[PaidCall]:
         """What calls of the API were paid in, and to whom."""
-        if self._file.version < _CALLS_SINCE:
-            return frozenset()
         rows = self._file.read("SELECT chain_id, token, payee FROM paid_call")
         return frozenset((row["chain_id"], row["token"], row["payee"]) for row in rows)
 
@@ -257,10 +247,10 @@ class Records:
     def next_nonce(self, chain: str, account: str, of_node: int) -> int:
         """The nonce of a new transaction, ``of_node`` being what the node would use."""
         rows = self._file.read(
-            "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=? AND state<>?",
+            "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=?"
+            " AND code IS NOT 'ABANDONED'",
             chain,
             account,
-            State.ABANDONED.value,
         )
         # One that is over frees nothing: its nonce was used, by it or by another one.
         last = rows[0]["last"]
@@ -275,20 +265,19 @@ class Records:
             draft.account,
             draft.replaces or "",
             draft.intent_id,
-            state_names(state for state in State if state not in FINAL),
+            json.dumps(OPEN),
         )
-        same = self._file.read("SELECT state FROM tx WHERE hash=?", draft.hash)
+        same = self.find(draft.hash)
         # The same bytes once more are fine if they were given up before they left.
-        if same and same[0]["state"] != State.ABANDONED.value:
-            raise _already_signed(draft.hash, State(same[0]["state"]))
+        if same is not None and same.code != "ABANDONED":
+            raise _already_signed(same)
         for row in others:
-            state = State(row["state"])
             # Of transactions with one nonce a single one is ever executed.
             takes_its_place = draft.replaces is not None and row["nonce"] == draft.nonce
             if row["intent"] != draft.intent_id or (takes_its_place and _alike(draft, row)):
                 continue
-            if _bars(draft, row, state):
-                raise _already_signed(row["hash"], state)
+            if _bars(draft, row):
+                raise _already_signed(told_of(row))
         if draft.replaces is not None:
             self._allow_replacement(draft)
             return
@@ -297,7 +286,7 @@ class Records:
                 RefusalCode.STALE_REVIEW, "a cancellation takes the place of a transaction"
             )
         for row in others:
-            if row["state"] in (State.SIGNED.value, State.SENDING.value):
+            if row["state"] in (State.PREPARED, State.UNKNOWN):
                 raise Refused(
                     RefusalCode.UNRESOLVED,
                     f"{row['hash']} of this account was signed before and is not on its way yet",
@@ -312,7 +301,7 @@ class Records:
 
     def _allow_replacement(self, draft: TransactionDraft) -> None:
         old = self._row(draft.replaces or "")
-        if old is None or State(old["state"]) in FINAL | {State.MINED}:
+        if old is None or told_of(old).final or told_of(old).mined:
             raise Refused(
                 RefusalCode.STALE_REVIEW, "what it should replace is not waiting any more"
             )
@@ -320,7 +309,7 @@ class Records:
             old["intent"] == draft.intent_id
             and old["chain"] == draft.chain
             and old["account"] == draft.account
-            and (draft.purpose is Purpose.CANCEL or bytes(old["content"]) == draft.content)
+            and _alike(draft, old)
             and old["nonce"] == draft.nonce
             and draft.nonce is not None
         )
@@ -353,8 +342,9 @@ class Records:
                 " priority, last_valid, state, replaces, created, asked)"
                 " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
                 " ON CONFLICT(hash) DO UPDATE SET intent=excluded.intent,"
-                " purpose=excluded.purpose, state=excluded.state, replaces=excluded.replaces,"
-                " problem=NULL, created=excluded.created, asked=excluded.asked",
+                " purpose=excluded.purpose, state=excluded.state, code=NULL,"
+                " replaces=excluded.replaces, problem=NULL, created=excluded.created,"
+                " asked=excluded.asked",
                 (
                     draft.hash,
                     draft.intent_id,
@@ -367,7 +357,7 @@ class Records:
                     str(draft.fee),
                     str(draft.priority),
                     draft.last_valid,
-                    State.SIGNED.value,
+                    State.PREPARED,
                     draft.replaces,
                     at.isoformat(),
                     draft.asked,
@@ -438,7 +428,7 @@ class Records:
     def outbidding(self, one: SignedTransaction) -> SignedTransaction | None:
         """The twin that pays most for gas of those that are on their way and pay more than it;
         None where it is the one that nodes keep."""
-        bids = [twin for twin in self.twins(one) if twin.state in _ON_ITS_WAY]
+        bids = [twin for twin in self.twins(one) if twin.state in LEFT]
         dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
         if dearest is None or self.fees(dearest.hash) <= self.fees(one.hash):
             return None
@@ -448,17 +438,20 @@ class Records:
         self,
         hash_: str,
         state: State,
+        code: TransactionCode | None = None,
         *,
-        among: frozenset[State],
+        among: Collection[State] = OPEN,
+        mined: bool = True,
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Into ``state`` if it is still in one of ``among``; on disk when this returns."""
+        """Into ``state`` if it is still in one of ``among``, and only where no block has it unless
+        ``mined``; on disk when this returns."""
         with self._file.transaction() as connection:
             changed = connection.execute(
-                "UPDATE tx SET state=?, confirmations=?, problem=?"
-                " WHERE hash=? AND state IN (SELECT value FROM json_each(?))",
-                (state.value, confirmations, problem, hash_, state_names(among)),
+                "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"
+                " AND state IN (SELECT value FROM json_each(?)) AND (? OR code IS NOT 'MINED')",
+                (state, code, confirmations, problem, hash_, json.dumps(among), mined),
             ).rowcount
         return changed == 1
 
