@@ -336,7 +336,7 @@ def payable(journal: Journal, service_id: str) -> bool:
 
 
 _TORN = """
-SELECT intent.state, service_id FROM intent LEFT JOIN known_order ON intent_id = intent.id
+SELECT intent.state, service_id FROM intent LEFT JOIN orders ON operation = intent.id
 WHERE (intent.state = 'created') IS NOT (service_id NOT NULL)
 """
 """An intent that is created has its order, and no other one has any."""

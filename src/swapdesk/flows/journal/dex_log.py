@@ -116,9 +116,7 @@ class DexLog:
 
     def order_of(self, intent_id: str) -> str | None:
         """The order that a swap became."""
-        rows = self._file.read(
-            "SELECT service_id FROM known_order WHERE intent_id = ?", (intent_id,)
-        )
+        rows = self._file.read("SELECT service_id FROM orders WHERE operation = ?", (intent_id,))
         return str(rows[0]["service_id"]) if rows else None
 
     def open_swaps(self) -> list[Intent]:

@@ -132,15 +132,15 @@ class IntentLog:
         """
         with self._file.write() as db:
             row = db.execute(
-                "SELECT intent_id FROM known_order WHERE service_id = ?", (order.service_id,)
+                "SELECT operation FROM orders WHERE service_id = ?", (order.service_id,)
             ).fetchone()
-            if row is not None and row["intent_id"] not in (None, intent_id):
+            if row is not None and row["operation"] not in (None, intent_id):
                 raise OrderTaken(order.service_id)
             step = StepState.RESOLVED_YES if resolved else StepState.ACKED
             told: dict[str, Any] = {"result": order.service_id, "request_id": request_id}
             if self._move(db, intent_id, IntentState.CREATED, step, **told):
                 return self._orders.put(db, order, source, verdict=verdict, intent_id=intent_id)
-            same = row is not None and row["intent_id"] == intent_id
+            same = row is not None and row["operation"] == intent_id
             return self._orders.put(db, order, source, verdict=verdict if same else FOREIGN)
 
     def mark_refused(

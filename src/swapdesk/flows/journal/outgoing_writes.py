@@ -319,8 +319,8 @@ def _call_of(row: sqlite3.Row) -> OutgoingWrite:
 
 
 _OF_ORDER = """
-SELECT step.request_id FROM known_order JOIN step USING (intent_id)
-    WHERE known_order.service_id = ?1 AND step.name = 'create'
+SELECT step.request_id FROM orders JOIN step ON step.intent_id = orders.operation
+    WHERE orders.service_id = ?1 AND step.name = 'create'
 UNION ALL
 SELECT batch_group.request_id FROM batch_row JOIN batch_group
     ON batch_group.batch_id = batch_row.batch_id AND batch_group.number = batch_row.group_number

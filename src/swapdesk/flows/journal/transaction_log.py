@@ -157,12 +157,12 @@ def _fate(row: sqlite3.Row) -> Fate | None:
 
 
 _STEPS = """
-SELECT known_order.service_id, name, state, code, json_extract(result, '$.hash') AS hash
-FROM known_order JOIN step USING (intent_id)
+SELECT orders.service_id, name, state, code, json_extract(result, '$.hash') AS hash
+FROM orders JOIN step ON step.intent_id = orders.operation
 WHERE name IN (?, ?, ?) AND json_valid(result) AND json_extract(result, '$.hash') > '' {one}
 ORDER BY intent_id, seq
 """
-_OF_INTENT = "AND known_order.service_id = ?"
+_OF_INTENT = "AND orders.service_id = ?"
 _BUNDLES = """
 SELECT json_extract(deposit.value, '$.service_id') AS service_id, bundle.state, tx_hash AS hash,
   json_extract(deposit.value, '$.address') AS address
@@ -190,4 +190,4 @@ ORDER BY id
 """
 _OF_ORDER = "AND service_id = ?"
 _OF_ORDERS = "AND service_id IN (SELECT value FROM json_each(?))"
-_TOLD = "SELECT service_id, hash FROM told_deposit WHERE hash > '' {one}"
+_TOLD = "SELECT service_id, deposit AS hash FROM orders WHERE deposit IS NOT NULL {one}"
