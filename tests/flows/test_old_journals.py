@@ -245,7 +245,8 @@ def test_batches_stand_in_the_ledger(brought: tuple[Journal, dict[str, Any]]) ->
             assert of["state"] in STEPS[group.state]
             members = ("number", "chain", "paid", "body")
             assert group.body == {name: of[name] for name in members}
-            assert (group.subject, group.code) == (of["multi_id"], of["code"])
+            lost = "NO_ANSWER" if of["state"] == "RESOLVED_YES" else None
+            assert (group.subject, group.code) == (of["multi_id"], of["code"] or lost)
             assert moment(group.server_at) == of["server_at"]
             rows = journal.ledger.parts(group.id, "row")
             for row, cells in zip(rows, of["rows"], strict=True):
@@ -457,7 +458,7 @@ def test_a_desk_of_an_older_version_finds_nothing_to_write_to(old: Path) -> None
         JournalFile.open(old).close()
         assert {*tables} <= {*OLD_TABLES, "order_row"}
         for name in tables:
-            if f" {name} (" in _NOT_MOVED_YET:
+            if f"EXISTS {name} (" in _NOT_MOVED_YET:
                 continue
             with pytest.raises(sqlite3.OperationalError, match="no such table"):
                 running.execute(f"SELECT * FROM {name}")  # noqa: S608

@@ -183,7 +183,8 @@ def _batches(db: sqlite3.Connection) -> Iterator[_Row]:
             owners[group["batch_id"]],
             parent=group["batch_id"],
             subject=group["multi_id"],
-            code=group["code"],
+            # Of one that was found by a look, how its answer was lost.
+            code=group["code"] or ("NO_ANSWER" if group["state"] == "RESOLVED_YES" else None),
             times=group,
             **_members(group, "request_id", "status"),
         )
