@@ -605,7 +605,7 @@ def test_a_journal_that_cannot_be_read_tells_of_no_funds(tmp_path: Path) -> None
     path = tmp_path / "journal.db"
     journal = Journal.open(path, ManualClock(NOW))
     with sqlite3.connect(path) as other:
-        other.execute("ALTER TABLE known_order RENAME TO lost")
+        other.execute("ALTER TABLE orders RENAME TO lost")
     other.close()
     assert funds_now(None, journal.orders) == NOT_READ
     journal.close()
