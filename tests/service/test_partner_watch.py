@@ -51,7 +51,7 @@ def using(key: NewKey) -> dict[str, str]:
 
 
 @contextmanager
-def refused(what: str, match: str = "") -> Iterator[None]:
+def refused(what: str, match: str | None = None) -> Iterator[None]:
     with pytest.raises(PartnerRefused, match=match) as seen:
         yield
     assert seen.value.what == what
