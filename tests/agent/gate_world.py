@@ -18,7 +18,7 @@ from swapdesk.agent.gate.case import (
     needed,
 )
 from swapdesk.agent.gate.verdict import GateVerdict
-from swapdesk.agent.shapes.claim import Claim, Meaning
+from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import (
@@ -186,7 +186,7 @@ class World(Struct, frozen=True):
         if selector == erc20.BALANCE_OF.selector:
             return word(self.balance)
         if selector == erc20.NONCES.selector:
-            wished = next((number for _, number in claim.numbers(Meaning.NONCE)), 0)
+            wished = next((number for _, number in claim.numbers("nonce")), 0)
             return word(PERMIT_NONCE if known else wished)
         if selector == permit2.ALLOWANCE.selector:
             return word(0, 0, PERMIT2_NONCE)

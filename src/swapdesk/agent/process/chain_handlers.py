@@ -103,7 +103,6 @@ from swapdesk.wallet.promise import Asset, DepositPromise, Promise
 from swapdesk.wallet.protocol import (
     AgentOperation,
     Frame,
-    RefusalCode,
     Refused,
     payload_from_json,
     payload_to_json,
@@ -118,7 +117,7 @@ def _looked_at(opened: OpenedWallet, frame: Frame) -> tuple[Account, ChainLink]:
 
 def _require_solana(account: Account, link: ChainLink) -> None:
     if account.kind is not Kind.SOLANA:
-        raise Refused(RefusalCode.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
+        raise Refused("other_chain", f"{link.name} is no chain of Solana's kind")
 
 
 # What is held
@@ -215,7 +214,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     """Read in one batch."""
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.EVM:
-        raise Refused(RefusalCode.OTHER_CHAIN, f"there are no smart accounts on {link.name}")
+        raise Refused("other_chain", f"there are no smart accounts on {link.name}")
     factory, owner = _factory(opened.place), account.address
     address = _smart_account(factory, owner)
     held, (code, prepaid, *_) = await evm_balances(
@@ -229,7 +228,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     standing = told(octets, code)
     if standing is None:
         words = f"{link.name}: it does not tell what stands at the smart account"
-        raise Refused(RefusalCode.CHAIN_UNREACHABLE, words)
+        raise Refused("chain_unreachable", words)
     deployment = CallData(factory.address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
     account_there = SmartAccount(
         address,
@@ -243,7 +242,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
 def _factory(place: WalletPlace) -> AccountFactory:
     found = account_factory(place)
     if found is None:
-        raise Refused(RefusalCode.NO_SMART_ACCOUNTS, NO_FACTORY)
+        raise Refused("no_smart_accounts", NO_FACTORY)
     return found
 
 
@@ -256,7 +255,7 @@ async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
     promise = promised(frame)
     owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
     if whole is None:
-        raise Refused(RefusalCode.BAD_REQUEST, "nothing was confirmed that could be taken out")
+        raise Refused("bad_request", "nothing was confirmed that could be taken out")
     try:
         calls = [
             InnerCall(owner, one.units)
@@ -268,7 +267,7 @@ async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
             calls.append(InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(owner, whole.prepaid)))
         data = encode_batch(calls)
     except CalldataError as error:
-        raise Refused(RefusalCode.BAD_REQUEST, str(error)) from None
+        raise Refused("bad_request", str(error)) from None
     return to_json(CallData(_smart_account(_factory(opened.place), owner), f"0x{data.hex()}")), {}
 
 
@@ -333,7 +332,7 @@ async def _evm_allowances(
     block, *answers = await chains.answers(link, asked + [one.request(account) for one in pairs])
     head = told(read_head, block)
     if head is None:
-        raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block")
+        raise Refused("chain_unreachable", f"{link.name}: it tells no newest block")
     found = []
     for pair, answer in zip(pairs, answers, strict=True):
         words = words_in(answer, 3 if pair.granted else 1)
@@ -466,7 +465,7 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
         else:
             end = CallData(checksummed(token), "0x" + erc20.APPROVE.call(spender, 0).hex())
     except ValueError:
-        raise Refused(RefusalCode.BAD_REQUEST, "a token and a spender are addresses") from None
+        raise Refused("bad_request", "a token and a spender are addresses") from None
     return to_json(end), {}
 
 
@@ -492,7 +491,7 @@ async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
     _require_solana(account, link)
     if deposit is None or promise.chain_id is not None:
-        raise Refused(RefusalCode.BAD_REQUEST, "no deposit on Solana was promised")
+        raise Refused("bad_request", "no deposit on Solana was promised")
     owner, payee = _key(promise.account), _key(deposit.address)
     async with opened.chains.asking(link) as client:
         paying = await _paying(client, promise, deposit, owner, payee)
@@ -539,7 +538,7 @@ def _key(address: str) -> Pubkey:
     try:
         return Pubkey.from_string(address)
     except ValueError:
-        raise Refused(RefusalCode.BAD_REQUEST, "this is no address of Solana") from None
+        raise Refused("bad_request", "this is no address of Solana") from None
 
 
 # What is signed and sent
@@ -584,7 +583,7 @@ async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
     one = _signed(opened, frame)
     records = opened.records
     if not records.move(one.hash, State.REFUSED, "ABANDONED", among=(State.PREPARED,)):
-        raise Refused(RefusalCode.UNRESOLVED, "it was sent, so it cannot be given up any more")
+        raise Refused("unresolved", "it was sent, so it cannot be given up any more")
     return to_json(records.find(one.hash) or one), {}
 
 
@@ -592,7 +591,7 @@ def _signed(opened: OpenedWallet, frame: Frame) -> SignedTransaction:
     opened.require_writing()
     one = opened.records.find(hash_of(frame, "hash"))
     if one is None:
-        raise Refused(RefusalCode.NO_TRANSACTION, "this wallet signed no such transaction")
+        raise Refused("no_transaction", "this wallet signed no such transaction")
     return one
 
 
@@ -606,17 +605,17 @@ def _delivery(opened: OpenedWallet, one: SignedTransaction) -> EvmDelivery | Sol
 
 
 CHAIN_OPERATIONS: dict[AgentOperation, Handler] = {
-    AgentOperation.BALANCES: balances,
-    AgentOperation.ALLOWANCES: allowances,
-    AgentOperation.REVOCATION: revocation,
-    AgentOperation.SOLANA_REVOCATION: solana_revocation,
-    AgentOperation.SOLANA_DEPOSIT: solana_deposit,
-    AgentOperation.SMART_ACCOUNT: smart_account,
-    AgentOperation.WITHDRAWAL: withdrawal,
-    AgentOperation.REVIEW: review,
-    AgentOperation.BUMP: bump,
-    AgentOperation.SIGN: sign,
-    AgentOperation.BROADCAST: broadcast,
-    AgentOperation.RESOLVE: resolve,
-    AgentOperation.ABANDON: abandon,
+    "balances": balances,
+    "allowances": allowances,
+    "revocation": revocation,
+    "solana_revocation": solana_revocation,
+    "solana_deposit": solana_deposit,
+    "smart_account": smart_account,
+    "withdrawal": withdrawal,
+    "review": review,
+    "bump": bump,
+    "sign": sign,
+    "broadcast": broadcast,
+    "resolve": resolve,
+    "abandon": abandon,
 }

@@ -31,7 +31,7 @@ from swapdesk.agent.gate.case import (
 from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
 from swapdesk.agent.process.chains import Chains, account_factory, block_hash, told
-from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
+from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers import EvmTransaction, digest_of_others
 from swapdesk.agent.spending.limits import (
@@ -85,7 +85,7 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wallet.spending import TokenKey
 from swapdesk.wire.price_tiers import PriceTier
 
@@ -408,7 +408,7 @@ class Looking:
     ) -> ChainReading:
         """With the decimals of what arrives on another chain. The node of that chain tells them,
         and by it that the name and the id are of one chain."""
-        if claim.act not in (Act.ORDER, Act.SWAP) or promise.chain_out == promise.chain:
+        if claim.act not in ("order", "swap") or promise.chain_out == promise.chain:
             return read
         link = self._chains.known(promise.chain_out, promise.chain_out_id)
         if link is None:
@@ -456,14 +456,14 @@ class Looking:
         if before is not None and before.plan is not None:
             agreed = replace(gas, limit=before.plan.gas, fee=before.plan.max_fee)
             if gas.limit > before.plan.gas * 2:
-                raise Refused(RefusalCode.STALE_REVIEW, "it would need more gas than was reviewed")
+                raise Refused("stale_review", "it would need more gas than was reviewed")
             return before.plan, replace(facts, gas=agreed)
         nonce = self._records.next_nonce(promise.chain, subject.account.address, read.nonce)
         fee, priority = gas.fee, min(read.priority, gas.fee)
         if replaces is not None:
             old = self._records.find(replaces)
             if old is None or old.nonce is None:
-                raise Refused(RefusalCode.NO_TRANSACTION, "there is no such transaction to replace")
+                raise Refused("no_transaction", "there is no such transaction to replace")
             nonce = old.nonce
             old_fee, old_priority = self._records.fees(replaces)
             fee = max(fee, old_fee * 9 // 8 + 1)

@@ -22,7 +22,7 @@ from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import Looked, Looking, SigningRequest
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.calls import nonce_of
-from swapdesk.agent.shapes.claim import Claim, Meaning
+from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.signers import EvmSigner, SolanaSigner, signing_hash
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.agent.transactions.records import Records, TransactionDraft
@@ -48,7 +48,6 @@ from swapdesk.wallet.promise import (
 )
 from swapdesk.wallet.protocol import (
     MessageError,
-    RefusalCode,
     Refused,
     from_json,
     payload_from_json,
@@ -99,9 +98,7 @@ class Reviewing:
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
         if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
-            raise Refused(
-                RefusalCode.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}"
-            )
+            raise Refused("other_chain", f"nothing of this kind is signed for {link.name}")
         subject = SigningRequest(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
         refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)
@@ -133,13 +130,11 @@ class Reviewing:
         one = self._records.find(hash_)
         asked = None if one is None else self._records.asked(hash_)
         if one is None or asked is None:
-            raise Refused(RefusalCode.NO_TRANSACTION, "what this was signed for is not known here")
+            raise Refused("no_transaction", "what this was signed for is not known here")
         try:
             payload, promise = read_asked(asked)
         except MessageError as error:
-            raise Refused(
-                RefusalCode.NO_TRANSACTION, f"{error}, of what this was signed for"
-            ) from None
+            raise Refused("no_transaction", f"{error}, of what this was signed for") from None
         promise = replace(promise, gas_units=max(promise.gas_units, gas_units))
         # The one that pays most for gas is what has to be outbid.
         dearest = max((one, *self._records.twins(one)), key=lambda it: self._records.fees(it.hash))
@@ -154,19 +149,17 @@ class Reviewing:
         """
         pending = self._pending.get(review_id)
         if pending is None:
-            raise Refused(
-                RefusalCode.UNKNOWN_REVIEW, "there is no such review: look at it once more"
-            )
+            raise Refused("unknown_review", "there is no such review: look at it once more")
         review, subject, seen = pending
         if not digest or not hmac.compare_digest(digest.encode(), review.digest.encode()):
-            raise Refused(RefusalCode.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise Refused("stale_review", "the digest is not the one that was reviewed")
         if review.refused:
             raise _refused(review.findings)
         if review.phrase is not None and phrase != review.phrase:
-            raise Refused(RefusalCode.NOT_CONFIRMED, "the phrase that had to be typed was not")
+            raise Refused("not_confirmed", "the phrase that had to be typed was not")
         if self._clock.now() >= review.valid_until:
             del self._pending[review_id]
-            raise Refused(RefusalCode.STALE_REVIEW, "the review has expired: look at it once more")
+            raise Refused("stale_review", "the review has expired: look at it once more")
         of_kind = EvmSigner if subject.account.kind is Kind.EVM else SolanaSigner
         self._wallet.signer(subject.account.address, of_kind)
         del self._pending[review_id]
@@ -176,14 +169,12 @@ class Reviewing:
         claim, payload = looked.claim, subject.payload
         link, genesis = subject.link, looked.read.facts.genesis_hash
         if genesis is None:
-            raise Refused(
-                RefusalCode.CHAIN_UNREACHABLE, "the node did not say which chain it is on"
-            )
+            raise Refused("chain_unreachable", "the node did not say which chain it is on")
         self._records.bind_chain(link.name, link.chain_id, genesis)
         if claim is None or (
             not isinstance(payload, TransactionPayload) and f"0x{claim.content.hex()}" != digest
         ):
-            raise Refused(RefusalCode.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise Refused("stale_review", "the digest is not the one that was reviewed")
         if isinstance(payload, TransactionPayload):
             return self._transaction(subject, payload, claim, looked)
         if isinstance(payload, SolanaPayload):
@@ -200,7 +191,7 @@ class Reviewing:
                 given, key=step.key, step=step.step, total=step.total, complete=step.complete
             )
             if payload.purpose is Purpose.CALL:
-                [payee] = [text for _, text in claim.texts(Meaning.PAYEE)]
+                [payee] = [text for _, text in claim.texts("payee")]
                 call = (subject.link.chain_id, given.token, payee)
         elif isinstance(payload, OperationPayload):
             given = replace(given, key=nonce_of(claim), step=0, total=1)
@@ -217,9 +208,9 @@ class Reviewing:
     ) -> SignedTransaction:
         plan = looked.plan
         if plan is None:
-            raise Refused(RefusalCode.STALE_REVIEW, "the transaction could not be prepared again")
+            raise Refused("stale_review", "the transaction could not be prepared again")
         if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.read.facts.chain_id:
-            raise Refused(RefusalCode.OTHER_CHAIN, "the node is on another chain than the wallet")
+            raise Refused("other_chain", "the node is on another chain than the wallet")
         signed = self._wallet.signer(subject.account.address, EvmSigner).sign_transaction(plan)
         asked = {"payload": payload_to_json(payload), "promise": as_json(subject.promise)}
         draft = TransactionDraft(
@@ -242,13 +233,11 @@ class Reviewing:
         self, subject: SigningRequest, payload: SolanaPayload, claim: Claim, looked: Looked
     ) -> SignedTransaction:
         if looked.read.last_valid is None:
-            raise Refused(RefusalCode.STALE_REVIEW, "how long it is valid could not be read again")
+            raise Refused("stale_review", "how long it is valid could not be read again")
         signer = self._wallet.signer(subject.account.address, SolanaSigner)
         signed = signer.sign(b64decode(payload.transaction))
         if not signed.complete:
-            raise Refused(
-                RefusalCode.BAD_REQUEST, "another signature is missing that comes before ours"
-            )
+            raise Refused("bad_request", "another signature is missing that comes before ours")
         draft = TransactionDraft(
             hash=signed.hash,
             intent_id=subject.promise.intent_id,
@@ -275,19 +264,19 @@ def require_agreement(seen: Looked, looked: Looked) -> None:
     if verdict.refused:
         raise _refused(verdict.findings)
     if verdict.content is None or verdict.content != seen.verdict.content:
-        raise Refused(RefusalCode.STALE_REVIEW, "the payload reads another way than it did")
+        raise Refused("stale_review", "the payload reads another way than it did")
     known = {(one.code, one.field) for one in seen.verdict.findings}
     new = [one for one in verdict.findings if (one.code, one.field) not in known]
     if new or verdict.phrase != seen.verdict.phrase:
         raise Refused(
-            RefusalCode.STALE_REVIEW,
+            "stale_review",
             "something changed since it was reviewed: look once more",
             tuple(new),
         )
     if looked.plan != seen.plan:
-        raise Refused(RefusalCode.STALE_REVIEW, "the transaction could not be prepared again")
+        raise Refused("stale_review", "the transaction could not be prepared again")
     if looked.plan is not None and (looked.read.base_fee or 0) > looked.plan.max_fee:
-        raise Refused(RefusalCode.STALE_REVIEW, "the price of gas rose above what was reviewed")
+        raise Refused("stale_review", "the price of gas rose above what was reviewed")
 
 
 def _digest(looked: Looked) -> str:
@@ -300,7 +289,7 @@ def _digest(looked: Looked) -> str:
 
 def _refused(findings: tuple[RuleFinding, ...]) -> Refused:
     first = next(one for one in findings if one.severity is Severity.REFUSE)
-    return Refused(RefusalCode.GATE, first.words, findings)
+    return Refused("gate", first.words, findings)
 
 
 def _given(claim: Claim, subject: SigningRequest) -> PastSignature:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict
 
 from swapdesk.acts import LEFT, OPEN, State
@@ -23,7 +23,7 @@ from swapdesk.agent.spending.limits import Spending
 from swapdesk.agent.transactions.file import RecordsFile, SpentRecord, count
 from swapdesk.wallet.answers import SignedTransaction, TransactionCode
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 
 
 class TransactionDraft(Struct, frozen=True):
@@ -50,7 +50,7 @@ class TransactionDraft(Struct, frozen=True):
 def given_of(row: sqlite3.Row) -> PastSignature:
     return PastSignature(
         content=bytes(row["content"]),
-        act=Act(row["act"]),
+        act=convert(row["act"], Act),
         quote_id=row["quote"],
         chain_id=row["chain_id"],
         owner=row["owner"],
@@ -73,7 +73,6 @@ def taking_text(taking: Taking) -> str:
     told = {
         **asdict(taking),
         "units": str(taking.units),
-        "kind": taking.kind.value,
         "nonce": None if nonce is None else _nonce_text(nonce),
     }
     return json.dumps(told)
@@ -92,15 +91,9 @@ def read_taking(text: str | None) -> Taking | None:
         nonce = told["nonce"]
         if nonce is not None:
             nonce = bytes.fromhex(nonce[2:]) if nonce.startswith("0x") else int(nonce)
-        return Taking(
-            **{
-                **told,
-                "units": int(told["units"]),
-                "kind": NonceKind(told["kind"]),
-                "nonce": nonce,
-            }
-        )
-    except (ValueError, TypeError, KeyError, AttributeError):
+        kind: NonceKind = convert(told["kind"], NonceKind)
+        return Taking(**{**told, "units": int(told["units"]), "kind": kind, "nonce": nonce})
+    except (ValueError, TypeError, KeyError, AttributeError, ValidationError):
         return None
 
 
@@ -138,9 +131,7 @@ MIN_BUMP_PERCENT = 10
 
 def _already_signed(one: SignedTransaction) -> Refused:
     """It may still arrive, or has."""
-    return Refused(
-        RefusalCode.ALREADY_SIGNED, f"{one.hash} was signed for this already and is {one.word}"
-    )
+    return Refused("already_signed", f"{one.hash} was signed for this already and is {one.word}")
 
 
 def _alike(draft: TransactionDraft, row: sqlite3.Row) -> bool:
@@ -187,7 +178,7 @@ class Records:
         if rows:
             if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
                 raise Refused(
-                    RefusalCode.OTHER_CHAIN,
+                    "other_chain",
                     f"{name} is another chain than this wallet has known by that name",
                 )
             return
@@ -282,29 +273,25 @@ class Records:
             self._allow_replacement(draft)
             return
         if draft.purpose is Purpose.CANCEL:
-            raise Refused(
-                RefusalCode.STALE_REVIEW, "a cancellation takes the place of a transaction"
-            )
+            raise Refused("stale_review", "a cancellation takes the place of a transaction")
         for row in others:
             if row["state"] in (State.PREPARED, State.UNKNOWN):
                 raise Refused(
-                    RefusalCode.UNRESOLVED,
+                    "unresolved",
                     f"{row['hash']} of this account was signed before and is not on its way yet",
                 )
         if draft.nonce is not None and draft.nonce != self.next_nonce(
             draft.chain, draft.account, of_node or 0
         ):
             raise Refused(
-                RefusalCode.STALE_REVIEW,
+                "stale_review",
                 "another transaction of this account took the nonce meanwhile",
             )
 
     def _allow_replacement(self, draft: TransactionDraft) -> None:
         old = self._row(draft.replaces or "")
         if old is None or told_of(old).final or told_of(old).mined:
-            raise Refused(
-                RefusalCode.STALE_REVIEW, "what it should replace is not waiting any more"
-            )
+            raise Refused("stale_review", "what it should replace is not waiting any more")
         same = (
             old["intent"] == draft.intent_id
             and old["chain"] == draft.chain
@@ -314,14 +301,10 @@ class Records:
             and draft.nonce is not None
         )
         if not same:
-            raise Refused(
-                RefusalCode.STALE_REVIEW, "a replacement must be the same call with the same nonce"
-            )
+            raise Refused("stale_review", "a replacement must be the same call with the same nonce")
         for name, fee in (("fee", draft.fee), ("priority", draft.priority)):
             if fee * 100 < int(old[name]) * (100 + MIN_BUMP_PERCENT):
-                raise Refused(
-                    RefusalCode.STALE_REVIEW, f"both fees must be {MIN_BUMP_PERCENT} % higher"
-                )
+                raise Refused("stale_review", f"both fees must be {MIN_BUMP_PERCENT} % higher")
 
     def write(
         self,
@@ -462,7 +445,7 @@ def _insert_given(
     values: tuple[Any, ...] = (
         intent_id,
         given.content,
-        given.act.value,
+        given.act,
         given.quote_id,
         given.chain_id,
         given.owner,
