@@ -17,7 +17,6 @@ from swapdesk.agent.gate.case import (
     Read,
     needed,
 )
-from swapdesk.agent.gate.verdict import GateVerdict
 from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
@@ -30,7 +29,7 @@ from swapdesk.chain.deployments import (
     SANDBOX_VENUES,
 )
 from swapdesk.chain.smart_account import GET_NONCE
-from swapdesk.wallet.answers import BalanceChange, Simulation
+from swapdesk.wallet.answers import BalanceChange, Review, Simulation
 from swapdesk.wallet.promise import Asset, Promise
 
 NOW = datetime(2026, 11, 20, 14, 2, 30, tzinfo=UTC)
@@ -211,5 +210,5 @@ def _hoped(contract: str, promise: Promise) -> Asset:
     return next((one for one in assets if one.contract == contract), WETH)
 
 
-def codes(verdict: GateVerdict) -> set[str]:
+def codes(verdict: Review) -> set[str]:
     return {one.code for one in verdict.findings}

@@ -741,7 +741,7 @@ def test_the_honest_bundle_is_shown_line_by_line() -> None:
     verdict = bundle().verdict()
     assert not verdict.findings
     assert verdict.phrase is None
-    assert verdict.content == user_operation_hash(OPERATION, ENTRY_POINT, CHAIN_ID)
+    assert verdict.digest == f"0x{user_operation_hash(OPERATION, ENTRY_POINT, CHAIN_ID).hex()}"
     assert {line.match for line in verdict.lines} == {Match.EQUAL}
     shown = {line.field: (line.signed, line.promised) for line in verdict.lines}
     assert shown["Amount 2"] == ("4 USDC", "4 USDC")

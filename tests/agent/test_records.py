@@ -27,7 +27,7 @@ from swapdesk.agent.gate.case import PastSignature, Taking
 from swapdesk.agent.process.payload_assessment import read_solana_facts
 from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import FILE, SCHEMA_VERSION, RecordsFile
-from swapdesk.agent.transactions.records import Records, TransactionDraft
+from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.wallet.answers import SignedTransaction, TransactionWord
 from swapdesk.wallet.promise import Purpose
@@ -51,31 +51,41 @@ def records(tmp_path: Path) -> Iterator[Records]:
     made.close()
 
 
-def draft(name: str, nonce: int | None = 0, **changed: object) -> TransactionDraft:
-    made = TransactionDraft(
+class Draft(SignedTransaction, frozen=True):
+    """A transaction with what is kept beside it."""
+
+    content: bytes = b"call"
+    raw: bytes = b""
+    fee: int = 100
+    priority: int = 10
+    asked: str | None = None
+
+
+def draft(name: str, nonce: int | None = 0, **changed: object) -> Draft:
+    made = Draft(
         hash=f"0x{name}",
         intent_id="intent",
         purpose=Purpose.SWAP,
         chain="base",
         account="0xme",
-        content=b"call",
-        raw=name.encode(),
+        state=State.PREPARED,
         nonce=nonce,
-        fee=100,
-        priority=10,
+        last_valid_height=None,
+        confirmations=0,
+        replaces=None,
+        created=NOW,
+        raw=name.encode(),
     )
     return replace(made, **changed)  # type: ignore[arg-type]
 
 
-def given(one: TransactionDraft) -> PastSignature:
-    return PastSignature(one.content, "swap", "quote", 1, one.account, None, None, hash=one.hash)
+def write(records: Records, one: Draft, of_node: int = 0) -> None:
+    given = PastSignature(one.content, "swap", "quote", 1, one.account, None, None)
+    fees = (one.fee, one.priority)
+    records.write(one, one.raw, given, of_node, fees=fees, asked=one.asked)
 
 
-def write(records: Records, one: TransactionDraft, of_node: int = 0) -> None:
-    records.write(one, given(one), of_node, NOW)
-
-
-def put(records: Records, one: TransactionDraft, word: TransactionWord, of_node: int = 0) -> None:
+def put(records: Records, one: Draft, word: TransactionWord, of_node: int = 0) -> None:
     write(records, one, of_node)
     assert records.move(one.hash, *standing(word), among=(State.PREPARED,))
 
@@ -104,8 +114,8 @@ def test_an_allowance_is_set_to_zero_and_then_to_the_amount(records: Records) ->
 
 
 def test_an_expired_payment_on_solana_may_be_signed_again(records: Records) -> None:
-    put(records, draft("expired", None, last_valid=7), "lost")
-    write(records, draft("again", None, last_valid=200))
+    put(records, draft("expired", None, last_valid_height=7), "lost")
+    write(records, draft("again", None, last_valid_height=200))
 
 
 def test_what_is_signed_and_not_sent_comes_first(records: Records) -> None:
@@ -463,7 +473,9 @@ class Silent(SolanaClient):
 
 @pytest.fixture
 def signed(records: Records) -> SignedTransaction:
-    payment = draft("aa", None, chain="solana", raw=b"\1" + bytes(100), last_valid=LAST_VALID)
+    payment = draft(
+        "aa", None, chain="solana", raw=b"\1" + bytes(100), last_valid_height=LAST_VALID
+    )
     write(records, payment)
     return records.find(payment.hash)
 

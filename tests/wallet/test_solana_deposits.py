@@ -84,8 +84,7 @@ class Payer(Struct):
         return sum(one.units for one in held)
 
     async def draft(self, promise: Promise) -> SolanaPayload:
-        made = await self.agent.solana_deposit(promise)
-        return SolanaPayload(Purpose.DEPOSIT, made.transaction, made.last_valid_height)
+        return await self.agent.solana_deposit(promise)
 
     async def signed(self, promise: Promise) -> SignedTransaction:
         review = await self.agent.review(await self.draft(promise), promise)

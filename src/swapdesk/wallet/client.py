@@ -33,16 +33,14 @@ from swapdesk.wallet.accounts import (
 from swapdesk.wallet.answers import (
     Allowances,
     Balances,
-    CallData,
     Review,
     RuleFinding,
     Signature,
     SignedTransaction,
     SmartAccount,
-    SolanaDraft,
 )
 from swapdesk.wallet.own_digest import held_against
-from swapdesk.wallet.promise import Asset, Payload, Promise
+from swapdesk.wallet.promise import Asset, Payload, Promise, SolanaPayload, TransactionPayload
 from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
     REFUSALS,
@@ -513,26 +511,24 @@ class WalletClient:
             assets=[to_json(one) for one in tokens],
         )
 
-    async def revocation(self, token: str, spender: str, *, permit2: bool = False) -> CallData:
+    async def revocation(
+        self, token: str, spender: str, *, permit2: bool = False
+    ) -> TransactionPayload:
         """The call that ends an allowance, to be reviewed and signed as any other payload."""
         return await self._told(
-            CallData, "revocation", token=token, spender=spender, permit2=permit2
+            TransactionPayload, "revocation", token=token, spender=spender, permit2=permit2
         )
 
-    async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaDraft:
+    async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaPayload:
         """The transaction that lets nobody take a token any more; refused as ``balances``."""
         return await self._told(
-            SolanaDraft,
-            "solana_revocation",
-            address=address,
-            chain=chain,
-            token=token,
+            SolanaPayload, "solana_revocation", address=address, chain=chain, token=token
         )
 
-    async def solana_deposit(self, promise: Promise) -> SolanaDraft:
+    async def solana_deposit(self, promise: Promise) -> SolanaPayload:
         """The transaction that pays the deposit of a promise, to be reviewed and signed as any
         other payload; refused as ``balances``, and for a promise without a deposit."""
-        return await self._told(SolanaDraft, "solana_deposit", promise=to_json(promise))
+        return await self._told(SolanaPayload, "solana_deposit", promise=to_json(promise))
 
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
@@ -547,10 +543,10 @@ class WalletClient:
             assets=[to_json(one) for one in assets],
         )
 
-    async def withdrawal(self, promise: Promise) -> CallData:
+    async def withdrawal(self, promise: Promise) -> TransactionPayload:
         """The call by which an account has its smart account pay it what a promise says, to be
         reviewed and signed as any other payload."""
-        return await self._told(CallData, "withdrawal", promise=to_json(promise))
+        return await self._told(TransactionPayload, "withdrawal", promise=to_json(promise))
 
     # Signing
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.agent.gate.case import Case, Policy, Rule, spelled
@@ -30,7 +29,7 @@ from swapdesk.agent.gate.rules.amounts import GAS
 from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS
 from swapdesk.agent.gate.words import COIN, amount
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, PayloadRefused
-from swapdesk.wallet.answers import Match, ReviewLine, RuleFinding, Severity
+from swapdesk.wallet.answers import Match, Review, ReviewLine, RuleFinding, Severity
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 
@@ -251,27 +250,9 @@ _BLOCK = timedelta(milliseconds=400)
 """Between two blocks of Solana; it is never less."""
 
 
-class GateVerdict(Struct, frozen=True):
-    """``content`` is what would be signed (``Claim.content``), None where nothing could be read.
-
-    ``phrase`` has to be typed before signing; None when a key is enough. ``valid_until`` is
-    when the review itself is worth nothing any more.
-    """
-
-    title: str
-    findings: tuple[RuleFinding, ...]
-    lines: tuple[ReviewLine, ...]
-    valid_until: datetime
-    content: bytes | None = None
-    phrase: str | None = None
-
-    @property
-    def refused(self) -> bool:
-        return any(one.severity is Severity.REFUSE for one in self.findings)
-
-
-def judge(case: Case) -> GateVerdict:
-    """Every rule is asked, also after one has refused, so that all reasons are seen."""
+def judge(case: Case) -> Review:
+    """Every rule is asked, also after one has refused, so that all reasons are seen. ``digest`` is
+    of the content of the claim; whoever keeps the review gives it the ``id`` to sign it by."""
     case = replace(case, promise=spelled_promise(case.promise), policy=spelled_policy(case.policy))
     findings = tuple(
         RuleFinding(rule.code, rule.severity, said.words, said.field.label if said.field else None)
@@ -287,13 +268,25 @@ def judge(case: Case) -> GateVerdict:
     elif any(one.code == CALL_PAYEE_CHANGED for one in findings):
         phrase = "".join(payee[-4:] for _, payee in case.claim.texts("payee"))
     title = NOTHING_ALLOWED if case.claim.revokes else case.claim.title
-    return GateVerdict(title, findings, lines, _valid_until(case), case.claim.content, phrase)
+    return Review(
+        id="",
+        title=title,
+        account=case.promise.account,
+        chain=case.promise.chain,
+        digest=f"0x{case.claim.content.hex()}",
+        lines=lines,
+        findings=findings,
+        simulation=case.facts.simulation,
+        valid_until=_valid_until(case),
+        phrase=phrase,
+    )
 
 
-def unreadable(refusal: PayloadRefused, now: datetime) -> GateVerdict:
-    """The verdict on a payload that says nothing that could be judged."""
+def unreadable(refusal: PayloadRefused, promise: Promise, now: datetime) -> Review:
+    """Of a payload that says nothing that could be judged; its ``digest`` is empty."""
     finding = RuleFinding(refusal.code, Severity.REFUSE, refusal.words)
-    return GateVerdict("A payload that cannot be read", (finding,), (), now)
+    title = "A payload that cannot be read"
+    return Review("", title, promise.account, promise.chain, "", (), (finding,), None, now)
 
 
 def _valid_until(case: Case) -> datetime:

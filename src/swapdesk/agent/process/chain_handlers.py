@@ -94,12 +94,17 @@ from swapdesk.wallet.answers import (
     Allowances,
     Balance,
     Balances,
-    CallData,
     SignedTransaction,
     SmartAccount,
-    SolanaDraft,
 )
-from swapdesk.wallet.promise import Asset, DepositPromise, Promise
+from swapdesk.wallet.promise import (
+    Asset,
+    DepositPromise,
+    Promise,
+    Purpose,
+    SolanaPayload,
+    TransactionPayload,
+)
 from swapdesk.wallet.protocol import (
     AgentOperation,
     Frame,
@@ -229,7 +234,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     if standing is None:
         words = f"{link.name}: it does not tell what stands at the smart account"
         raise Refused("chain_unreachable", words)
-    deployment = CallData(factory.address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
+    deployment = _calling(Purpose.DEPLOY, factory.address, CREATE_ACCOUNT.call(owner, NO_SALT))
     account_there = SmartAccount(
         address,
         held,
@@ -268,7 +273,12 @@ async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
         data = encode_batch(calls)
     except CalldataError as error:
         raise Refused("bad_request", str(error)) from None
-    return to_json(CallData(_smart_account(_factory(opened.place), owner), f"0x{data.hex()}")), {}
+    account = _smart_account(_factory(opened.place), owner)
+    return to_json(_calling(Purpose.WITHDRAW, account, data)), {}
+
+
+def _calling(purpose: Purpose, to: str, data: bytes) -> TransactionPayload:
+    return TransactionPayload(purpose, to, f"0x{data.hex()}", 0)
 
 
 # What others may take
@@ -461,12 +471,12 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     try:
         erc20.BALANCE_OF.call(token)
         if frame.head.get("permit2", False) is True:
-            end = CallData(PERMIT2, "0x" + permit2.APPROVE.call(token, spender, 0, 0).hex())
+            to, data = PERMIT2, permit2.APPROVE.call(token, spender, 0, 0)
         else:
-            end = CallData(checksummed(token), "0x" + erc20.APPROVE.call(spender, 0).hex())
+            to, data = checksummed(token), erc20.APPROVE.call(spender, 0)
     except ValueError:
         raise Refused("bad_request", "a token and a spender are addresses") from None
-    return to_json(end), {}
+    return to_json(_calling(Purpose.REVOKE, to, data)), {}
 
 
 async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -480,7 +490,7 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
         program = Pubkey.from_string(await token_program(client, token))
     owner = Pubkey.from_string(account.address)
     source = token_account(owner, Pubkey.from_string(token), program)
-    return _draft(owner, [Revoke(source, owner, program).build()], newest)
+    return _unsigned(Purpose.REVOKE, owner, [Revoke(source, owner, program).build()], newest)
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -496,14 +506,17 @@ async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
     async with opened.chains.asking(link) as client:
         paying = await _paying(client, promise, deposit, owner, payee)
         newest = await client.latest_blockhash()
-    return _draft(owner, [*paying, Memo(deposit.tag or deposit.order_id).build()], newest)
+    memo = Memo(deposit.tag or deposit.order_id).build()
+    return _unsigned(Purpose.DEPOSIT, owner, [*paying, memo], newest)
 
 
-def _draft(owner: Pubkey, instructions: list[Instruction], newest: Blockhash) -> Answer:
+def _unsigned(
+    purpose: Purpose, owner: Pubkey, instructions: list[Instruction], newest: Blockhash
+) -> Answer:
     hash_ = Hash.from_string(newest.blockhash)
     message = MessageV0.try_compile(owner, instructions, [], hash_)
     raw = b64encode(bytes(unsigned(message))).decode()
-    return to_json(SolanaDraft(raw, newest.last_height)), {}
+    return to_json(SolanaPayload(purpose, raw, newest.last_height)), {}
 
 
 async def _paying(

@@ -17,6 +17,7 @@ from base64 import b64decode
 
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.agent.gate.case import PastSignature, taking_of
 from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import Looked, Looking, SigningRequest
@@ -25,7 +26,7 @@ from swapdesk.agent.shapes.calls import nonce_of
 from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.signers import EvmSigner, SolanaSigner, signing_hash
 from swapdesk.agent.spending.policy_file import PolicyKeeper
-from swapdesk.agent.transactions.records import Records, TransactionDraft
+from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.smart_account import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Kind, WalletPlace
@@ -102,21 +103,17 @@ class Reviewing:
         subject = SigningRequest(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
         refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)
-        verdict, plan = looked.verdict, looked.plan
-        review = Review(
+        digest = looked.verdict.digest
+        if looked.plan is not None and isinstance(payload, TransactionPayload):
+            # With its nonce and fees; anything else is signed as its content.
+            digest = f"0x{signing_hash(payload, looked.plan).hex()}"
+        review = replace(
+            looked.verdict,
             id=secrets.token_hex(16),
-            title=verdict.title,
             account=account.address,
             chain=link.name,
-            digest=_digest(looked),
-            lines=verdict.lines,
-            findings=verdict.findings,
-            simulation=looked.read.facts.simulation,
-            valid_until=verdict.valid_until,
-            phrase=verdict.phrase,
-            terms=None
-            if plan is None
-            else EvmTerms(plan.chain_id, plan.nonce, plan.gas, plan.max_fee, plan.max_priority),
+            digest=digest,
+            terms=looked.plan,
         )
         while len(self._pending) >= MAX_REVIEWS:
             del self._pending[next(iter(self._pending))]
@@ -211,23 +208,10 @@ class Reviewing:
             raise Refused("stale_review", "the transaction could not be prepared again")
         if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.read.facts.chain_id:
             raise Refused("other_chain", "the node is on another chain than the wallet")
-        signed = self._wallet.signer(subject.account.address, EvmSigner).sign_transaction(plan)
+        signer = self._wallet.signer(subject.account.address, EvmSigner)
+        raw, hash_ = signer.sign_transaction(payload, plan)
         asked = {"payload": payload_to_json(payload), "promise": as_json(subject.promise)}
-        draft = TransactionDraft(
-            hash=signed.hash,
-            intent_id=subject.promise.intent_id,
-            purpose=payload.purpose,
-            chain=subject.link.name,
-            account=subject.account.address,
-            content=claim.content,
-            raw=signed.raw,
-            nonce=plan.nonce,
-            fee=plan.max_fee,
-            priority=plan.max_priority,
-            replaces=subject.replaces,
-            asked=json.dumps(asked),
-        )
-        return self._written(draft, _given(claim, subject), looked)
+        return self._written(subject, claim, looked, raw, hash_, plan, json.dumps(asked))
 
     def _solana(
         self, subject: SigningRequest, payload: SolanaPayload, claim: Claim, looked: Looked
@@ -235,27 +219,40 @@ class Reviewing:
         if looked.read.last_valid is None:
             raise Refused("stale_review", "how long it is valid could not be read again")
         signer = self._wallet.signer(subject.account.address, SolanaSigner)
-        signed = signer.sign(b64decode(payload.transaction))
-        if not signed.complete:
+        raw, hash_, complete = signer.sign(b64decode(payload.transaction))
+        if not complete:
             raise Refused("bad_request", "another signature is missing that comes before ours")
-        draft = TransactionDraft(
-            hash=signed.hash,
-            intent_id=subject.promise.intent_id,
-            purpose=payload.purpose,
-            chain=subject.link.name,
-            account=subject.account.address,
-            content=claim.content,
-            raw=signed.raw,
-            last_valid=looked.read.last_valid,
-        )
-        return self._written(draft, _given(claim, subject), looked)
+        return self._written(subject, claim, looked, raw, hash_)
 
     def _written(
-        self, draft: TransactionDraft, given: PastSignature, looked: Looked
+        self,
+        subject: SigningRequest,
+        claim: Claim,
+        looked: Looked,
+        raw: bytes,
+        hash_: str,
+        terms: EvmTerms | None = None,
+        asked: str | None = None,
     ) -> SignedTransaction:
         """The transaction as it stands in the records now."""
-        given, now = replace(given, hash=draft.hash), self._clock.now()
-        return self._records.write(draft, given, looked.read.nonce, now, looked.spending)
+        signed = SignedTransaction(
+            hash=hash_,
+            intent_id=subject.promise.intent_id,
+            purpose=subject.payload.purpose,
+            chain=subject.link.name,
+            account=subject.account.address,
+            state=State.PREPARED,
+            nonce=None if terms is None else terms.nonce,
+            last_valid_height=looked.read.last_valid,
+            confirmations=0,
+            replaces=None if terms is None else subject.replaces,
+            created=self._clock.now(),
+        )
+        given = _given(claim, subject)
+        fees = (terms.max_fee, terms.max_priority) if terms else (0, 0)
+        return self._records.write(
+            signed, raw, given, looked.read.nonce, looked.spending, fees=fees, asked=asked
+        )
 
 
 def require_agreement(seen: Looked, looked: Looked) -> None:
@@ -263,7 +260,7 @@ def require_agreement(seen: Looked, looked: Looked) -> None:
     verdict = looked.verdict
     if verdict.refused:
         raise _refused(verdict.findings)
-    if verdict.content is None or verdict.content != seen.verdict.content:
+    if not verdict.digest or verdict.digest != seen.verdict.digest:
         raise Refused("stale_review", "the payload reads another way than it did")
     known = {(one.code, one.field) for one in seen.verdict.findings}
     new = [one for one in verdict.findings if (one.code, one.field) not in known]
@@ -277,14 +274,6 @@ def require_agreement(seen: Looked, looked: Looked) -> None:
         raise Refused("stale_review", "the transaction could not be prepared again")
     if looked.plan is not None and (looked.read.base_fee or 0) > looked.plan.max_fee:
         raise Refused("stale_review", "the price of gas rose above what was reviewed")
-
-
-def _digest(looked: Looked) -> str:
-    """What is signed: of a transaction the hash with its nonce and fees, else the content."""
-    if looked.plan is not None:
-        return f"0x{signing_hash(looked.plan).hex()}"
-    content = looked.verdict.content
-    return "" if content is None else f"0x{content.hex()}"
 
 
 def _refused(findings: tuple[RuleFinding, ...]) -> Refused:
