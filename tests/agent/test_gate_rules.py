@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
@@ -543,7 +543,7 @@ def test_a_new_payee_of_calls_is_agreed_to_by_the_end_of_its_address():
 def test_a_document_of_unknown_shape_asks_for_its_digest():
     verdict = permit().sent(document=UNKNOWN_DOCUMENT).holding(blind=True).verdict()
     assert not verdict.refused
-    assert verdict.phrase == "0x" + verdict.content.hex()
+    assert verdict.phrase == verdict.digest
     assert all(line.weight for line in verdict.lines if line.field != "Chain")
     assert [line.field for line in verdict.lines] == [
         "Signed for",
@@ -759,7 +759,7 @@ def test_an_act_has_a_purpose_or_is_unknown():
     from swapdesk.agent.gate.rules.parties import ACTS
 
     assert set(ACTS) == set(Purpose)
-    assert frozenset().union(*ACTS.values()) == set(Act) - {Act.UNKNOWN}
+    assert frozenset().union(*ACTS.values()) == {*get_args(Act)} - {"unknown"}
 
 
 def test_a_cancellation_moves_nothing_and_is_nothing_else():
@@ -783,5 +783,5 @@ def test_a_cancellation_moves_nothing_and_is_nothing_else():
     ):
         assert changed.verdict().refused, changed.payload
     # What was signed under the same confirmation does not forbid to take it back.
-    given = PastSignature(b"s", Act.SWAP, "another quote", 1, ALICE, WETH.contract, ROUTER)
+    given = PastSignature(b"s", "swap", "another quote", 1, ALICE, WETH.contract, ROUTER)
     assert not cancel().after(given).verdict().refused

@@ -389,7 +389,7 @@ class Trader:
                 return False
             signed = await self.client.sign(review)
         except Refused as refused:
-            self.said = [refused.code.value, str(refused)]
+            self.said = [refused.code, str(refused)]
             return False
         if isinstance(signed, SignedTransaction):
             self.opened.records.move(signed.hash, State.DONE, among=(State.PREPARED,))

@@ -25,10 +25,9 @@ from sampling import examples as how_many
 from swapdesk.acts import State
 from swapdesk.agent.gate.case import PastSignature, Taking
 from swapdesk.agent.process.payload_assessment import read_solana_facts
-from swapdesk.agent.shapes.claim import Act, NonceKind
 from swapdesk.agent.transactions.delivery import SolanaDelivery
 from swapdesk.agent.transactions.file import FILE, SCHEMA_VERSION, RecordsFile
-from swapdesk.agent.transactions.records import Records, TransactionDraft
+from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.wallet.answers import SignedTransaction, TransactionWord
 from swapdesk.wallet.promise import Purpose
@@ -52,31 +51,41 @@ def records(tmp_path: Path) -> Iterator[Records]:
     made.close()
 
 
-def draft(name: str, nonce: int | None = 0, **changed: object) -> TransactionDraft:
-    made = TransactionDraft(
+class Draft(SignedTransaction, frozen=True):
+    """A transaction with what is kept beside it."""
+
+    content: bytes = b"call"
+    raw: bytes = b""
+    fee: int = 100
+    priority: int = 10
+    asked: str | None = None
+
+
+def draft(name: str, nonce: int | None = 0, **changed: object) -> Draft:
+    made = Draft(
         hash=f"0x{name}",
         intent_id="intent",
         purpose=Purpose.SWAP,
         chain="base",
         account="0xme",
-        content=b"call",
-        raw=name.encode(),
+        state=State.PREPARED,
         nonce=nonce,
-        fee=100,
-        priority=10,
+        last_valid_height=None,
+        confirmations=0,
+        replaces=None,
+        created=NOW,
+        raw=name.encode(),
     )
     return replace(made, **changed)  # type: ignore[arg-type]
 
 
-def given(one: TransactionDraft) -> PastSignature:
-    return PastSignature(one.content, Act.SWAP, "quote", 1, one.account, None, None, hash=one.hash)
+def write(records: Records, one: Draft, of_node: int = 0) -> None:
+    given = PastSignature(one.content, "swap", "quote", 1, one.account, None, None)
+    fees = (one.fee, one.priority)
+    records.write(one, one.raw, given, of_node, fees=fees, asked=one.asked)
 
 
-def write(records: Records, one: TransactionDraft, of_node: int = 0) -> None:
-    records.write(one, given(one), of_node, NOW)
-
-
-def put(records: Records, one: TransactionDraft, word: TransactionWord, of_node: int = 0) -> None:
+def put(records: Records, one: Draft, word: TransactionWord, of_node: int = 0) -> None:
     write(records, one, of_node)
     assert records.move(one.hash, *standing(word), among=(State.PREPARED,))
 
@@ -94,7 +103,7 @@ def test_a_second_signature_of_an_intent(
     elif word == "replaced" or (purpose is Purpose.APPROVE and word in ("failed", "lost")):
         write(records, second, 1)
     else:
-        with refused(RefusalCode.ALREADY_SIGNED, RefusalCode.UNRESOLVED):
+        with refused("already_signed", "unresolved"):
             write(records, second, 1)
         assert [one.hash for one in records.page()[0]] == [first.hash]
 
@@ -105,14 +114,14 @@ def test_an_allowance_is_set_to_zero_and_then_to_the_amount(records: Records) ->
 
 
 def test_an_expired_payment_on_solana_may_be_signed_again(records: Records) -> None:
-    put(records, draft("expired", None, last_valid=7), "lost")
-    write(records, draft("again", None, last_valid=200))
+    put(records, draft("expired", None, last_valid_height=7), "lost")
+    write(records, draft("again", None, last_valid_height=200))
 
 
 def test_what_is_signed_and_not_sent_comes_first(records: Records) -> None:
     write(records, draft("first"))
     other = draft("other", 1, intent_id="other")
-    with refused(RefusalCode.UNRESOLVED):
+    with refused("unresolved"):
         write(records, other)
     assert records.move("0xfirst", *standing("sent"))
     write(records, other)
@@ -126,7 +135,7 @@ def test_nonces_follow_each_other_also_when_the_node_is_behind(records: Records)
     put(records, draft("a", 5), "sent", 5)
     assert records.next_nonce("base", "0xme", 5) == 6
     assert records.next_nonce("base", "0xme", 9) == 9
-    with refused(RefusalCode.STALE_REVIEW):
+    with refused("stale_review"):
         write(records, draft("b", 5, intent_id="b"), 5)
     put(records, draft("c", 6, intent_id="c"), "abandoned", 5)
     assert records.next_nonce("base", "0xme", 5) == 6
@@ -144,7 +153,7 @@ def test_a_replacement_is_the_same_call_for_more(records: Records) -> None:
         replace(bump, intent_id="other"),
         replace(bump, replaces="0xunknown"),
     ):
-        with refused(RefusalCode.STALE_REVIEW, RefusalCode.ALREADY_SIGNED):
+        with refused("stale_review", "already_signed"):
             write(records, wrong)
     write(records, bump)
     assert records.fees("0xbump") == (110, 11)
@@ -154,7 +163,7 @@ def test_a_replacement_is_the_same_call_for_more(records: Records) -> None:
         [first.hash],
     )
     records.move(first.hash, *standing("mined"))
-    with refused(RefusalCode.STALE_REVIEW, RefusalCode.ALREADY_SIGNED):
+    with refused("stale_review", "already_signed"):
         write(records, replace(bump, hash="0xlate", fee=200, priority=20))
 
 
@@ -169,16 +178,14 @@ def test_a_name_means_one_chain_for_ever(records: Records) -> None:
     records.bind_chain("base", 8453, "0xaa")
     records.bind_chain("base", 8453, "0xaa")
     for chain_id, genesis in ((8453, "0xbb"), (1, "0xaa"), (None, "0xaa")):
-        with refused(RefusalCode.OTHER_CHAIN):
+        with refused("other_chain"):
             records.bind_chain("base", chain_id, genesis)
     assert records.genesis("base") == "0xaa"
 
 
 def test_signatures_are_remembered_with_what_became_of_them(records: Records) -> None:
-    taking = Taking(1 << 200, "0xs", True, "once", NonceKind.SEQUENCE, 0, 1_800_000_000)
-    permit = PastSignature(
-        b"p", Act.ALLOW, "q", 1, "0xme", "0xt", "0xc", "key", 0, 2, taking=taking
-    )
+    taking = Taking(1 << 200, "0xs", True, "once", "sequence", 0, 1_800_000_000)
+    permit = PastSignature(b"p", "allow", "q", 1, "0xme", "0xt", "0xc", "key", 0, 2, taking=taking)
     records.write_given("intent", permit, NOW)
     records.write_given("intent", permit, NOW)
     put(records, draft("a"), "sent")
@@ -247,16 +254,16 @@ def test_the_file_is_ours_alone_and_damage_is_no_reason_to_write(tmp_path: Path)
     file = tmp_path / FILE
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(0o644)
-    with refused(RefusalCode.RECORDS, match="other users"):
+    with refused("records", match="other users"):
         RecordsFile(tmp_path, writable=True)
     file.chmod(0o600)
     content = file.read_bytes()
     file.write_bytes(content[:4096] + os.urandom(len(content) - 4096))
-    with refused(RefusalCode.RECORDS):
+    with refused("records"):
         RecordsFile(tmp_path, writable=True)
     file.unlink()
     file.symlink_to(tmp_path / "elsewhere")
-    with refused(RefusalCode.RECORDS):
+    with refused("records"):
         RecordsFile(tmp_path, writable=True)
 
 
@@ -269,7 +276,7 @@ def test_a_reader_needs_no_file_and_writes_none(tmp_path: Path) -> None:
     write(writer, draft("a"))
     reader = Records(RecordsFile(tmp_path, writable=False))
     assert [one.hash for one in reader.page()[0]] == ["0xa"]
-    with refused(RefusalCode.RECORDS):
+    with refused("records"):
         reader.move("0xa", *standing("sent"))
     reader.close()
     writer.close()
@@ -278,7 +285,7 @@ def test_a_reader_needs_no_file_and_writes_none(tmp_path: Path) -> None:
 def test_a_disk_that_takes_nothing_refuses_the_signature(records: Records, tmp_path: Path) -> None:
     blocker = sqlite3.connect(tmp_path / FILE, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
-    with refused(RefusalCode.RECORDS):
+    with refused("records"):
         write(records, draft("a"))
     blocker.execute("ROLLBACK")
     blocker.close()
@@ -293,18 +300,18 @@ def test_a_cancellation_takes_the_place_of_one_transaction_and_bars_what_pays(
     cheap = replace(alone, nonce=0, replaces="0xaa", fee=109, priority=11)
     back = replace(cheap, fee=110)
     for wrong in (alone, cheap, replace(back, intent_id="another")):
-        with refused(RefusalCode.STALE_REVIEW):
+        with refused("stale_review"):
             write(records, wrong, 1)
     write(records, back, 1)
     # It may be raised as often as it waits, and what it took back is not paid again.
     write(records, replace(back, hash="0xcb", fee=130, priority=20, replaces="0xca"), 1)
     write(records, replace(back, hash="0xcc", fee=150, priority=30, replaces="0xcb"), 1)
-    with refused(RefusalCode.ALREADY_SIGNED):
+    with refused("already_signed"):
         write(records, draft("ab", fee=200, priority=40, replaces="0xaa"), 1)
     for name in ("0xaa", "0xca", "0xcb"):
         records.move(name, *standing("replaced"))
     records.move("0xcc", *standing("succeeded"))
-    with refused(RefusalCode.ALREADY_SIGNED):
+    with refused("already_signed"):
         write(records, draft("ad", nonce=1), 1)
     write(records, draft("ae", nonce=1, intent_id="another"), 1)
 
@@ -386,7 +393,7 @@ def test_an_earlier_file_is_taken_on_whole_or_not_at_all(tmp_path: Path, version
             " BEGIN SELECT RAISE(ABORT, 'disk full'); END"
         )
         before = list(old.iterdump())
-    with refused(RefusalCode.RECORDS, match="disk full"):
+    with refused("records", match="disk full"):
         RecordsFile(tmp_path, writable=True)
     assert list(old.iterdump()) == before
     assert old.execute("PRAGMA user_version").fetchone() == (version,)
@@ -404,9 +411,9 @@ def test_a_file_of_a_newer_release_is_left_alone(tmp_path: Path, writable: bool)
     with sqlite3.connect(tmp_path / FILE) as newer:
         newer.execute(f"PRAGMA user_version={SCHEMA_VERSION + 1}")
         before = list(newer.iterdump())
-    with refused(RefusalCode.RECORDS, match=r"written by a newer swapdesk"):
+    with refused("records", match=r"written by a newer swapdesk"):
         RecordsFile(tmp_path, writable=writable)
-    with refused(RefusalCode.RECORDS, match=r"written by a newer swapdesk"):
+    with refused("records", match=r"written by a newer swapdesk"):
         reader.page()
     reader.close()
     assert list(newer.iterdump()) == before
@@ -466,7 +473,9 @@ class Silent(SolanaClient):
 
 @pytest.fixture
 def signed(records: Records) -> SignedTransaction:
-    payment = draft("aa", None, chain="solana", raw=b"\1" + bytes(100), last_valid=LAST_VALID)
+    payment = draft(
+        "aa", None, chain="solana", raw=b"\1" + bytes(100), last_valid_height=LAST_VALID
+    )
     write(records, payment)
     return records.find(payment.hash)
 

@@ -462,8 +462,8 @@ SIGNING = (
         "second-look-at-another-content",
         "Something else is signed than was reviewed.",
         "swapdesk/agent/process/signing.py",
-        "    if verdict.content is None or verdict.content != seen.verdict.content:\n",
-        "    if verdict.content is None:\n",
+        "    if not verdict.digest or verdict.digest != seen.verdict.digest:\n",
+        "    if not verdict.digest:\n",
         ("tests/agent/test_second_look.py",),
     ),
     Defect(

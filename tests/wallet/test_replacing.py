@@ -30,7 +30,7 @@ from swapdesk.flows.wallet.replacement import (
 )
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.answers import Allowance, Review, TransactionWord
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 from wallet.owner import PAID, Opened, QuickClock, opened, owning
 from wallet.signing import CHAIN, ROUTER, USDC, Chains
 
@@ -80,7 +80,7 @@ async def test_what_waits_is_replaced_once(
     again = await client.review(owner.trader.payment(), owner.trader.deposit(verb))
     with pytest.raises(Refused) as refused:
         await client.sign(again)
-    assert refused.value.code in (RefusalCode.ALREADY_SIGNED, RefusalCode.GATE)
+    assert refused.value.code in ("already_signed", "gate")
     assert await owner.trader.paid() == before + paid
 
 
@@ -172,7 +172,7 @@ async def test_one_that_was_never_sent_is_given_up_and_gets_no_higher_fee(owner:
     ):
         with pytest.raises(Refused) as refused:
             await asked
-        assert refused.value.code is RefusalCode.NO_TRANSACTION
+        assert refused.value.code == "no_transaction"
     assert await owner.trader.paid() == before
 
 
@@ -185,7 +185,7 @@ async def test_no_more_is_paid_for_gas_than_somebody_agreed_to(owner: Opened) ->
     assert "GAS_ABOVE" in {one.code for one in review.findings}
     with pytest.raises(Refused) as refused:
         await client.sign(review)
-    assert refused.value.code is RefusalCode.GATE
+    assert refused.value.code == "gate"
     await client.abandon(poor.hash)
 
 

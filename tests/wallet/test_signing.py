@@ -47,14 +47,7 @@ from swapdesk.wallet.promise import (
     Purpose,
     TransactionPayload,
 )
-from swapdesk.wallet.protocol import (
-    AgentGone,
-    MessageError,
-    RefusalCode,
-    Refused,
-    from_json,
-    to_json,
-)
+from swapdesk.wallet.protocol import AgentGone, MessageError, Refused, from_json, to_json
 from wallet.agents import CHEAP, PASSPHRASE, dying_at
 from wallet.signing import (
     CHAIN,
@@ -118,7 +111,7 @@ async def test_what_asks_for_a_phrase_is_signed_by_it_alone(someone: Trader) -> 
         for phrase in (None, "", f"{review.phrase} "):
             with pytest.raises(Refused) as refused:
                 await agent.sign(review, phrase)
-            assert refused.value.code is RefusalCode.NOT_CONFIRMED
+            assert refused.value.code == "not_confirmed"
         assert isinstance(await agent.sign(review, review.phrase), Signature)
 
 
@@ -128,23 +121,23 @@ async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Tr
         review = await agent.review(payload, someone.promise("once"))
         with pytest.raises(Refused) as refused:
             await agent.sign(replace(review, digest="0x" + "00" * 32))
-        assert refused.value.code is RefusalCode.STALE_REVIEW
+        assert refused.value.code == "stale_review"
         await agent.sign(review)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.UNKNOWN_REVIEW
+        assert refused.value.code == "unknown_review"
         await agent.lock()
         # Looking needs no key; signing does.
         review = await agent.review(payload, someone.promise("once"))
         assert not review.refused, review.findings
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.LOCKED
+        assert refused.value.code == "locked"
         await agent.lock()
         await agent.unlock(PASSPHRASE)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.UNKNOWN_REVIEW
+        assert refused.value.code == "unknown_review"
 
 
 async def test_two_reviews_at_once_give_one_signature(someone: Trader) -> None:
@@ -193,13 +186,13 @@ async def test_a_node_that_is_gone_gets_nothing_signed(someone: Trader) -> None:
         assert "CHAIN_UNREAD" in codes(review)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.GATE
+        assert refused.value.code == "gate"
         with pytest.raises(Refused) as refused:
             await agent.review(someone.payment(), someone.deposit("x", chain="solana"))
-        assert refused.value.code is RefusalCode.OTHER_CHAIN
+        assert refused.value.code == "other_chain"
         with pytest.raises(Refused) as refused:
             await agent.balances(someone.address, CHAIN, [ETH])
-        assert refused.value.code is RefusalCode.CHAIN_UNREACHABLE
+        assert refused.value.code == "chain_unreachable"
 
 
 async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
@@ -210,7 +203,7 @@ async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
         await agent.set_clock(301.0)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.STALE_REVIEW
+        assert refused.value.code == "stale_review"
 
 
 async def test_what_arrives_on_another_chain_is_counted_there(
@@ -319,7 +312,7 @@ async def test_a_group_is_signed_for_again_only_where_one_of_both_can_land(
             assert rule in codes(review)
             with pytest.raises(Refused) as refused:
                 await agent.sign(review)
-            assert refused.value.code is RefusalCode.GATE
+            assert refused.value.code == "gate"
     await here.client.close()
 
 
@@ -417,7 +410,7 @@ async def test_a_nonce_that_was_used_elsewhere_is_noticed(someone: Trader) -> No
         await someone.world.node.confirmed(CHAIN, bytes(elsewhere.hash))
         with pytest.raises(Refused) as refused:
             await agent.broadcast(one.hash)
-        assert refused.value.code is RefusalCode.CHAIN_REFUSED
+        assert refused.value.code == "chain_refused"
         # It may still be executed until the other one can no longer be unwound.
         while (told := await agent.resolve(one.hash)).word != "lost":
             assert told.word == "sending"
@@ -521,14 +514,13 @@ async def test_an_allowance_is_seen_and_revoked(someone: Trader, who: str) -> No
         assert (told.allowances, told.complete) == ((one,), True)
         other = await agent.allowances(someone.address, CHAIN, [NO_TOKEN])
         assert (other.allowances, other.complete) == ((), True)
-        call = await agent.revocation(token, one.spender, permit2=one.permit2)
-        end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
+        end = await agent.revocation(token, one.spender, permit2=one.permit2)
         promise = someone.promise(f"revoke {who}", venue=None, sell_units=0)
         await executed(someone, agent, end, promise)
         assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
         with pytest.raises(Refused) as refused:
             await agent.revocation(token, one.spender[:-1])
-        assert refused.value.code is RefusalCode.BAD_REQUEST
+        assert refused.value.code == "bad_request"
 
 
 async def test_an_allowance_of_permit2_that_has_ended_is_not_told(someone: Trader) -> None:
@@ -560,7 +552,7 @@ async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> Non
         solana = await agent.create(Kind.SOLANA, "", PASSPHRASE)
         with pytest.raises(Refused) as refused:
             await agent.balances(ROUTER["fa"], CHAIN, [ETH])
-        assert refused.value.code is RefusalCode.NO_ACCOUNT
+        assert refused.value.code == "no_account"
         with pytest.raises(Refused) as other:
             await agent.balances(solana.address, CHAIN, [ETH])
-        assert other.value.code is RefusalCode.OTHER_CHAIN
+        assert other.value.code == "other_chain"

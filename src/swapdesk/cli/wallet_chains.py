@@ -45,7 +45,7 @@ from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.answers import Allowance, SignedTransaction
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wallet.spending import (
     LimitUse,
     PolicyStatus,
@@ -491,7 +491,7 @@ async def set_policy(
         given = session.call.passphrase_fd is not None
         status = await wallet.set_policy(policy, read_passphrase(session.call) if given else None)
     except Refused as refused:
-        if refused.code is not RefusalCode.PASSPHRASE_NEEDED:
+        if refused.code != "passphrase_needed":
             raise
         status = await wallet.set_policy(policy, read_passphrase(session.call))
     return _told(session.call.output, status)

@@ -59,7 +59,7 @@ from swapdesk.wallet.answers import (
 )
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Payload, Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
+from swapdesk.wallet.protocol import Refused, WalletError
 from swapdesk.wire.orders import Order
 
 # How an action ended
@@ -172,7 +172,7 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
     that was not signed here."""
     one = next((one for one in await client.transactions() if one.hash == hash_), None)
     if one is None:
-        raise Refused(RefusalCode.NO_TRANSACTION, "this wallet signed no such transaction")
+        raise Refused("no_transaction", "this wallet signed no such transaction")
     if one.nonce is None or one.final or one.state is State.PREPARED:
         return one
     return await client.resolve(hash_, resend=False)
@@ -266,9 +266,9 @@ def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -
     until their blockhash ends, and the chain then tells that they were not."""
     if not isinstance(error, Refused):
         return False
-    if error.code is RefusalCode.CHAIN_REFUSED:
+    if error.code == "chain_refused":
         return contested or signed.nonce is None
-    return error.code is RefusalCode.CHAIN_UNREACHABLE
+    return error.code == "chain_unreachable"
 
 
 # Proposing, agreeing, signing
@@ -276,8 +276,8 @@ def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -
 MOST_LOOKS = 5
 """How often one payload is shown when chain or wallet changed under the review."""
 
-_NOT_TAKEN = frozenset({RefusalCode.CHAIN_UNREACHABLE, RefusalCode.CHAIN_REFUSED})
-LOOK_AGAIN = frozenset({RefusalCode.STALE_REVIEW, RefusalCode.UNKNOWN_REVIEW})
+_NOT_TAKEN = frozenset({"chain_unreachable", "chain_refused"})
+LOOK_AGAIN = frozenset({"stale_review", "unknown_review"})
 """Nothing was signed: what is reviewed once more may be."""
 
 
@@ -497,7 +497,7 @@ class Transactor:
             try:
                 return await self._client.sign(review, agreed.phrase)
             except Refused as refused:
-                if refused.code is RefusalCode.GATE:
+                if refused.code == "gate":
                     raise _refusal(refused.findings) from None
                 if refused.code not in LOOK_AGAIN or look == MOST_LOOKS:
                     raise
@@ -510,7 +510,7 @@ class Transactor:
         Only then its bytes may leave (:meth:`follow`)."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, SignedTransaction):
-            raise Refused(RefusalCode.DEFECT, "the wallet signed something else than a transaction")
+            raise Refused("defect", "the wallet signed something else than a transaction")
         entry.signed(signed.hash)
         return signed
 
@@ -518,7 +518,7 @@ class Transactor:
         """The same of a document, of which nothing leaves by itself."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, Signature):
-            raise Refused(RefusalCode.DEFECT, "the wallet signed something else than a document")
+            raise Refused("defect", "the wallet signed something else than a document")
         entry.given(signed)
         return signed
 
@@ -531,7 +531,7 @@ class Transactor:
             raise
         except Refused as refused:
             if _nothing_signed(refused, entry):
-                entry.refused(refused.code.value.upper())
+                entry.refused(refused.code.upper())
             raise
 
     async def send(self, step: Proposal | UnderWay, phrase: str | None = None) -> Delivered:
@@ -608,14 +608,14 @@ class Transactor:
 
 def _nothing_signed(refused: Refused, entry: Entry) -> bool:
     """Whether it is certain that nothing was signed under this entry (see above)."""
-    if refused.code is RefusalCode.READ_ONLY:
+    if refused.code == "read_only":
         return entry.fresh
-    return refused.code is not RefusalCode.ALREADY_SIGNED
+    return refused.code != "already_signed"
 
 
 def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:
     """A chain that could not be read says nothing against a payload: it is asked again later."""
     for finding in findings:
         if finding.code == CHAIN_UNREAD:
-            return Refused(RefusalCode.CHAIN_UNREACHABLE, finding.words.rstrip("."))
+            return Refused("chain_unreachable", finding.words.rstrip("."))
     return NotSignable(findings)

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from swapdesk.acts import OPEN, State
 from swapdesk.clock import IsoTime, iso
-from swapdesk.wallet.promise import Asset, Purpose
+from swapdesk.wallet.promise import Asset, Purpose, TransactionPayload
 
 CHAIN_UNREAD = "CHAIN_UNREAD"
 """Code of the finding that the chain did not answer: nothing is signed, and nothing is said
@@ -287,13 +287,6 @@ class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
     complete: bool
 
 
-class CallData(Struct, frozen=True, forbid_unknown_fields=True):
-    """A call that the agent encoded: ``to`` a contract, ``data`` as 0x-hex."""
-
-    to: str
-    data: str
-
-
 class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
     """The account that pays the bundles of its owner on one chain, at its counterfactual
     ``address``. ``balances`` are in the sequence they were asked for, ``prepaid`` the wei that the
@@ -303,12 +296,4 @@ class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
     address: str
     balances: tuple[Balance, ...]
     prepaid: int | None
-    deployment: CallData | None = None
-
-
-class SolanaDraft(Struct, frozen=True, forbid_unknown_fields=True):
-    """A transaction that the agent built, in base64 and without a signature; it is executed at
-    ``last_valid_height`` at last."""
-
-    transaction: str
-    last_valid_height: int
+    deployment: TransactionPayload | None = None

@@ -34,7 +34,7 @@ from swapdesk.chain.rpc.solana import (
 )
 from swapdesk.wallet.answers import SignedTransaction
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 
 _SENDING = (State.UNKNOWN,)
 """Nothing decided meanwhile what became of the bytes that were handed in."""
@@ -65,11 +65,11 @@ class Delivery(ABC):
         except self._errors.unreachable as error:
             # No connection came about, so the bytes are where they were.
             self._note(one, str(error), State.PREPARED if first else State.UNKNOWN)
-            raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
+            raise Refused("chain_unreachable", f"{error}; it was not sent") from None
         except self._errors.uncertain as error:
             self._note(one, str(error))
             raise Refused(
-                RefusalCode.CHAIN_UNREACHABLE, f"{error}; it may be on its way: send it again"
+                "chain_unreachable", f"{error}; it may be on its way: send it again"
             ) from None
         except (EvmRefused, SolanaRefused) as error:
             return await self._refused(one, error)
@@ -88,7 +88,7 @@ class Delivery(ABC):
         try:
             return await self._resolve(one, resend=resend)
         except (EvmError, SolanaError) as error:
-            raise Refused(RefusalCode.CHAIN_UNREACHABLE, str(error)) from None
+            raise Refused("chain_unreachable", str(error)) from None
 
     @abstractmethod
     async def _hand_in(self, raw: bytes) -> object:
@@ -143,7 +143,7 @@ class EvmDelivery(Delivery):
         if self._records.twins(one) and await self._nonce_used(one):
             # One of its twins was executed, or is about to count: looking tells which.
             return self._found(one)
-        raise Refused(RefusalCode.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     async def _nonce_used(self, one: SignedTransaction) -> bool:
         try:
@@ -269,7 +269,7 @@ class SolanaDelivery(Delivery):
         self, one: SignedTransaction, error: EvmRefused | SolanaRefused
     ) -> SignedTransaction:
         self._note(one, error.words)
-        raise Refused(RefusalCode.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
         # In this order: what is executed between the two questions is not taken for lost.

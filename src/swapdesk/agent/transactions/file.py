@@ -23,7 +23,7 @@ from swapdesk.agent.spending.limits import Counted, Past, Spend, Spending, Spend
 from swapdesk.database_writing import durable
 from swapdesk.paths import UnsafePlace, read_private
 from swapdesk.wallet.accounts import RECORDS
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wallet.spending import SECONDS, SpendWindow
 
 FILE = RECORDS
@@ -111,7 +111,7 @@ class RecordsFile:
             self._copied = 0
             self._current()
         except (OSError, sqlite3.Error) as error:
-            raise Refused(RefusalCode.RECORDS, f"{FILE} cannot be used: {error}") from None
+            raise Refused("records", f"{FILE} cannot be used: {error}") from None
 
     def _current(self) -> sqlite3.Connection:
         """The file; of one that another desk writes with an earlier release, a copy that is brought
@@ -140,13 +140,13 @@ class RecordsFile:
                     connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise Refused(RefusalCode.RECORDS, f"{FILE} cannot be written: {error}") from None
+            raise Refused("records", f"{FILE} cannot be written: {error}") from None
 
     def read(self, sql: str, *values: object) -> list[sqlite3.Row]:
         try:
             return self._current().execute(sql, values).fetchall()
         except (OSError, sqlite3.Error) as error:
-            raise Refused(RefusalCode.RECORDS, f"{FILE} cannot be read: {error}") from None
+            raise Refused("records", f"{FILE} cannot be read: {error}") from None
 
     def close(self) -> None:
         self._connection.close()

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import ValidationError, convert
+from msgspec.structs import asdict, replace
 
 from swapdesk.acts import LEFT, OPEN, State
 from swapdesk.agent.gate.case import NEVER_ARRIVES, PaidCall, PastSignature, PastSignatures, Taking
@@ -23,34 +23,13 @@ from swapdesk.agent.spending.limits import Spending
 from swapdesk.agent.transactions.file import RecordsFile, SpentRecord, count
 from swapdesk.wallet.answers import SignedTransaction, TransactionCode
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused
-
-
-class TransactionDraft(Struct, frozen=True):
-    """A transaction that is about to be written down. ``content`` is a hash of all that its
-    payload fixes; ``nonce``, ``fee`` and ``priority`` (wei per gas) are of EVM chains,
-    ``last_valid`` (height of blocks) of Solana. ``asked`` is what it was signed for, payload and
-    promise, so that it can be judged again for a higher fee."""
-
-    hash: str
-    intent_id: str
-    purpose: Purpose
-    chain: str
-    account: str
-    content: bytes
-    raw: bytes
-    nonce: int | None = None
-    fee: int = 0
-    priority: int = 0
-    last_valid: int | None = None
-    replaces: str | None = None
-    asked: str | None = None
+from swapdesk.wallet.protocol import Refused
 
 
 def given_of(row: sqlite3.Row) -> PastSignature:
     return PastSignature(
         content=bytes(row["content"]),
-        act=Act(row["act"]),
+        act=convert(row["act"], Act),
         quote_id=row["quote"],
         chain_id=row["chain_id"],
         owner=row["owner"],
@@ -73,7 +52,6 @@ def taking_text(taking: Taking) -> str:
     told = {
         **asdict(taking),
         "units": str(taking.units),
-        "kind": taking.kind.value,
         "nonce": None if nonce is None else _nonce_text(nonce),
     }
     return json.dumps(told)
@@ -92,15 +70,9 @@ def read_taking(text: str | None) -> Taking | None:
         nonce = told["nonce"]
         if nonce is not None:
             nonce = bytes.fromhex(nonce[2:]) if nonce.startswith("0x") else int(nonce)
-        return Taking(
-            **{
-                **told,
-                "units": int(told["units"]),
-                "kind": NonceKind(told["kind"]),
-                "nonce": nonce,
-            }
-        )
-    except (ValueError, TypeError, KeyError, AttributeError):
+        kind: NonceKind = convert(told["kind"], NonceKind)
+        return Taking(**{**told, "units": int(told["units"]), "kind": kind, "nonce": nonce})
+    except (ValueError, TypeError, KeyError, AttributeError, ValidationError):
         return None
 
 
@@ -138,17 +110,15 @@ MIN_BUMP_PERCENT = 10
 
 def _already_signed(one: SignedTransaction) -> Refused:
     """It may still arrive, or has."""
-    return Refused(
-        RefusalCode.ALREADY_SIGNED, f"{one.hash} was signed for this already and is {one.word}"
-    )
+    return Refused("already_signed", f"{one.hash} was signed for this already and is {one.word}")
 
 
-def _alike(draft: TransactionDraft, row: sqlite3.Row) -> bool:
+def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
     """The same call again, or a cancellation of it."""
-    return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == draft.content
+    return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == content
 
 
-def _bars(draft: TransactionDraft, row: sqlite3.Row) -> bool:
+def _bars(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
     """Whether ``row``, of the same intent, forbids another signature."""
     one = told_of(row)
     if one.code in NEVER_ARRIVES:
@@ -163,7 +133,7 @@ def _bars(draft: TransactionDraft, row: sqlite3.Row) -> bool:
         return not (one.code == "LOST" and one.nonce is None)
     if not one.final:
         return True
-    return one.state is State.DONE and bytes(row["content"]) == draft.content
+    return one.state is State.DONE and bytes(row["content"]) == content
 
 
 _LAST_PLACE = (1 << 63) - 1
@@ -187,7 +157,7 @@ class Records:
         if rows:
             if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
                 raise Refused(
-                    RefusalCode.OTHER_CHAIN,
+                    "other_chain",
                     f"{name} is another chain than this wallet has known by that name",
                 )
             return
@@ -256,8 +226,14 @@ class Records:
         last = rows[0]["last"]
         return of_node if last is None else max(of_node, last + 1)
 
-    def _admit(self, draft: TransactionDraft, of_node: int | None) -> None:
-        """Asked inside the database transaction that writes a draft down. Raises Refused."""
+    def _admit(
+        self,
+        draft: SignedTransaction,
+        content: bytes,
+        of_node: int | None,
+        fees: tuple[int, int],
+    ) -> None:
+        """Asked inside the database transaction that writes ``draft`` down. Raises Refused."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
             " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
@@ -273,69 +249,68 @@ class Records:
             raise _already_signed(same)
         for row in others:
             # Of transactions with one nonce a single one is ever executed.
-            takes_its_place = draft.replaces is not None and row["nonce"] == draft.nonce
-            if row["intent"] != draft.intent_id or (takes_its_place and _alike(draft, row)):
+            same_place = draft.replaces is not None and row["nonce"] == draft.nonce
+            if row["intent"] != draft.intent_id or (same_place and _alike(draft, content, row)):
                 continue
-            if _bars(draft, row):
+            if _bars(draft, content, row):
                 raise _already_signed(told_of(row))
         if draft.replaces is not None:
-            self._allow_replacement(draft)
+            self._allow_replacement(draft, content, fees)
             return
         if draft.purpose is Purpose.CANCEL:
-            raise Refused(
-                RefusalCode.STALE_REVIEW, "a cancellation takes the place of a transaction"
-            )
+            raise Refused("stale_review", "a cancellation takes the place of a transaction")
         for row in others:
             if row["state"] in (State.PREPARED, State.UNKNOWN):
                 raise Refused(
-                    RefusalCode.UNRESOLVED,
+                    "unresolved",
                     f"{row['hash']} of this account was signed before and is not on its way yet",
                 )
         if draft.nonce is not None and draft.nonce != self.next_nonce(
             draft.chain, draft.account, of_node or 0
         ):
             raise Refused(
-                RefusalCode.STALE_REVIEW,
+                "stale_review",
                 "another transaction of this account took the nonce meanwhile",
             )
 
-    def _allow_replacement(self, draft: TransactionDraft) -> None:
+    def _allow_replacement(
+        self, draft: SignedTransaction, content: bytes, fees: tuple[int, int]
+    ) -> None:
         old = self._row(draft.replaces or "")
         if old is None or told_of(old).final or told_of(old).mined:
-            raise Refused(
-                RefusalCode.STALE_REVIEW, "what it should replace is not waiting any more"
-            )
+            raise Refused("stale_review", "what it should replace is not waiting any more")
         same = (
             old["intent"] == draft.intent_id
             and old["chain"] == draft.chain
             and old["account"] == draft.account
-            and _alike(draft, old)
+            and _alike(draft, content, old)
             and old["nonce"] == draft.nonce
             and draft.nonce is not None
         )
         if not same:
-            raise Refused(
-                RefusalCode.STALE_REVIEW, "a replacement must be the same call with the same nonce"
-            )
-        for name, fee in (("fee", draft.fee), ("priority", draft.priority)):
+            raise Refused("stale_review", "a replacement must be the same call with the same nonce")
+        for name, fee in zip(("fee", "priority"), fees, strict=True):
             if fee * 100 < int(old[name]) * (100 + MIN_BUMP_PERCENT):
-                raise Refused(
-                    RefusalCode.STALE_REVIEW, f"both fees must be {MIN_BUMP_PERCENT} % higher"
-                )
+                raise Refused("stale_review", f"both fees must be {MIN_BUMP_PERCENT} % higher")
 
     def write(
         self,
-        draft: TransactionDraft,
+        draft: SignedTransaction,
+        raw: bytes,
         given: PastSignature,
         of_node: int | None,
-        at: datetime,
         spending: Spending | None = None,
+        *,
+        fees: tuple[int, int] = (0, 0),
+        asked: str | None = None,
     ) -> SignedTransaction:
-        """Write a signed transaction down, and what it lets leave, in one. Raises
-        Refused; then nothing is written and the bytes must be dropped."""
-        when = self.spent.now(at)
+        """Write a signed transaction down with its bytes, and what it lets leave, in one.
+        ``fees`` are the highest fee and the priority in wei per gas, 0 on Solana. ``asked`` is what
+        it was signed for, payload and promise, so that it can be judged again for a higher fee.
+        Raises Refused; then nothing is written and the bytes must be dropped."""
+        at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
-            self._admit(draft, of_node)
+            self._admit(draft, given.content, of_node, fees)
             count(connection, spending, when)
             connection.execute(
                 "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
@@ -351,19 +326,18 @@ class Records:
                     draft.purpose.value,
                     draft.chain,
                     draft.account,
-                    draft.content,
-                    draft.raw,
+                    given.content,
+                    raw,
                     draft.nonce,
-                    str(draft.fee),
-                    str(draft.priority),
-                    draft.last_valid,
-                    State.PREPARED,
+                    *map(str, fees),
+                    draft.last_valid_height,
+                    draft.state,
                     draft.replaces,
                     at.isoformat(),
-                    draft.asked,
+                    asked,
                 ),
             )
-            _insert_given(connection, draft.intent_id, given, at)
+            _insert_given(connection, draft.intent_id, replace(given, hash=draft.hash), at)
         return told_of(self._known(draft.hash))
 
     def _row(self, hash_: str) -> sqlite3.Row | None:
@@ -462,7 +436,7 @@ def _insert_given(
     values: tuple[Any, ...] = (
         intent_id,
         given.content,
-        given.act.value,
+        given.act,
         given.quote_id,
         given.chain_id,
         given.owner,

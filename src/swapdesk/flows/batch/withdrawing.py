@@ -58,7 +58,6 @@ from swapdesk.wallet.promise import (
     Promise,
     Purpose,
     TakenOut,
-    TransactionPayload,
     WithdrawalPromise,
 )
 
@@ -157,8 +156,7 @@ class Withdrawing:
             return log.begin(intent_id, account.address, sender, link.name, taken)
 
         async def review() -> tuple[Payload, Review]:
-            call = held.deployment or await client.withdrawal(promise)
-            payload = TransactionPayload(purpose, call.to, call.data, 0)
+            payload = held.deployment or await client.withdrawal(promise)
             return payload, await client.review(payload, promise)
 
         action = SignedAction(purpose, intent_id, review, self._entry(purpose, intent_id, begun))

@@ -203,8 +203,7 @@ class DepositTransfer:
     async def _payload(self) -> TransactionPayload | SolanaPayload:
         if self._promise.chain_id is not None:
             return deposit_payload(self._promise)
-        made = await self._client.solana_deposit(self._promise)
-        return SolanaPayload(Purpose.DEPOSIT, made.transaction, made.last_valid_height)
+        return await self._client.solana_deposit(self._promise)
 
     async def _looked(self, review: Review) -> Agreed | None:
         self._seen = True

@@ -47,7 +47,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wire.dex import (
     Approval,
     ApproveAnswer,
@@ -62,9 +61,9 @@ from swapdesk.wire.encoding.codec import encode_json
 AFTER_QUOTE = timedelta(hours=1)
 """So long after its quote the transaction of an order may be signed, whatever the order says."""
 
-AGAIN_LATER = frozenset({RefusalCode.LOCKED, RefusalCode.READ_ONLY, RefusalCode.CHAIN_UNREACHABLE})
+AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
 """The swap goes on behind these, so that its step stays open: a refused one ends the swap."""
-_LATER = frozenset(code.value.upper() for code in AGAIN_LATER)
+_LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 
 class SwapPart(Entry):

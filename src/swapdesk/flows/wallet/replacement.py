@@ -35,7 +35,7 @@ from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.answers import Review, SignedTransaction, TransactionWord
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Purpose, TransactionPayload
-from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
+from swapdesk.wallet.protocol import Refused, WalletError
 
 GAS_UNITS = 10**16
 """What may be paid for gas where no more was confirmed: 0.01 of the chain's coin."""
@@ -276,7 +276,7 @@ async def _cancel_reviewed(
 ) -> tuple[Payload, Review]:
     link = of.wallet.link(first.chain)
     if link is None:
-        raise Refused(RefusalCode.OTHER_CHAIN, f"there is no node of {first.chain}")
+        raise Refused("other_chain", f"there is no node of {first.chain}")
     payload = TransactionPayload(Purpose.CANCEL, first.account, "0x", 0)
     # The newest of this nonce pays most for gas, and is what has to be outbid.
     newest = same[-1].hash if same else first.hash
