@@ -279,8 +279,8 @@ CREATING = (
         "approval-signed-anew",
         "What was approved before a kill is approved once more, while the first may be executed.",
         "swapdesk/flows/dex/dex_permission.py",
-        "            if signed.state not in FINAL:",
-        "            if signed.state in FINAL:",
+        "            if not signed.final:",
+        "            if signed.final:",
         ("tests/flows/dex/test_dex_kill.py",),
     ),
     Defect(

@@ -20,7 +20,7 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
     SwapFailure,
@@ -111,8 +111,8 @@ def paid(amount: str | None = "0.5", **changes: Any) -> PaidOnChain:
     return replace(one, **changes)
 
 
-def sent(fate: Fate, by: Sender = Sender.WALLET) -> tuple[OrderTransaction, ...]:
-    return (OrderTransaction(TransactionRole.DEPOSIT, HASH, fate, by),)
+def sent(fate: Fate, by: Sender = "wallet") -> tuple[OrderTransaction, ...]:
+    return (OrderTransaction("deposit", HASH, fate, by),)
 
 
 def hidden(standing: DepositRelease, **more: Any) -> dict[str, Any]:
@@ -207,8 +207,8 @@ SITUATIONS = (
     Case("withheld-lower", _CUSTOMER, "wallet, if unsent", tracked=hidden(DepositRelease.LOWER)),
     Case("withheld", _CUSTOMER, "wallet, if unsent", tracked=hidden(DepositRelease.DIFFERS)),
     Case("withheld", _CUSTOMER, "wallet, if unsent", tracked=hidden(DepositRelease.CONTRADICTS)),
-    Case("paid-by-desk", _SERVICE, "to the service", made=sent(Fate.SENT)),
-    Case("paid-by-desk", _SERVICE, "to the service", made=sent(Fate.CONFIRMED, Sender.FAUCET)),
+    Case("paid-by-desk", _SERVICE, "to the service", made=sent("sent")),
+    Case("paid-by-desk", _SERVICE, "to the service", made=sent("confirmed", "faucet")),
     Case("paid-less", _NOBODY, "recipient", {**DONE, "out_amount": Decimal("8.7")}),
     Case("not-said", _SERVICE, "not known", {"display_status": None, "status": None}),
     Case("held", _YOU, "service", {**EXCHANGING, "in_status": 8}),
@@ -301,7 +301,7 @@ def on_chain(match: str, owner: Owner, place: str, **facts: Any) -> Case:
 PAYMENTS = (
     on_chain(
         "missing", _CUSTOMER, "wallet, if unsent",
-        paid=paid(None, missing=True, to=""), made=sent(Fate.SENT),
+        paid=paid(None, missing=True, to=""), made=sent("sent"),
     ),
     on_chain("failed", _CUSTOMER, "wallet", paid=paid(failed=True)),
     on_chain(

@@ -23,7 +23,7 @@ from swapdesk.flows.intents.intent import DepositRelease, Intent
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import (
     NOTHING,
     Elapsed,
@@ -271,7 +271,7 @@ def order_status(
     if tracked.put_away:
         status = replace(status, put_away=True)
     if own is not None and match is None:
-        where = "at" if own.fate is Fate.CONFIRMED else "on its way to"
+        where = "at" if own.fate == "confirmed" else "on its way to"
         place = f"{where} the deposit address"
         status = replace(status, money=f"{place}, by transaction {own.hash}.", place=f"{place}.")
     if _outdated(tracked, status, now):
@@ -457,7 +457,7 @@ def _said_by_desk(
 ) -> OrderStatus:
     """``status`` in the words of what the desk knows better than the service."""
     swap = tracked.swap_payment
-    again = own is not None and own.by is Sender.WALLET and own.fate is not Fate.CONFIRMED
+    again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
         **facts,
         "wallet": swap.money if swap is not None else "",
