@@ -150,7 +150,7 @@ async def gone_on_with(place: PayingPlace, directory: Path, boundary: str) -> As
         await someone.agent.close()
         keys, what = place.wallet(directory / "keys"), [place.CHAIN, someone.account.address]
         async with killed_at(place.service, keys, what, boundary) as someone.agent:
-            assert someone.journal.batches.adopt(BATCH)
+            assert someone.journal.ledger.take_over(BATCH)
             await someone.creation().run(BATCH)
             yield someone
 

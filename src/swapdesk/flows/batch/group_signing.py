@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
+from swapdesk.flows.batch.batches import find_batch
 from swapdesk.flows.batch.group_payment import NotSettled, first_token, group_account, settling_of
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
 from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
+from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.batch_records import BundleState, JournaledGroup
+from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.signing.signing_session import (
@@ -63,7 +65,7 @@ class GroupSigning(SigningSession, GroupWatch):
     def __init__(
         self,
         batch_id: str,
-        group: JournaledGroup,
+        group: Group,
         token: TokenFacts,
         journal: Journal,
         clock: Clock,
@@ -221,7 +223,7 @@ class RunningBundles(RunningSignings[GroupSigning]):
         known = self.get(batch_id, group)
         if known is not None:
             return known
-        batch = self._desk.journal.batches.get(batch_id)
+        batch = find_batch(self._desk.journal.ledger, batch_id)
         found = batch.groups[group - 1] if batch and 0 < group <= len(batch.groups) else None
         if batch is None or found is None:
             raise KeyError(group_id(batch_id, group))
@@ -239,7 +241,7 @@ class RunningBundles(RunningSignings[GroupSigning]):
                 found.append(self._session(bundle.batch_id, standing.group, bundle.built.account))
         return found
 
-    def _session(self, batch_id: str, group: JournaledGroup, account: str) -> GroupSigning:
+    def _session(self, batch_id: str, group: Group, account: str) -> GroupSigning:
         token = first_token(self._desk, group)
         link = self._desk.wallet.link(group.chain)
         id_ = group_id(batch_id, group.number)
@@ -260,7 +262,7 @@ class RunningBundles(RunningSignings[GroupSigning]):
         """Up to ``session.until``. An outcome without a failure says that the group stands
         there."""
         desk = self._desk
-        if not desk.journal.batches.adopt(session.batch_id):
+        if not desk.journal.ledger.take_over(session.batch_id):
             return None
         standing = session.standing
         account = await group_account(desk, standing, session.account)

@@ -34,22 +34,23 @@ class OrderPayments:
     def mark(self, multi_id: str) -> object | None:
         """Another one once the payment of a group moved; None for no group of this journal.
         Raises JournalUnavailable."""
-        return self._journal.batches.payment_mark(multi_id)
+        return self._journal.bundles.payment_mark(multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
         """How an order of a group is paid; None where no batch of this journal made the group.
         Raises JournalUnavailable."""
-        mark = self._journal.batches.payment_mark(multi_id)
+        mark = self._journal.bundles.payment_mark(multi_id)
         if mark is None:
             return None
         before, standing = self._read.get(multi_id, (None, None))
         if standing is None or mark != before:
-            found = self._journal.batches.group(multi_id)
-            if found is None:
-                return None
+            from swapdesk.flows.batch.batches import find_group
             from swapdesk.flows.batch.group_status import group_standing
 
-            standing = group_standing(self._journal, *found)
+            group = find_group(self._journal.ledger, multi_id)
+            if group is None:
+                return None
+            standing = group_standing(self._journal, str(group.act.parent), group)
             self._read[multi_id] = (mark, standing)
         return order_payment(standing, service_id)
 

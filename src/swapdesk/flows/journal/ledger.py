@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Literal
@@ -136,6 +136,7 @@ class Ledger:
         self,
         kind: Kind,
         body: Mapping[str, Any],
+        /,
         *,
         id: str | None = None,  # noqa: A002 - as the column
         parent: str | None = None,
@@ -164,7 +165,7 @@ class Ledger:
                     claim,
                     state,
                     json.dumps(body),
-                    _merged(result),
+                    json.dumps(_named(result)),
                     at,
                     at if left else None,
                     at if ended else None,
@@ -173,6 +174,29 @@ class Ledger:
                 ),
             ).fetchone()
             return _operation(row)
+
+    def begin_parts(self, parent: str, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
+        """Commit parts of an act before they are done, in this order; a file has thousands."""
+        at = rfc3339(self._clock.now())
+        me = self._me
+        with self._file.write() as db:
+            db.executemany(
+                "INSERT INTO operation (id, kind, parent, state, body, prepared_at, owner_pid,"
+                " owner_start) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        uuid.uuid4().hex,
+                        kind,
+                        parent,
+                        State.PREPARED,
+                        json.dumps(body),
+                        at,
+                        me.pid,
+                        me.started,
+                    )
+                    for body in bodies
+                ),
+            )
 
     def move(
         self,
@@ -210,16 +234,18 @@ class Ledger:
         id: str,  # noqa: A002
         *,
         among: Collection[State] = tuple(State),
+        code: str | None = None,
         **result: Any,
     ) -> bool:
         """Commit what is known of an act, whose state stays; False where it is in none of
-        ``among``."""
+        ``among``. Without a ``code`` that stays too."""
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
+            merged, values = _merging(result)
             told = db.execute(
-                "UPDATE operation SET result = json_patch(result, ?)"  # noqa: S608
+                f"UPDATE operation SET result = {merged}, code = coalesce(?, code)"  # noqa: S608
                 f" WHERE id = ? AND state IN ({marks})",
-                (_merged(result), id, *among),
+                (*values, code, id, *among),
             )
             return told.rowcount == 1
 
@@ -266,6 +292,13 @@ class Ledger:
         marks = ", ".join("?" * len(kinds))
         return self.where(f"parent = ? AND kind IN ({marks})", parent, *kinds)
 
+    def subjects(self, kind: Kind) -> set[str]:
+        """What acts of a kind are about, as far as that is known."""
+        rows = self._file.read(
+            "SELECT subject FROM operation WHERE kind = ? AND subject IS NOT NULL", (kind,)
+        )
+        return {row["subject"] for row in rows}
+
     def where(self, condition: str, *values: object) -> list[Operation]:
         """Acts of which an SQL condition holds, in the order in which they were begun."""
         rows = self._file.read(
@@ -298,18 +331,30 @@ class Ledger:
             freed = ", ".join(f"'{kind}'" for kind in FREED_WHEN_DONE)
             columns += f", claim = CASE WHEN kind IN ({freed}) THEN NULL ELSE claim END"
         marks = ", ".join("?" * len(among))
+        merged, facts = _merging(result)
         with self._file.write() as db:
             moved = db.execute(
                 "UPDATE operation SET state = ?, code = ?, subject = coalesce(?, subject),"  # noqa: S608
-                f" result = json_patch(result, ?){columns} WHERE {where} AND state IN ({marks})",
-                (state, code, subject, _merged(result), *values, *names, *among),
+                f" result = {merged}{columns} WHERE {where} AND state IN ({marks})",
+                (state, code, subject, *facts, *values, *names, *among),
             )
             return moved.rowcount
 
 
-def _merged(result: Mapping[str, Any]) -> str:
-    """What is to be merged into a result: of None, ``json_patch`` would take what stands away."""
-    return json.dumps({name: value for name, value in result.items() if value is not None})
+def _named(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in result.items() if value is not None}
+
+
+def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The SQL expression of a result with these facts in it, and its values. Each fact takes the
+    place of the one before, whole: ``json_patch`` would mix an object with what stands, and lose
+    members of it that are null."""
+    facts = [
+        text
+        for name, value in _named(result).items()
+        for text in (f'$."{name}"', json.dumps(value))
+    ]
+    return f"json_set(result{', ?, json(?)' * (len(facts) // 2)})", facts
 
 
 def _operation(row: sqlite3.Row) -> Operation:

@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_migration import NAMED, OF_PAID, PAID_AT, PRESENT
 from swapdesk.flows.journal.order_merge import ended
@@ -37,14 +36,21 @@ UNION SELECT service_id FROM told_deposit WHERE instr(lower(hash), ?1)
 UNION SELECT service_id FROM chain_payment WHERE instr(lower(hash), ?1)
 UNION SELECT service_id FROM call
   WHERE service_id > '' AND (instr(lower(hash), ?1) OR instr(lower(request_id), ?1))
-UNION SELECT known_order.service_id FROM step JOIN known_order USING (intent_id)
-  WHERE instr(lower(step.request_id), ?1)
-  OR (json_valid(step.result) AND instr(lower(json_extract(step.result, '$.hash')), ?1))
-UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
-  ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
-  WHERE batch_row.service_id > '' AND instr(lower(batch_group.request_id), ?1)
-UNION SELECT batch_row.service_id FROM bundle JOIN batch_row USING (batch_id, group_number)
-  WHERE batch_row.service_id > '' AND instr(lower(bundle.tx_hash), ?1)
+UNION SELECT made.subject FROM operation AS made
+  WHERE made.kind = 'create' AND made.subject > ''
+    AND instr(lower(json_extract(made.result, '$.request_id')), ?1)
+UNION SELECT made.subject FROM operation AS part JOIN operation AS made ON made.id = part.parent
+  WHERE made.kind = 'create' AND made.subject > ''
+    AND instr(lower(json_extract(part.result, '$.hash')), ?1)
+UNION SELECT made.subject FROM operation AS asked JOIN operation AS made
+  ON made.parent = asked.id AND made.kind = 'row'
+  WHERE asked.kind = 'create_group' AND made.subject > ''
+  AND instr(lower(json_extract(asked.result, '$.request_id')), ?1)
+UNION SELECT made.subject FROM bundle JOIN operation AS asked
+  ON asked.parent = bundle.batch_id AND asked.kind = 'create_group'
+  AND json_extract(asked.body, '$.number') = bundle.group_number
+  JOIN operation AS made ON made.parent = asked.id AND made.kind = 'row'
+  WHERE made.subject > '' AND instr(lower(bundle.tx_hash), ?1)
 UNION SELECT paid.value FROM bundle_payment, json_each(service_ids) AS paid
   WHERE instr(lower(bundle_payment.hash), ?1)
 """  # noqa: S608
@@ -55,12 +61,11 @@ SELECT service_id FROM known_order
 UNION SELECT service_id FROM known_order WHERE json_valid(last)
   AND ?1 IN (json_extract(last, '$.id'), json_extract(last, '$.multiId'),
     json_extract(last, '$.depositTag'), json_extract(last, '$.receiverTag'))
-UNION SELECT known_order.service_id FROM known_order
-  JOIN intent ON intent.id = known_order.intent_id
-  WHERE json_extract(intent.frozen, '$.quote_id') = ?1
-UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
-  ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
-  WHERE batch_row.service_id > '' AND batch_group.multi_id = ?1
+UNION SELECT subject FROM operation
+  WHERE kind = 'create' AND subject > '' AND json_extract(body, '$.intent.quote_id') = ?1
+UNION SELECT made.subject FROM operation AS asked JOIN operation AS made
+  ON made.parent = asked.id AND made.kind = 'row'
+  WHERE asked.subject = ?1 AND asked.kind = 'create_group' AND made.subject > ''
 """
 
 _BEGUN = """
@@ -78,18 +83,21 @@ SELECT service_id, last FROM known_order WHERE json_valid(last) AND (
   OR json_extract(last, '$.refundAmount') BETWEEN ?1 AND ?2)
 """
 
+_CREATED = "made.state = 'done' AND made.code IS NULL"
+"""Of a row that became the order it asked for."""
+
 _RELEASED = f"""
-SELECT json_extract(intent.frozen, '$.token_in.kind') AS kind,
+SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
     json_extract(known_order.last, '$.depositAddress') AS address
-  FROM known_order INDEXED BY known_order_released JOIN intent ON intent.id = known_order.intent_id
+  FROM known_order INDEXED BY known_order_released
+  JOIN operation ON operation.id = known_order.intent_id
   WHERE known_order.standing = '{DepositRelease.RELEASED}' AND json_valid(known_order.last)
 UNION SELECT CASE json_extract(bundle.built, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
     json_extract(deposit.value, '$.address')
   FROM bundle CROSS JOIN json_each(bundle.built, '$.items') AS item
   CROSS JOIN json_each(item.value, '$.deposits') AS deposit
-  CROSS JOIN batch_row ON batch_row.batch_id = bundle.batch_id
-    AND batch_row.number = json_extract(deposit.value, '$.row')
-  WHERE batch_row.state = '{RowState.CREATED}'
+  CROSS JOIN operation AS made ON made.subject = json_extract(deposit.value, '$.service_id')
+  WHERE made.kind = 'row' AND {_CREATED}
 """  # noqa: S608
 
 
@@ -98,10 +106,10 @@ SELECT address, count(*) AS times, max(at) AS last FROM (
   SELECT json_extract(last, '$.receiverAddress') AS address, {PAID_AT} AS at
     FROM known_order INDEXED BY known_order_paid WHERE {OF_PAID}
   UNION ALL SELECT confirmed, {PAID_AT} FROM (
-      SELECT service_id, json_extract(body, '$.orders[' || place || '].addressTo') AS confirmed
-      FROM batch_row JOIN batch_group ON batch_group.batch_id = batch_row.batch_id
-        AND batch_group.number = batch_row.group_number
-      WHERE batch_row.state = '{RowState.CREATED}' AND json_valid(body)
+      SELECT made.subject AS service_id, json_extract(json_extract(asked.body, '$.body'),
+        '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') AS confirmed
+      FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
+      WHERE made.kind = 'row' AND {_CREATED} AND json_valid(json_extract(asked.body, '$.body'))
     ) CROSS JOIN known_order USING (service_id)
     WHERE coalesce(intent_id, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)
       AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'

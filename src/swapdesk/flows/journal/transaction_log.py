@@ -1,7 +1,7 @@
 """The transactions of orders: what this desk sent for them, and the deposit the service named.
 
 Nothing is written here. A hash stands where its payment is journaled: with the call that pays a
-deposit (``call_log``), with the step of a swap on chains (``dex_log``), with the bundle of a group
+deposit (``call_log``), with the step of a swap on chains (``creates``), with the bundle of a group
 or its payment on Solana (``bundle_log``, ``wallet_payment_log``), and what the service named as
 the deposit with the order (``order_log``). An order's link tells only the newest of them.
 """
@@ -16,9 +16,9 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from swapdesk.flows.journal.batch_records import BundleState, Paying
-from swapdesk.flows.journal.dex_log import APPROVE, RESET, SWAP
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
 
 TransactionRole = Literal[
@@ -88,12 +88,9 @@ class TransactionLog:
         return _by_order(one for row in rows for one in _paid(row))
 
     def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
-        for row in self._rows(_STEPS, _OF_INTENT, service_id, APPROVE, RESET, SWAP):
+        for row in self._rows(_PARTS_OF_SWAPS, _OF_INTENT, service_id):
             if (fate := _fate(row)) is not None:
-                yield (
-                    row["service_id"],
-                    _made(row, row["name"], fate, "wallet"),
-                )
+                yield row["service_id"], _made(row, row["kind"], fate, "wallet")
         for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id, "evm"):
             fate = "confirmed" if row["state"] == BundleState.CONFIRMED else "failed"
             yield (
@@ -144,19 +141,18 @@ def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
 
 
 def _fate(row: sqlite3.Row) -> Fate | None:
-    state = StepState(row["state"])
-    if state is StepState.ACKED:
+    if row["state"] in (StepState.ACKED, State.DONE):
         return "confirmed"
-    if state is not StepState.REFUSED:
+    if row["state"] not in (StepState.REFUSED, State.REFUSED):
         return "sent"
     return "failed" if row["code"] == EXECUTED_IN_VAIN else None
 
 
-_STEPS = """
-SELECT known_order.service_id, name, state, code, json_extract(result, '$.hash') AS hash
-FROM known_order JOIN step USING (intent_id)
-WHERE name IN (?, ?, ?) AND json_valid(result) AND json_extract(result, '$.hash') > '' {one}
-ORDER BY intent_id, seq
+_PARTS_OF_SWAPS = """
+SELECT known_order.service_id, kind, state, code, json_extract(result, '$.hash') AS hash
+FROM known_order JOIN operation ON operation.parent = known_order.intent_id
+WHERE kind IN ('approve', 'reset', 'swap') AND json_extract(result, '$.hash') > '' {one}
+ORDER BY operation.number
 """
 _OF_INTENT = "AND known_order.service_id = ?"
 _BUNDLES = """
@@ -174,7 +170,9 @@ ORDER BY bundle_payment.rowid
 """
 _GROUP = """
 AND (batch_id, group_number) IN
-  (SELECT batch_id, group_number FROM batch_row WHERE batch_row.service_id = ?2)
+  (SELECT asked.parent, json_extract(asked.body, '$.number')
+   FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
+   WHERE made.kind = 'row' AND made.subject = ?2)
 """
 """Of all bundles only those of the order's group are looked through."""
 _OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?2"

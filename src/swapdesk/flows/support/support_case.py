@@ -16,7 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.client.exchange_log import Exchange
-from swapdesk.client.live import StreamState
 from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.journal.transaction_log import OrderTransaction
@@ -188,7 +187,7 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
     """What stands in the way of knowing more."""
     link, now = desk.link, desk.service_clock.now()
     tracker = link.tracker
-    offline = tracker.stream_state is StreamState.OFFLINE
+    offline = tracker.stream_state == "offline"
     silent = tracker.stream_since if offline and tracker.stream_age() > SILENT_SECONDS else None
     if silent is not None and (now - tracked.seen_at).total_seconds() < SILENT_SECONDS:
         silent = None

@@ -30,11 +30,11 @@ from swapdesk.client.live import (
     StreamEvent,
     StreamState,
 )
-from swapdesk.client.live import Source as Sighting
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
 from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contradiction
+from swapdesk.flows.journal.creates import intent_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
@@ -51,7 +51,7 @@ from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
 from swapdesk.flows.orders.order_history import happened
-from swapdesk.flows.orders.order_listing import Group, Sorting, group_of, sort_groups
+from swapdesk.flows.orders.order_listing import Group, group_of, sort_groups
 from swapdesk.flows.orders.tracked_order import FRESH, TrackedOrder
 from swapdesk.flows.tracking.self_paid_orders import (
     BatchedOrders,
@@ -96,7 +96,7 @@ class Tracker:
         self._flow = flow
         self._lower_tolerance = flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
         """Percent of the agreed output that may be missing unasked."""
-        self._batched = BatchedOrders(journal.batches, batch_payments)
+        self._batched = BatchedOrders(journal.ledger, batch_payments)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self._away: dict[str, str] | None = None
@@ -186,7 +186,7 @@ class Tracker:
         groups = {
             group: [self._known[name] for name in names] for group, names in self._groups.items()
         }
-        return sort_groups(groups, Sorting.DEADLINE)
+        return sort_groups(groups, "deadline")
 
     def nearest(self, count: int) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, at most ``count``."""
@@ -382,7 +382,7 @@ class Tracker:
 
     def _take(self, event: StreamEvent) -> None:
         if isinstance(event, OrderSeen):
-            self._apply(event.order, "stream" if event.source is Sighting.STREAM else "list")
+            self._apply(event.order, "stream" if event.source == "stream" else "list")
             self._writes.schedule()
         elif isinstance(event, OrdersListed):
             self._listed(event.skipped)
@@ -696,7 +696,7 @@ class Tracker:
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
         """The same, with what the journal says of the transaction of a swap on chains."""
         payment = told_by_journal(
-            lambda: read_swap_payment(self._journal.swaps, tracked.intent, tracked.order),
+            lambda: read_swap_payment(self._journal.ledger, tracked.intent, tracked.order),
             tracked.swap_payment,
         )
         if payment == tracked.swap_payment:
@@ -716,8 +716,8 @@ class Tracker:
             return before
 
     def _intent_of(self, intent_id: str | None) -> Intent | None:
-        entry = self._journal.intents.get(intent_id) if intent_id else None
-        return entry.intent if entry else None
+        create = self._journal.ledger.get(intent_id) if intent_id else None
+        return intent_of(create) if create else None
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:
