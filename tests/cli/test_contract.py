@@ -20,6 +20,7 @@ from cli.desks import InProcess, run_here
 from harness import Result, environment
 from patience import PATIENCE
 from printed_documents import check_printed
+from swapdesk.acts import State
 from swapdesk.cli.cli_context import EFFECTS, Effect
 from swapdesk.cli.command_error import (
     MEANINGS,
@@ -41,7 +42,7 @@ from swapdesk.cli.wallet_orders import _not_swapped
 from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
-from swapdesk.flows.transactions import End, Outcome
+from swapdesk.flows.transactions import Outcome
 from swapdesk.wallet.protocol import RefusalCode, Refused
 from swapdesk.wallet.rule_codes import PAYLOADS, RULES
 from swapdesk.wire.errors import STATUS_OF, ErrorCode
@@ -464,7 +465,7 @@ def test_a_create_that_did_not_happen(code: str, error: ClientError | None, end:
 
 @pytest.mark.parametrize("code", NOT_CREATED)
 def test_a_swap_on_chains_that_did_not_happen_ends_as_any_create(code: str) -> None:
-    told = _not_swapped(Outcome(End.REFUSED, code, OUTCOME_PENDING))
+    told = _not_swapped(Outcome(State.REFUSED, code, OUTCOME_PENDING))
     assert (told.exit, told.money) == (NOT_CREATED[code], OUTCOME_PENDING.money)
 
 

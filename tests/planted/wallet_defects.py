@@ -58,8 +58,8 @@ SIGNING = (
         "withdrawal-signed-after-a-no",
         "Who refuses a withdrawal on the page that signs has signed it.",
         "swapdesk/flows/signing/wallet_signing.py",
-        "                if await self.look(step.review) is None:\n",
-        "                if await self.look(step.review) is False:\n",
+        "            if await session.look(step.review) is None:\n",
+        "            if await session.look(step.review) is False:\n",
         (
             "tests/wallet/test_withdrawing.py"
             "::test_the_page_that_signs_makes_the_account_and_takes_back_what_it_holds",

@@ -23,7 +23,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.wallet_payment_log import Taken
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.replacement import Replacement, bumping, cancelling
+from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 from swapdesk.paths import Home
 from swapdesk.settings import Settings, load_settings
 from swapdesk.wallet.accounts import Account, ChainLink
@@ -211,8 +211,8 @@ async def opened(owner: Owner) -> AsyncIterator[Opened]:
             wallet,
             await owner.account(wallet),
             owner.flow(wallet),
-            bumping(wallet, clock),
-            cancelling(wallet, clock),
+            Replacement(wallet, clock, HIGHER_FEE),
+            Replacement(wallet, clock, CANCELLATION),
         )
     finally:
         await wallet.close()

@@ -14,7 +14,7 @@ from msgspec import Struct
 from patience import eventually
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.replacement import bumping, cancelling
+from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, ReplacementKind
 from swapdesk.wallet.answers import TransactionWord
 from swapdesk.wallet.protocol import AgentGone
 from wallet.agents import MOMENTS, dying_at
@@ -61,15 +61,15 @@ async def pay(owner: Owner, wallet: LocalWallet) -> Outcome:
 
 
 async def bump(owner: Owner, wallet: LocalWallet) -> Outcome:
-    return await _replaced(wallet, bumping)
+    return await _replaced(wallet, HIGHER_FEE)
 
 
 async def cancel(owner: Owner, wallet: LocalWallet) -> Outcome:
-    return await _replaced(wallet, cancelling)
+    return await _replaced(wallet, CANCELLATION)
 
 
-async def _replaced(wallet: LocalWallet, verb: Callable[..., object]) -> Outcome:
-    replacement = verb(wallet, QuickClock())
+async def _replaced(wallet: LocalWallet, kind: ReplacementKind) -> Outcome:
+    replacement = Replacement(wallet, QuickClock(), kind)
     first, *_ = await (await wallet.client()).transactions(INTENT)
     asked = await replacement.propose(first.hash)
     return asked if isinstance(asked, Outcome) else await replacement.replace(asked)

@@ -17,12 +17,17 @@ from flows.signing import swap_intent
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
 from swapdesk.flows.deposits.wallet_funding import WalletFunding
-from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.dex.swap_signing import SWAP, Swap
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.signing_session import replace
+from swapdesk.flows.signing.signing_session import SigningSession, replace
 from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
-from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, Words
+from swapdesk.flows.wallet.replacement import (
+    CANCELLATION,
+    HIGHER_FEE,
+    Replacement,
+    ReplacementKind,
+)
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.answers import Allowance, Review, TransactionWord
 from swapdesk.wallet.protocol import Refused
@@ -38,9 +43,9 @@ async def owner(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Asyn
         yield wallet
 
 
-def kept(told: Outcome, words: Words, word: TransactionWord) -> bool:
+def kept(told: Outcome, kind: ReplacementKind, word: TransactionWord) -> bool:
     """Whether nothing took its place, because of how its payment stands."""
-    return told.code == words.kept_code and words.over[word] in told.cause
+    return told.code == kind.kept_code and kind.over[word] in told.cause
 
 
 @pytest.mark.parametrize(
@@ -224,13 +229,16 @@ async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Opened) -
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[SwapSigning]:
+def session(tmp_path: Path) -> Iterator[SigningSession[Swap]]:
     clock = QuickClock()
     with closing(Journal.open(tmp_path / "journal.db", clock)) as journal:
-        yield SwapSigning(swap_intent(), journal, clock, lambda: None, fresh=False)
+        intent = swap_intent()
+        yield SigningSession(
+            SWAP, intent.id, Swap(intent), intent.token_in, journal, clock, lambda: None
+        )
 
 
-async def asked_for(session: SwapSigning) -> Review:
+async def asked_for(session: SigningSession[Swap]) -> Review:
     """The review that it asks for."""
     async with asyncio.timeout(PATIENCE):
         while session.review is None:  # noqa: ASYNC110
@@ -239,7 +247,7 @@ async def asked_for(session: SwapSigning) -> Review:
 
 
 async def test_a_session_that_waits_asks_for_the_higher_fee(
-    owner: Opened, session: SwapSigning
+    owner: Opened, session: SigningSession[Swap]
 ) -> None:
     before = await owner.trader.paid()
     client, first = await owner.waiting("asked")
@@ -265,7 +273,7 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
 
 
 async def test_a_session_that_goes_on_withdraws_the_question(
-    owner: Opened, session: SwapSigning
+    owner: Opened, session: SigningSession[Swap]
 ) -> None:
     """What it waited for is executed while the trader still looks."""
     before = await owner.trader.paid()

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 
 from sandbox.evm.bundling import Bundling, deposit_address, over
 from swapdesk.acts import State
+from swapdesk.agent.process.payload_assessment import Looking
 from swapdesk.agent.transactions.delivery import EvmDelivery
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
@@ -26,7 +28,14 @@ from swapdesk.chain.deployments import MULTICALL3, PERMIT2
 from swapdesk.chain.rpc.evm import EvmClient, TransactionReceipt
 from swapdesk.chain.smart_account import operation_json
 from swapdesk.service.bundling import BuiltOperation, OperationPayment
-from swapdesk.wallet.accounts import ChainLink, Kind, export_phrase
+from swapdesk.wallet.accounts import (
+    Account,
+    ChainLink,
+    KeyOrigin,
+    Kind,
+    WalletPlace,
+    export_phrase,
+)
 from swapdesk.wallet.answers import Allowance, Review, Signature
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
@@ -38,7 +47,7 @@ from swapdesk.wallet.promise import (
     Purpose,
     TransactionPayload,
 )
-from swapdesk.wallet.protocol import AgentGone, Refused
+from swapdesk.wallet.protocol import AgentGone, MessageError, Refused, from_json, to_json
 from wallet.agents import CHEAP, PASSPHRASE, dying_at
 from wallet.signing import (
     CHAIN,
@@ -444,15 +453,46 @@ async def test_what_is_held_is_told_by_the_decimals_of_the_chain(someone: Trader
 
 
 ENDS = int(datetime.now(UTC).timestamp()) + 3_000
+ALLOWING = (
+    "-I",
+    "-c",
+    "import sys\n"
+    "from msgspec.structs import replace\n"
+    "from swapdesk.agent.__main__ import main\n"
+    "from swapdesk.agent.process.payload_assessment import Looking\n"
+    "strict = Looking._policy\n"
+    f"allowed = frozenset({{{MULTICALL3!r}}})\n"
+    "Looking._policy = lambda *asked: replace(strict(*asked), spenders=allowed)\n"
+    "main(sys.argv[1:], cost=1024)",
+)
+"""Another program with the same keys, that lets anybody take a token."""
 ALLOWED = {
     "a venue": Allowance(USDC, ROUTER["fa"], 100 * 10**6, False, "fa"),
-    # Approved by a configuration that is gone since: only the events of the chain remember it.
+    # Approved elsewhere with the same key: only the events of the chain remember it.
     "a stranger": Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),
     # A permit that somebody handed in, until it ends.
     "through Permit2": Allowance(
         USDC, ROUTER["fa"], 7 * 10**6, False, "fa", True, datetime.fromtimestamp(ENDS, UTC)
     ),
 }
+
+
+@pytest.mark.parametrize("named", [{"spenders": [MULTICALL3]}, {"blind": True}])
+async def test_nothing_that_a_desk_says_loosens_the_gate(
+    someone: Trader, named: dict[str, Any]
+) -> None:
+    """A place that names a spender or blind signing opens no wallet, and none is made of it."""
+    told = {**to_json(someone.place), **named}
+    with pytest.raises(MessageError):
+        from_json(WalletPlace, told)
+    looking = object.__new__(Looking)
+    looking._place = someone.place
+    looking._records = SimpleNamespace(genesis=lambda _: None)
+    owner = Account(
+        someone.address, Kind.EVM, "", "sandbox", KeyOrigin.CREATED, None, datetime.now(UTC)
+    )
+    policy = looking._policy(owner, someone.place.chains[0])
+    assert (policy.spenders, policy.blind) == (frozenset(), False)
 
 
 @pytest.mark.parametrize("who", ALLOWED)
@@ -464,9 +504,10 @@ async def test_an_allowance_is_seen_and_revoked(someone: Trader, who: str) -> No
         to, data = token, erc20.APPROVE.call(one.spender, one.units)
     approve = TransactionPayload(Purpose.APPROVE, to, "0x" + data.hex(), 0)
     promise = someone.promise(f"allow {who}", unlimited=one.unlimited, venue=one.venue)
-    configured = replace(someone, place=replace(someone.place, spenders=(MULTICALL3,)))
-    async with configured.agent() as agent:
-        await executed(someone, agent, approve, promise)
+    agent = await WalletClient.start(someone.place, program=ALLOWING)
+    await agent.unlock(PASSPHRASE)
+    await executed(someone, agent, approve, promise)
+    await agent.close()
     async with someone.agent() as agent:
         # Where no contract stands nobody can take anything, which leaves no doubt.
         told = await agent.allowances(someone.address, CHAIN, [USDC, NO_TOKEN])

@@ -40,7 +40,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from enum import Enum
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -49,6 +48,7 @@ from swapdesk.acts import LEFT, State
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure, rule_next
+from swapdesk.flows.journal.batch_records import FundingNeed
 from swapdesk.wallet.answers import (
     CHAIN_UNREAD,
     Review,
@@ -67,22 +67,16 @@ from swapdesk.wire.orders import Order
 SAME_AGAIN = "you: give the same command again; the same transaction is sent, never a new one"
 
 
-class End(Enum):
-    DONE = "done"
-    """What was asked for holds."""
-    REFUSED = "refused"
-    """It did not happen, and nothing more is done for it."""
-    OPEN = "open"
-    """It can be gone on with. What was signed is sent again as it is, never signed anew."""
-
-
 class Outcome(Struct, frozen=True):
     """``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` has the cause, where the money
     is and who acts next; None for what is done, and for what stands where it was asked to stand.
     ``hash`` is of what was executed or sent. ``order_id`` and ``order`` are of a swap or deposit,
-    ``error`` is what the service was asked in vain, ``findings`` are the gate's refusals."""
+    ``error`` is what the service was asked in vain, ``findings`` are the gate's refusals.
 
-    end: End = End.DONE
+    DONE: what was asked for holds. REFUSED: it did not happen, and nothing more is done for it.
+    UNKNOWN: it can be gone on with; what was signed is sent again as it is, never signed anew."""
+
+    state: State = State.DONE
     code: str = ""
     failure: Failure | None = None
     hash: str | None = None
@@ -93,15 +87,15 @@ class Outcome(Struct, frozen=True):
 
     @property
     def done(self) -> bool:
-        return self.end is End.DONE
+        return self.state is State.DONE
 
     @property
     def refused(self) -> bool:
-        return self.end is End.REFUSED
+        return self.state is State.REFUSED
 
     @property
     def open(self) -> bool:
-        return self.end is End.OPEN
+        return self.state is State.UNKNOWN
 
     @property
     def cause(self) -> str:
@@ -110,11 +104,11 @@ class Outcome(Struct, frozen=True):
 
 
 def refused(code: str, failure: Failure, hash_: str | None = None) -> Outcome:
-    return Outcome(End.REFUSED, code, failure, hash_)
+    return Outcome(State.REFUSED, code, failure, hash_)
 
 
 def still_open(code: str, failure: Failure | None, hash_: str | None = None) -> Outcome:
-    return Outcome(End.OPEN, code, failure, hash_)
+    return Outcome(State.UNKNOWN, code, failure, hash_)
 
 
 # Sending what was signed
@@ -301,6 +295,20 @@ Look = Callable[[Review], Awaitable[Agreed | None]]
 another reason."""
 
 
+class Turn(Struct, frozen=True):
+    """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
+    itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
+
+    need: FundingNeed
+    payees: int
+    number: int
+    total: int
+
+    @property
+    def funding(self) -> bool:
+        return self.payees == 0
+
+
 class Watch:
     """Hears what happens and changes nothing of it; this one shows it to nobody."""
 
@@ -312,6 +320,12 @@ class Watch:
 
     def seen(self, signed: SignedTransaction) -> None:
         """A transaction was sent or looked for on its chain."""
+
+    def turns_to(self, turn: Turn) -> None:
+        """Something else of a group is signed next."""
+
+    def moved(self) -> None:
+        """The journal says something new of a group."""
 
 
 # Why nothing was signed, or nothing is final

@@ -110,7 +110,7 @@ def stands(text: str, value: str) -> bool:
 def test_what_is_masked_stands_nowhere_and_what_was_asked_for_does() -> None:
     """Of every rule of the diagnosis: each text and each amount of the order, its history, its
     payment and what was confirmed."""
-    seen = dict.fromkeys(Shown, 0)
+    seen = dict.fromkeys(get_args(Shown), 0)
     for case in CASES:
         one = named(facts(case))
         masked, shown = text_of(written(one)), text_of(written(one, EVERYTHING))

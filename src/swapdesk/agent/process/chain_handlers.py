@@ -328,12 +328,11 @@ async def _evm_allowances(
     chains, place = opened.chains, opened.place
     by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
     names = {} if place.live else {one.address: one.provider for one in SANDBOX_VENUES}
-    known = dict.fromkeys((*names, *map(checksummed, place.spenders)))
     given, complete = await _told(chains, link, account, list(by_contract))
-    pairs = [_Pair(token, one) for token in by_contract for one in (*known, PERMIT2)]
+    pairs = [_Pair(token, one) for token in by_contract for one in (*names, PERMIT2)]
     if not complete:
         # Permit2 tells every grant by an event, so that nobody has to be asked who is not told.
-        pairs += [_Pair(token, one, granted=True) for token in by_contract for one in known]
+        pairs += [_Pair(token, one, granted=True) for token in by_contract for one in names]
     pairs = list(dict.fromkeys(pairs + given))
     if len(pairs) > MOST_PAIRS:
         # What the chain told comes first: it was really given once.

@@ -443,9 +443,7 @@ class Looking:
             genesis_hash=self._records.genesis(link.name) or "",
             venues=() if place.live else SANDBOX_VENUES,
             makers=frozenset(place.makers),
-            spenders=frozenset(place.spenders),
             known=frozenset(place.known),
-            blind=place.blind,
             accounts=account_factory(place),
         )
 

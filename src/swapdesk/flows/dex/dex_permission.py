@@ -32,7 +32,7 @@ from swapdesk.flows.dex.dex_plan import (
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import acts_of, newest_part
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import Kind, Ledger, Operation, State
+from swapdesk.flows.journal.ledger import Kind, Ledger, Operation
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions import Entry, Look, Pace, Transactor, Watch
 from swapdesk.wallet.answers import Signature, SignedTransaction

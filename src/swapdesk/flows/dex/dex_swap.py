@@ -56,7 +56,7 @@ from swapdesk.flows.intents.intent import FOREIGN_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.creates import begin_create, newest_part, refuse_payment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import ClaimTaken, State
+from swapdesk.flows.journal.ledger import ClaimTaken
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
 from swapdesk.flows.transactions import (
     Look,

@@ -149,12 +149,12 @@ def _fate(row: sqlite3.Row) -> Fate | None:
 
 
 _PARTS_OF_SWAPS = """
-SELECT known_order.service_id, kind, state, code, json_extract(result, '$.hash') AS hash
-FROM known_order JOIN operation ON operation.parent = known_order.intent_id
+SELECT orders.service_id, kind, state, code, json_extract(result, '$.hash') AS hash
+FROM orders JOIN operation ON operation.parent = orders.operation
 WHERE kind IN ('approve', 'reset', 'swap') AND json_extract(result, '$.hash') > '' {one}
 ORDER BY operation.number
 """
-_OF_INTENT = "AND known_order.service_id = ?"
+_OF_INTENT = "AND orders.service_id = ?"
 _BUNDLES = """
 SELECT json_extract(deposit.value, '$.service_id') AS service_id, bundle.state, tx_hash AS hash,
   json_extract(deposit.value, '$.address') AS address
@@ -184,4 +184,4 @@ ORDER BY id
 """
 _OF_ORDER = "AND service_id = ?"
 _OF_ORDERS = "AND service_id IN (SELECT value FROM json_each(?))"
-_TOLD = "SELECT service_id, hash FROM told_deposit WHERE hash > '' {one}"
+_TOLD = "SELECT service_id, deposit AS hash FROM orders WHERE deposit IS NOT NULL {one}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.containers import Horizontal
@@ -196,7 +196,7 @@ class OrderScreen(Page):
         self._show()
 
     @property
-    def signing(self) -> SigningSession | None:
+    def signing(self) -> SigningSession[Any] | None:
         """What is signed for this order at this desk and not over."""
         mine = (
             one for one in self.controls.signing.open_sessions if one.order_id == self.service_id
