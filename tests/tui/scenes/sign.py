@@ -8,6 +8,7 @@ from typing import Any
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
+from swapdesk.acts import State
 from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.swap_signing import Swap, begin_swap

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown, RateLimited, Unreachable
 from swapdesk.clock import Clock

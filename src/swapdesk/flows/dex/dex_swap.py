@@ -21,6 +21,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
