@@ -72,7 +72,6 @@ CREATE UNIQUE INDEX operation_claim ON operation (claim) WHERE state <> 'refused
 CREATE INDEX operation_kind ON operation (kind, state);
 CREATE INDEX operation_subject ON operation (subject);
 CREATE INDEX operation_parent ON operation (parent);
-
 """
 
 _ORDERS = f"""

@@ -42,14 +42,14 @@ UNION SELECT made.subject FROM operation AS made
 UNION SELECT made.subject FROM operation AS part JOIN operation AS made ON made.id = part.parent
   WHERE made.kind = 'create' AND made.subject > ''
     AND instr(lower(json_extract(part.result, '$.hash')), ?1)
-UNION SELECT made.subject FROM operation AS asked JOIN operation AS made
+UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
   ON made.parent = asked.id AND made.kind = 'row'
   WHERE asked.kind = 'create_group' AND made.subject > ''
   AND instr(lower(json_extract(asked.result, '$.request_id')), ?1)
-UNION SELECT made.subject FROM bundle JOIN operation AS asked
+UNION SELECT made.subject FROM bundle CROSS JOIN operation AS asked
   ON asked.parent = bundle.batch_id AND asked.kind = 'create_group'
   AND json_extract(asked.body, '$.number') = bundle.group_number
-  JOIN operation AS made ON made.parent = asked.id AND made.kind = 'row'
+  CROSS JOIN operation AS made ON made.parent = asked.id AND made.kind = 'row'
   WHERE made.subject > '' AND instr(lower(bundle.tx_hash), ?1)
 UNION SELECT paid.value FROM bundle_payment, json_each(service_ids) AS paid
   WHERE instr(lower(bundle_payment.hash), ?1)
@@ -63,7 +63,7 @@ UNION SELECT service_id FROM orders WHERE json_valid(last)
     json_extract(last, '$.depositTag'), json_extract(last, '$.receiverTag'))
 UNION SELECT subject FROM operation
   WHERE kind = 'create' AND subject > '' AND json_extract(body, '$.intent.quote_id') = ?1
-UNION SELECT made.subject FROM operation AS asked JOIN operation AS made
+UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
   ON made.parent = asked.id AND made.kind = 'row'
   WHERE asked.subject = ?1 AND asked.kind = 'create_group' AND made.subject > ''
 """
@@ -109,7 +109,8 @@ SELECT address, count(*) AS times, max(at) AS last FROM (
       SELECT made.subject AS service_id, json_extract(json_extract(asked.body, '$.body'),
         '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') AS confirmed
       FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
-      WHERE made.kind = 'row' AND {_CREATED} AND json_valid(json_extract(asked.body, '$.body'))
+      WHERE made.kind = 'row' AND made.subject > '' AND {_CREATED}
+        AND json_valid(json_extract(asked.body, '$.body'))
     ) CROSS JOIN orders USING (service_id)
     WHERE coalesce(operation, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)
       AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'
