@@ -26,11 +26,13 @@ from swapdesk.cli.order_reports import (
 )
 from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
+from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import SCHEMA_VERSION
 from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import encode_json
@@ -64,9 +66,9 @@ def test_a_create_of_unknown_outcome_keeps_no_order_waiting(
     monkeypatch.setattr("swapdesk.cli.order_reports.TELLING_SECONDS", 0.1)
     journal = Journal.open(past.home / "profiles" / "main" / "journal.db", ManualClock(NOW))
     lost = intent()
-    journal.intents.add(lost, "create", "digest")
+    begin_create(journal.ledger, lost, "digest")
     # Just now: what was sent long ago is looked for once, without a wait.
-    journal.intents.mark_sent(lost.id, datetime.now(UTC))
+    journal.ledger.move(lost.id, State.SENT, server_at=datetime.now(UTC))
     journal.close()
     told = past("orders", *words, "--json")
     assert told.code == 0
@@ -336,7 +338,7 @@ def test_a_completed_order_names_what_was_sent_and_the_payout_of_its_route() -> 
     assert dict(order_facts(private, NOW))["Payout hash"] == "0xbb"
     # Of what came the service says nothing; a chain does.
     assert dict(order_facts(standard, NOW))["Asked for"] == "0.5 BTC"
-    own = (OrderTransaction(TransactionRole.DEPOSIT, "aa", Fate.CONFIRMED, Sender.WALLET),)
+    own = (OrderTransaction("deposit", "aa", "confirmed", "wallet"),)
     paid = replace(standard, intent=intent())
     assert dict(order_facts(paid, NOW, own))["You sent"] == "0.5 BTC on Bitcoin"
     assert "Asked for" not in dict(order_facts(paid, NOW, own))

@@ -32,7 +32,7 @@ from swapdesk.flows.journal.batch_records import Built
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions import Agreed
 from swapdesk.wallet.accounts import WalletPlace
-from swapdesk.wallet.answers import Review, TransactionState
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import from_json, to_json
@@ -150,7 +150,7 @@ async def gone_on_with(place: PayingPlace, directory: Path, boundary: str) -> As
         await someone.agent.close()
         keys, what = place.wallet(directory / "keys"), [place.CHAIN, someone.account.address]
         async with killed_at(place.service, keys, what, boundary) as someone.agent:
-            assert someone.journal.batches.adopt(BATCH)
+            assert someone.journal.ledger.take_over(BATCH)
             await someone.creation().run(BATCH)
             yield someone
 
@@ -169,8 +169,8 @@ async def paid_once(someone: Payer, purpose: Purpose, arrives: timedelta | None 
     assert left == 1000 * 10**6 - sum(one.units for one in bundle.built.deposits)
     assert len(bundle.built.deposits) == len(ROWS[someone.place.CHAIN])
     signed = await someone.agent.transactions()
-    states = [one.state for one in signed if one.purpose is purpose]
-    assert states.count(TransactionState.SUCCEEDED) == 2
+    states = [one.word for one in signed if one.purpose is purpose]
+    assert states.count("succeeded") == 2
     return bundle.built
 
 

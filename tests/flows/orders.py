@@ -9,6 +9,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.flows.batch.batches import (
+    begin_batch,
+    complete_group,
+    find_batch,
+    leave_group,
+    move_row,
+)
+from swapdesk.flows.batch.rows import Group, Row, SheetColumn
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import (
     RELEASED,
@@ -25,10 +33,10 @@ from swapdesk.flows.journal.batch_records import (
     BundleItem,
     FundingNeed,
     JournaledBundle,
-    NewGroup,
-    NewRow,
 )
+from swapdesk.flows.journal.creates import become_order, begin_create
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, Order
 
@@ -98,9 +106,9 @@ def created_here(journal: Journal, made: Order, *, verdict: ReleaseVerdict = REL
     """Journal ``made`` as an order of this desk, of which ``verdict`` stands."""
     confirmed = intent(recipient=made.receiver_address, memo=made.receiver_tag)
     hidden = verdict if verdict.standing is DepositRelease.DIFFERS else UNREPEATED
-    journal.intents.add(confirmed, "create", "0" * 64)
-    journal.intents.mark_sent(confirmed.id, NOW)
-    journal.intents.mark_created(confirmed.id, made, source="create", verdict=hidden)
+    begin_create(journal.ledger, confirmed, "0" * 64)
+    journal.ledger.move(confirmed.id, State.SENT, server_at=NOW)
+    become_order(journal, confirmed.id, made, source="create", verdict=hidden)
     journal.orders.settle(made.service_id, verdict)
 
 
@@ -121,10 +129,47 @@ NEED = FundingNeed("USDC", 6, "0xdd", 243 * 10**6)
 def batch_of_one(journal: Journal, number: int = 1) -> str:
     """A batch of one row, written down and not sent."""
     batch_id = f"{number:032x}"
-    row = NewRow(1, 2, {"to": "@bob"})
-    groups = [NewGroup("base", "bundle", "{}", (row,))]
-    journal.batches.add(batch_id, "payout.csv", f"digest{number}", groups)
+    begin_group(journal, batch_id)
     return batch_id
+
+
+def begin_group(journal: Journal, batch_id: str, rows: int = 1, body: str = "{}") -> Group:
+    """A batch of one group, written down and not sent; ``body`` is its request."""
+    cells = {SheetColumn.TO: "@bob"}
+    some = tuple(Row(number, number + 1, cells) for number in range(1, rows + 1))
+    groups = [(Group(1, "base", "bundle", some), body)]
+    begin_batch(journal.ledger, batch_id, "payout.csv", f"digest {batch_id}", groups)
+    return group_of(journal, batch_id)
+
+
+def group_of(journal: Journal, batch_id: str) -> Group:
+    """The first group of a batch as the journal has it now."""
+    batch = find_batch(journal.ledger, batch_id)
+    assert batch is not None
+    return batch.groups[0]
+
+
+def create_group(
+    journal: Journal,
+    group: Group,
+    multi_id: str,
+    *names: str,
+    code: str | None = None,
+    request_id: str | None = None,
+) -> bool:
+    """The group was created, each row as the order of its name; ``code``: as what differs."""
+    with journal.ledger.transaction():
+        moved = complete_group(journal.ledger, group, multi_id, request_id=request_id)
+        for row, name in zip(group.rows, names, strict=True) if moved else ():
+            move_row(journal.ledger, row, State.DONE, service_id=name, code=code)
+        return moved
+
+
+def created_batch(journal: Journal, batch_id: str, multi_id: str, *names: str, **ends: Any) -> None:
+    """A batch whose group was created with an order of each name."""
+    group = begin_group(journal, batch_id, len(names), ends.pop("body", "{}"))
+    assert leave_group(journal.ledger, group, NOW)
+    assert create_group(journal, group, multi_id, *names, **ends)
 
 
 def built(*paid: str) -> Built:

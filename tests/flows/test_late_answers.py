@@ -17,21 +17,38 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from flows.orders import NEED, NOW, batch_of_one, intent, order, signed_bundle
+from flows.orders import (
+    NEED,
+    NOW,
+    batch_of_one,
+    create_group,
+    group_of,
+    intent,
+    order,
+    signed_bundle,
+)
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.batches import (
+    find_batch,
+    keep_group,
+    leave_group,
+    lose_group,
+    refuse_group,
+)
 from swapdesk.flows.batch.group_transactions import _PaymentEntry
+from swapdesk.flows.batch.rows import NOT_CREATED
 from swapdesk.flows.deposits.wallet_funding import PaymentEntry
-from swapdesk.flows.dex.dex_permission import _Step
+from swapdesk.flows.dex.dex_permission import SwapPart
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
 from swapdesk.flows.journal.batch_records import (
     BundleState,
     Paying,
-    RowEnd,
-    RowState,
     WalletPayment,
 )
+from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import LEFT, OPEN, State
 from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT, PaidBefore
 from swapdesk.flows.journal.wallet_payment_log import Taken
 
@@ -59,103 +76,101 @@ class Act(Struct, frozen=True):
     """The outcome that says that the order was paid."""
 
 
-def the_intent(journal: Journal, number: int) -> Act:
+def the_create(journal: Journal, number: int) -> Act:
     one = intent(amount_in=Decimal(number + 1))
-    journal.intents.add(one, "create", "digest")
-    open_, unknown = IntentState.OPEN, IntentState.UNKNOWN
-    both = (open_, unknown)
+    begin_create(journal.ledger, one, "digest")
 
     def created(name: str) -> Law:
         made = order(one, service_id=name)
 
         def told(journal: Journal) -> ReleaseVerdict:
-            return journal.intents.mark_created(
-                one.id, made, source="create", verdict=UNREPEATED, request_id=f"r{name}"
+            return become_order(
+                journal,
+                one.id,
+                made,
+                source="create",
+                verdict=UNREPEATED,
+                request_id=f"r{name}",
             )
 
-        return Law(told, IntentState.CREATED, both, name, keeps=True)
+        return Law(told, State.DONE, OPEN, name, keeps=True)
 
-    assert journal.intents.mark_sent(one.id, NOW)
-    assert not journal.intents.mark_sent(one.id, NOW)
+    def given_up(code: str, *among: State) -> Law:
+        def told(journal: Journal) -> bool:
+            return journal.ledger.move(one.id, State.REFUSED, among=among, code=code)
+
+        return Law(told, State.REFUSED, among)
+
+    def sent(journal: Journal) -> bool:
+        return journal.ledger.move(one.id, State.SENT)
+
+    assert sent(journal)
+    assert not sent(journal)
     laws = {
         "created": created(f"order{number}"),
         "created another": created(f"other{number}"),
-        "refused": Law(lambda j: j.intents.mark_refused(one.id, code="NO"), "refused", both),
-        "unknown": Law(lambda j: j.intents.mark_unknown(one.id, code="LOST"), unknown, both),
-        "not created": Law(lambda j: j.intents.mark_not_created(one.id), "not_created", both),
-        "abandoned": Law(lambda j: j.intents.abandon(one.id), "abandoned", (unknown,)),
-        "sent": Law(lambda j: j.intents.mark_sent(one.id, NOW), open_, ()),
+        "refused": Law(lambda j: refuse_create(j.ledger, one.id, "NO"), State.REFUSED, OPEN),
+        "unknown": Law(
+            lambda j: j.ledger.move(one.id, State.UNKNOWN, code="LOST"), State.UNKNOWN, LEFT
+        ),
+        "not created": given_up("NOT_CREATED", *LEFT),
+        "abandoned": given_up("ABANDONED", State.UNKNOWN),
+        "sent": Law(sent, State.SENT, ()),
     }
-
-    def state(journal: Journal) -> str:
-        entry = journal.intents.get(one.id)
-        return entry.state
-
-    return Act(laws, state)
+    return Act(laws, lambda j: j.ledger.get(one.id).state)
 
 
-def a_step(journal: Journal, number: int) -> Act:
+def a_part(journal: Journal, number: int) -> Act:
+    """The order's transaction of a swap on chains."""
     one = intent(amount_in=Decimal(number + 1))
-    journal.intents.add(one, "permission", "digest")
-    seq, swaps = journal.swaps.begin(one.id, "swap", "digest"), journal.swaps
-    prepared, sent, unknown = StepState.PREPARED, StepState.SENT, StepState.UNKNOWN
-    assert swaps.sent(one.id, seq, hash=f"0xsent{number}")
+    begin_create(journal.ledger, one, "digest")
+    id_, hash_ = journal.ledger.begin("swap", {}, parent=one.id).id, f"0xsent{number}"
+
+    def to(state: State, *among: State, **told: Any) -> Law:
+        name = told.get("hash") if state is State.DONE else None
+        return Law(lambda j: j.ledger.move(id_, state, **told), state, among, name)
+
+    assert journal.ledger.move(id_, State.SENT, hash=hash_)
     laws = {
-        "sent": Law(lambda j: j.swaps.sent(one.id, seq), sent, (prepared,)),
-        "again": Law(lambda j: j.swaps.again(one.id, seq), prepared, (sent, unknown)),
-        "done": Law(
-            lambda j: j.swaps.acked(one.id, seq, hash=f"0xsent{number}"),
-            StepState.ACKED,
-            (prepared, sent, unknown),
-            f"0xsent{number}",
-        ),
-        "refused": Law(
-            lambda j: j.swaps.refused(one.id, seq, "FAILED"),
-            StepState.REFUSED,
-            (prepared, sent, unknown),
-        ),
-        "unknown": Law(lambda j: j.swaps.unknown(one.id, seq, "LOST"), unknown, (sent, unknown)),
+        "sent": to(State.SENT, State.PREPARED),
+        "again": to(State.PREPARED, *LEFT),
+        "done": to(State.DONE, *OPEN, hash=hash_),
+        "refused": to(State.REFUSED, *OPEN, code="FAILED"),
+        "unknown": to(State.UNKNOWN, *LEFT, code="LOST"),
     }
-    return Act(laws, lambda j: j.swaps.steps(one.id)[seq - 1].state)
+    return Act(laws, lambda j: j.ledger.get(id_).state)
 
 
 def a_group(journal: Journal, number: int) -> Act:
     batch_id = batch_of_one(journal, number)
-    assert journal.batches.mark_sent(batch_id, 1, NOW)
-    sent, unknown = StepState.SENT, StepState.UNKNOWN
-    left = (sent, unknown)
-    told: dict[str, Any] = {"code": "NO", "status": 422, "request_id": None}
-    end = RowEnd(0, RowState.CREATED, f"row{number}")
-    failed = RowEnd(0, RowState.FAILED, None, "NO", "no")
+    group = group_of(journal, batch_id)
+    assert leave_group(journal.ledger, group, NOW)
+    left = (State.SENT, State.UNKNOWN)
 
     def of(journal: Journal) -> str:
-        batch = journal.batches.get(batch_id)
-        (group,), (row,) = batch.groups, batch.rows
-        created = group.state is StepState.ACKED
-        assert (group.multi_id, row.service_id) == (
-            (f"multi{number}", f"row{number}") if created else (None, None)
+        batch = find_batch(journal.ledger, batch_id)
+        (now,), (row,) = batch.groups, batch.rows
+        assert (now.multi_id, row.service_id) == (
+            (f"multi{number}", f"row{number}") if now.act.state is State.DONE else (None, None)
         )
-        if group.state in (StepState.REFUSED, StepState.RESOLVED_NO):
-            assert row.state is RowState.FAILED
-        return group.state
+        # Its row goes with it, and the batch ends with it.
+        assert row.act.state is now.act.state
+        if not now.act.open:
+            assert batch.operation.state is now.act.state
+        return now.act.state
+
+    def refused(journal: Journal, code: str) -> bool:
+        return refuse_group(journal.ledger, group, ["no"], code=code, status=422)
 
     laws = {
-        "sent": Law(lambda j: j.batches.mark_sent(batch_id, 1, NOW), sent, (StepState.PREPARED,)),
-        "not sent": Law(lambda j: j.batches.mark_not_sent(batch_id, 1), StepState.PREPARED, left),
-        "unknown": Law(lambda j: j.batches.mark_unknown(batch_id, 1, **told), unknown, left),
-        "refused": Law(
-            lambda j: j.batches.mark_refused(batch_id, 1, [failed], **told),
-            StepState.REFUSED,
-            left,
-        ),
+        "sent": Law(lambda j: leave_group(j.ledger, group, NOW), State.SENT, (State.PREPARED,)),
+        "not sent": Law(lambda j: keep_group(j.ledger, group), State.PREPARED, left),
+        "unknown": Law(lambda j: lose_group(j.ledger, group, "NO"), State.UNKNOWN, left),
+        "refused": Law(lambda j: refused(j, "NO"), State.REFUSED, left),
         "created": Law(
-            lambda j: j.batches.mark_created(batch_id, 1, f"multi{number}", [end]),
-            StepState.ACKED,
-            left,
+            lambda j: create_group(j, group, f"multi{number}", f"row{number}"), State.DONE, left
         ),
-        "not created": Law(
-            lambda j: j.batches.mark_not_created(batch_id, 1), StepState.RESOLVED_NO, left
-        ),
+        "not created": Law(lambda j: refused(j, NOT_CREATED), State.REFUSED, left),
     }
     return Act(laws, of)
 
@@ -296,8 +311,8 @@ def a_call(journal: Journal, number: int) -> Act:
 
 
 LOGS = {
-    "intents": the_intent,
-    "swaps": a_step,
+    "creates": the_create,
+    "parts of a create": a_part,
     "batches": a_group,
     "bundles": a_bundle,
     "payments": a_payment,
@@ -336,10 +351,11 @@ def payable(journal: Journal, service_id: str) -> bool:
 
 
 _TORN = """
-SELECT intent.state, service_id FROM intent LEFT JOIN known_order ON intent_id = intent.id
-WHERE (intent.state = 'created') IS NOT (service_id NOT NULL)
+SELECT state, subject, service_id FROM operation LEFT JOIN orders ON operation = id
+WHERE kind = 'create' AND
+  ((state = 'done') IS NOT (service_id NOT NULL) OR subject IS NOT service_id)
 """
-"""An intent that is created has its order, and no other one has any."""
+"""A create that is done has its order, and no other one has any."""
 
 
 @pytest.mark.parametrize("log", LOGS)
@@ -365,7 +381,7 @@ def test_what_was_decided_first_stands(
                 ids.add(law.id)
         if act.order is not None and act.paid in told:
             assert not payable(both[1], act.order), told
-        refused = act.state(both[0]) == StepState.REFUSED
+        refused = act.state(both[0]) in (StepState.REFUSED, State.REFUSED)
         if act.order is not None and act.paid not in told and refused:
             assert payable(both[1], act.order), told
     said = text_of(tmp_path / "journal.db")
@@ -378,14 +394,32 @@ def test_an_approval_that_was_mined_stays_so_when_the_swap_is_refused(
     both: tuple[Journal, Journal],
 ) -> None:
     """Who may take the tokens is told by it as long as it is not revoked."""
-    one, swaps = intent(), both[0].swaps
-    both[0].intents.add(one, "permission", "digest")
-    seq = swaps.begin(one.id, "approve", "digest")
-    swaps.sent(one.id, seq, hash="0xa", spender="0xvenue")
-    swaps.acked(one.id, seq, hash="0xa")
-    assert both[0].intents.mark_refused(one.id, code="QUOTE_EXPIRED")
-    step = both[1].swaps.steps(one.id)[-1]
-    assert (step.state, step.told) == (StepState.ACKED, {"hash": "0xa", "spender": "0xvenue"})
+    one, ledger = intent(), both[0].ledger
+    begin_create(ledger, one, "digest")
+    approval = ledger.begin("approve", {}, parent=one.id, state=State.SENT, spender="0xvenue")
+    assert ledger.move(approval.id, State.DONE, hash="0xa")
+    assert refuse_create(ledger, one.id, "QUOTE_EXPIRED")
+    part = both[1].ledger.get(approval.id)
+    assert (part.state, part.result) == (State.DONE, {"hash": "0xa", "spender": "0xvenue"})
+
+
+@pytest.mark.parametrize("sent", [False, True])
+def test_what_stands_open_of_a_swap_is_over_with_it_before_its_create_left(
+    both: tuple[Journal, Journal], sent: bool
+) -> None:
+    """Afterwards each has an end of its own: nobody knows yet what a part did that left."""
+    one, ledger = intent(), both[0].ledger
+    begin_create(ledger, one, "digest")
+    parts = [ledger.begin("approve", {}, parent=one.id) for _ in range(2)]
+    if sent:
+        ledger.move(one.id, State.SENT)
+    assert refuse_create(ledger, one.id, "QUOTE_EXPIRED")
+    assert not refuse_create(both[1].ledger, one.id, "NO")
+    over = (State.PREPARED, None) if sent else (State.REFUSED, "QUOTE_EXPIRED")
+    ends = [(part.state, part.code) for part in both[1].ledger.parts(one.id)]
+    assert ends == [(State.PREPARED, None), over]
+    assert parts[-1].id == both[1].ledger.parts(one.id)[-1].id
+    assert both[1].ledger.get(one.id).code == "QUOTE_EXPIRED"
 
 
 def test_a_bundle_that_never_left_says_nothing_of_what_an_earlier_one_may_have_paid(
@@ -452,12 +486,13 @@ def test_a_swap_that_was_executed_after_it_was_refused_is_told_as_executed(
 ) -> None:
     here, there = both
     one = intent()
-    here.intents.add(one, "permission", "digest")
-    entry = _Step(here.swaps, one.id, "swap", "digest", {})
+    begin_create(here.ledger, one, "digest")
+    entry = SwapPart(here.ledger, one.id, "swap", {"digest": "digest"})
     entry.begin()
     entry.signed("0xhash")
-    step = there.swaps.steps(one.id)[-1]
-    assert there.swaps.refused(one.id, step.seq, "LOST")
+    part = there.ledger.parts(one.id)[-1]
+    assert there.ledger.move(part.id, State.REFUSED, code="LOST")
     entry.done("0xhash")
-    last = there.swaps.steps(one.id)[-1]
-    assert (last.name, last.state, last.told) == ("swap", StepState.ACKED, {"hash": "0xhash"})
+    last = there.ledger.parts(one.id)[-1]
+    assert last.id != part.id
+    assert (last.kind, last.state, last.result) == ("swap", State.DONE, {"hash": "0xhash"})

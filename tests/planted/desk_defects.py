@@ -174,8 +174,8 @@ CREATING = (
         "sent-create-taken-for-unsent",
         "After a crash an order that was created is forgotten, and is created again.",
         "swapdesk/flows/creation/resume.py",
-        "step.state is StepState.PREPARED or step.sent_at is None",
-        "step.state in (StepState.PREPARED, StepState.SENT) or step.sent_at is None",
+        "create.state is State.PREPARED or create.sent_at is None",
+        "create.state in (State.PREPARED, State.SENT) or create.sent_at is None",
         (
             "tests/flows/test_exchange.py"
             "::test_a_look_that_was_broken_off_proves_nothing_and_is_repeated",
@@ -184,9 +184,9 @@ CREATING = (
     Defect(
         "unknown-twin-allowed",
         "The same payment is created again while nobody knows whether the first one exists.",
-        "swapdesk/flows/journal/intent_log.py",
-        "                (intent.fingerprint, IntentState.OPEN, IntentState.UNKNOWN),",
-        "                (intent.fingerprint, IntentState.OPEN, IntentState.OPEN),",
+        "swapdesk/flows/journal/creates.py",
+        '    claim = f"twin:{intent.fingerprint}"',
+        '    claim = f"twin:{intent.id}"',
         ("tests/flows/test_journal.py::test_a_payment_of_unknown_outcome_blocks_its_twin_only",),
     ),
     Defect(
@@ -198,12 +198,42 @@ CREATING = (
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
-        "order-refused-late",
-        "A refusal that comes late closes an intent whose order is known.",
-        "swapdesk/flows/journal/intent_log.py",
-        "_UNDECIDED = (IntentState.OPEN, IntentState.UNKNOWN)",
-        "_UNDECIDED = (IntentState.OPEN, IntentState.UNKNOWN, IntentState.CREATED)",
-        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+        "late-order-payable",
+        "An order that is answered after its swap was refused may be paid.",
+        "swapdesk/flows/journal/creates.py",
+        "verdict=verdict if makers else FOREIGN",
+        "verdict=verdict",
+        (
+            "tests/flows/test_exchange.py"
+            "::test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable",
+        ),
+    ),
+    Defect(
+        "order-of-two-intents",
+        "Two payments are settled by one order, and one of them is never created.",
+        "swapdesk/flows/journal/creates.py",
+        "        if any(maker.id != intent_id for maker in makers):",
+        "        if len(makers) > 1:",
+        ("tests/flows/test_journal.py::test_an_order_belongs_to_one_intent",),
+    ),
+    Defect(
+        "approval-outlives-its-swap",
+        "An approval of a swap that is over stands as if it could still be signed.",
+        "swapdesk/flows/journal/creates.py",
+        "        if parts:",
+        "        if not parts:",
+        (
+            "tests/flows/test_late_answers.py"
+            "::test_what_stands_open_of_a_swap_is_over_with_it_before_its_create_left",
+        ),
+    ),
+    Defect(
+        "swap-that-is-over-taken-on",
+        "A swap whose transaction was refused is signed at the next start.",
+        "swapdesk/flows/journal/creates.py",
+        "    AND last.state IS NOT 'refused' AND (last.kind",
+        "    AND (last.kind",
+        ("tests/flows/dex/test_dex_swap.py::test_who_says_no_has_paid_nothing",),
     ),
     Defect(
         "order-of-a-late-refusal-untold",
@@ -249,8 +279,8 @@ CREATING = (
         "approval-signed-anew",
         "What was approved before a kill is approved once more, while the first may be executed.",
         "swapdesk/flows/dex/dex_permission.py",
-        "            if signed.state not in FINAL:",
-        "            if signed.state in FINAL:",
+        "            if not signed.final:",
+        "            if signed.final:",
         ("tests/flows/dex/test_dex_kill.py",),
     ),
     Defect(
@@ -519,8 +549,8 @@ CONFIRMED = (
         "unknown-rows-created-with-another-file",
         "Rows that may be orders are created once more with a file that differs in another row.",
         "swapdesk/flows/batch/planner.py",
-        "                open_ = row.state is RowState.UNKNOWN",
-        "                open_ = row.state is RowState.PLANNED",
+        '    if row.became == "unknown":',
+        '    if row.became == "planned":',
         (
             "tests/flows/batch/test_creation.py"
             "::test_rows_that_may_have_been_created_are_in_no_other_batch",
@@ -1077,8 +1107,8 @@ SHOWING = (
         "An order expired whose bundle had failed: its money is in the smart account, and the desk"
         " says that it is in the wallet.",
         "swapdesk/flows/orders/situations.py",
-        "known: known.closing and known.batch",
-        "known: known.over and known.batch",
+        "known: known.closing and known.in_account",
+        "known: known.over and known.in_account",
         (
             "tests/flows/batch/test_tracked_orders.py"
             "::test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders",
@@ -1088,8 +1118,8 @@ SHOWING = (
         "failed-bundle-told-as-waiting",
         "A bundle failed, and support tells its customers that the payment is on its way.",
         "swapdesk/flows/batch/order_payments.py",
-        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act, problem)',
-        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act)',
+        'BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)',
+        'BatchPayment(State.PREPARED, money, place, "you", act, "", in_account)',
         (
             "tests/flows/batch/test_tracked_orders.py"
             "::test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders",

@@ -31,10 +31,11 @@ from swapdesk.flows.deposits.funding import (
 )
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.creates import intent_of, open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import IntentState
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import Moment, counted, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
@@ -222,19 +223,19 @@ def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[st
 
 
 _HASHES = {
-    TransactionRole.DEPOSIT: "Deposit hash",
-    TransactionRole.BUNDLE: "Bundle hash",
-    TransactionRole.APPROVE: "Approval hash",
-    TransactionRole.RESET: "Reset hash",
-    TransactionRole.SWAP: "Swap hash",
+    "deposit": "Deposit hash",
+    "bundle": "Bundle hash",
+    "approve": "Approval hash",
+    "reset": "Reset hash",
+    "swap": "Swap hash",
 }
 
 
 def _fate(order: Order, one: OrderTransaction) -> str:
     """What is to be known of a transaction that is not simply done."""
-    if one.fate is Fate.FAILED:
+    if one.fate == "failed":
         return ", failed and moved nothing but its gas"
-    return ", sent" if one.fate is Fate.SENT and not deposit_arrived(order) else ""
+    return ", sent" if one.fate == "sent" and not deposit_arrived(order) else ""
 
 
 def deposit_facts(
@@ -390,9 +391,9 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting
         settle_payments(session.desk.journal.calls, session.link.tracker.recall)
     await tell_open_calls(session)
     unknown = [
-        one.intent
-        for one in session.desk.journal.intents.unfinished()
-        if one.state is IntentState.UNKNOWN
+        intent_of(create)
+        for create in open_creates(session.desk.journal.ledger)
+        if create.state is State.UNKNOWN
     ]
     for intent in unknown:
         output.talk(f"{intent_words(intent)}: {OUTCOME_UNKNOWN.cause} Nothing was paid.")

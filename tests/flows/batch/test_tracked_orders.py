@@ -7,7 +7,7 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from flows.following import announced, sighted, tracker_of
-from flows.orders import NEED, NOW, batch_of_one, built, order
+from flows.orders import NEED, NOW, built, created_batch, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.batch.progress import BatchProgress, Payouts, batch_progress
@@ -16,8 +16,6 @@ from swapdesk.flows.journal.batch_records import (
     BundleState,
     JournaledBundle,
     Paying,
-    RowEnd,
-    RowState,
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
@@ -33,9 +31,7 @@ BATCH = f"{1:032x}"
 
 def created(journal: Journal) -> None:
     """The group, as a batch writes it down."""
-    assert journal.batches.mark_sent(batch_of_one(journal), 1, NOW)
-    ends = [RowEnd(0, RowState.CREATED, ORDER.service_id)]
-    journal.batches.mark_created(BATCH, 1, GROUP, ends)
+    created_batch(journal, BATCH, GROUP, ORDER.service_id)
 
 
 def test_an_order_of_a_batch_is_paid_by_it_and_hides_its_address(journal: Journal) -> None:
@@ -198,7 +194,7 @@ def test_a_look_asks_once_for_a_group_and_not_for_each_of_its_orders(journal: Jo
         sighted(followed.known, one, "list")
     followed.known.look_at_payments()
     asked: list[str] = []
-    connection = journal.batches._file._connection
+    connection = journal._file._connection
     connection.set_trace_callback(asked.append)
     assert announced(followed.known) == []
     connection.set_trace_callback(None)

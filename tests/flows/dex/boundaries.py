@@ -1,34 +1,34 @@
 """Moments of the work at which something dies: just before or just after the n-th call of a
-method.
+method, or the n-th time that an act of a kind comes to a state in the ledger.
 
-A boundary is ``room.method.before|after.n``, as ``wallet.sign.after.2``.
+A boundary is ``room.method.before|after.n``, as ``wallet.sign.after.2``, or
+``ledger.kind_state.before|after.n``, as ``ledger.create_sent.after.1``: before its commit, or once
+the commit that it is a part of is done.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.journal.batch_log import BatchLog
+from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.journal.bundle_log import BundleLog
-from swapdesk.flows.journal.dex_log import DexLog
-from swapdesk.flows.journal.intent_log import IntentLog
+from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.ledger import Ledger, Operation, State
 from swapdesk.flows.journal.outgoing_writes import OutgoingWrites
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.wallet.client import WalletClient
 
 ROOMS = {
     "api": PartnerApi,
-    "steps": DexLog,
-    "intents": IntentLog,
     "wallet": WalletClient,
     "calls": OutgoingWrites,
-    "batches": BatchLog,
+    "creation": BatchCreation,
     "bundles": BundleLog,
     "payments": WalletPaymentLog,
 }
@@ -45,8 +45,7 @@ def striking(boundary: str, strike: Callable[[], Awaitable[None] | None]) -> Ite
     """Call ``strike`` at a boundary, once; what it returns is awaited where the method is. The
     method itself does what it always does."""
     room, method, when, count = boundary.split(".")
-    kind, left = ROOMS[room], int(count)
-    plain: Callable[..., Any] = getattr(kind, method)
+    left = int(count)
     struck = Struck()
 
     def reached(moment: str) -> Awaitable[None] | None:
@@ -57,6 +56,18 @@ def striking(boundary: str, strike: Callable[[], Awaitable[None] | None]) -> Ite
                 struck.met = True
                 return strike()
         return None
+
+    wrapping = _moves(method, reached) if room == "ledger" else _calls(ROOMS[room], method, reached)
+    with wrapping:
+        yield struck
+
+
+Reached = Callable[[str], Awaitable[None] | None]
+
+
+@contextmanager
+def _calls(kind: type, method: str, reached: Reached) -> Iterator[None]:
+    plain: Callable[..., Any] = getattr(kind, method)
 
     async def awaited(*arguments: Any, **named: Any) -> Any:
         if (going := reached("before")) is not None:
@@ -72,8 +83,73 @@ def striking(boundary: str, strike: Callable[[], Awaitable[None] | None]) -> Ite
         reached("after")
         return found
 
-    setattr(kind, method, awaited if asyncio.iscoroutinefunction(plain) else called)
+    with _instead(kind, method, awaited if asyncio.iscoroutinefunction(plain) else called):
+        yield
+
+
+@contextmanager
+def _moves(move: str, reached: Reached) -> Iterator[None]:
+    """An act is committed with the transaction that it is begun or moved in."""
+    begin, moved_by, write = Ledger.begin, Ledger.move, JournalFile.write
+    due = 0
+
+    def note(ledger: Ledger) -> None:
+        nonlocal due
+        due += 1
+        if not _writes(ledger._file):
+            committed()
+
+    def committed() -> None:
+        nonlocal due
+        while due:
+            due -= 1
+            reached("after")
+
+    def begun(ledger: Ledger, kind: str, *arguments: Any, **named: Any) -> Operation:
+        same = f"{kind}_{named.get('state', State.PREPARED)}" == move
+        if same:
+            reached("before")
+        act = begin(ledger, kind, *arguments, **named)  # type: ignore[arg-type]
+        if same:
+            note(ledger)
+        return act
+
+    def moved(ledger: Ledger, id_: str, state: State, **named: Any) -> bool:
+        act = ledger.get(id_)
+        same = act is not None and f"{act.kind}_{state}" == move
+        if same:
+            reached("before")
+        done = moved_by(ledger, id_, state, **named)
+        if done and same:
+            note(ledger)
+        return done
+
+    @contextmanager
+    def written(file: JournalFile) -> Iterator[Any]:
+        with write(file) as db:
+            yield db
+        if not _writes(file):
+            committed()
+
+    with ExitStack() as stack:
+        for kind, name, instead in (
+            (Ledger, "begin", begun),
+            (Ledger, "move", moved),
+            (JournalFile, "write", written),
+        ):
+            stack.enter_context(_instead(kind, name, instead))
+        yield
+
+
+def _writes(file: JournalFile) -> bool:
+    return file._connection is not None and file._connection.in_transaction
+
+
+@contextmanager
+def _instead(kind: type, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    plain = getattr(kind, name)
+    setattr(kind, name, function)
     try:
-        yield struck
+        yield
     finally:
-        setattr(kind, method, plain)
+        setattr(kind, name, plain)

@@ -23,20 +23,29 @@ from sandbox.evm.rewinding import rewind
 from swapdesk.flows.creation.order_verification import find_order
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.creates import newest_part, open_swaps
 from swapdesk.flows.transactions import Outcome
 from swapdesk.sandbox.faults import ChainFaults
-from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionWord
 from swapdesk.wallet.promise import Purpose, TransactionPayload
 from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
-APPROVING = ("steps.begin.after.1", "wallet.sign.after.1", "wallet.broadcast.after.1")
-ORDERING = ("steps.sent.after.2", "api.create_exchange.after.1", "intents.mark_created.after.1")
+APPROVING = (
+    "ledger.approve_prepared.after.1",
+    "wallet.sign.after.1",
+    "wallet.broadcast.after.1",
+)
+ORDERING = (
+    "ledger.create_sent.after.1",
+    "api.create_exchange.after.1",
+    "ledger.create_done.after.1",
+)
 PAYING = (
     "wallet.sign.after.2",
-    "steps.sent.after.3",
-    "steps.acked.after.2",
+    "ledger.swap_sent.after.1",
+    "ledger.swap_done.after.1",
     "api.dex_confirm_transaction.after.1",
 )
 SIGNING = (
@@ -45,14 +54,18 @@ SIGNING = (
     "wallet.sign.after.2",
     "api.dex_confirm_transaction.before.1",
 )
-BEFORE_CREATE = ("steps.sent.after.2", "wallet.sign.after.2", "api.dex_chain_signatures.after.1")
+BEFORE_CREATE = (
+    "ledger.create_sent.after.1",
+    "wallet.sign.after.2",
+    "api.dex_chain_signatures.after.1",
+)
 """The next question is the create, and it meets a service or a chain that is not there. It is not
 sent a second time: once it is certain that there is no order the swap is over, unpaid."""
 SAMPLE = {
     ("ba", "wallet.broadcast.after.1"),
-    ("ba", "steps.sent.after.2"),
+    ("ba", "ledger.create_sent.after.1"),
     ("ba", "api.create_exchange.after.1"),
-    ("ba", "steps.sent.after.3"),
+    ("ba", "ledger.swap_sent.after.1"),
     ("is", "wallet.sign.after.2"),
 }
 """Killed always, at each kind of boundary once; the others with ``--full``."""
@@ -67,11 +80,11 @@ ON_SOLANA = (
     "wallet.sign.before.1",
     "wallet.sign.after.1",
     "wallet.broadcast.after.1",
-    "intents.mark_created.after.1",
-    "steps.begin.after.1",
-    "steps.sent.after.2",
+    "ledger.create_done.after.1",
+    "ledger.create_prepared.after.1",
+    "ledger.swap_sent.after.1",
     "wallet.broadcast.before.1",
-    "steps.acked.after.1",
+    "ledger.swap_done.after.1",
     "api.dex_confirm_transaction.before.1",
     "api.dex_confirm_transaction.after.1",
 )
@@ -80,7 +93,7 @@ ON_SOLANA = (
 
 async def paid_once(
     someone: Swapper, pair: tuple[Token, Token], intent: Intent, outcome: Outcome, made: bool
-) -> list[TransactionState]:
+) -> list[TransactionWord]:
     """What was signed to pay a swap that is over. Nothing is left open; an order is ``made`` only
     if that is said, and only a swap that is done has moved anything."""
     place = someone.place
@@ -91,15 +104,15 @@ async def paid_once(
     else:
         assert "in your wallet" in outcome.failure.money
     assert await someone.holds(pair[0]) == (40 if outcome.done else 100) * 10**6
-    assert someone.journal.swaps.open_swaps() == []
+    assert open_swaps(someone.journal.ledger) == []
     found = await find_order(
         place.api, place.floor.clock, intent, sent_at=intent.frozen_at, known=(), looks=(0.0,)
     )
     assert len(found.same) == made
     signed = await someone.agent.transactions(intent.id)
-    approved = [one.state for one in signed if one.purpose is Purpose.APPROVE]
-    assert approved == [TransactionState.SUCCEEDED] * (intent.provider == "ba"), "once"
-    return [one.state for one in signed if one.purpose is Purpose.SWAP]
+    approved = [one.word for one in signed if one.purpose is Purpose.APPROVE]
+    assert approved == ["succeeded"] * (intent.provider == "ba"), "once"
+    return [one.word for one in signed if one.purpose is Purpose.SWAP]
 
 
 async def taken_on(
@@ -109,7 +122,7 @@ async def taken_on(
     pair: tuple[Token, Token],
     boundary: str,
     late: int = 0,
-) -> tuple[Outcome, list[TransactionState]]:
+) -> tuple[Outcome, list[TransactionWord]]:
     """How a swap ends that another desk goes on with, ``late`` blocks after the kill, and what was
     signed to pay it."""
     async with place.someone(directory) as someone:
@@ -120,7 +133,7 @@ async def taken_on(
         async with killed_at(place.service, keys, what, boundary, works=True) as someone.agent:
             if late:
                 place.floor.world.time.pass_blocks(late)
-            (open_,) = someone.journal.swaps.open_swaps()
+            (open_,) = open_swaps(someone.journal.ledger)
             assert open_.id == intent.id
             outcome = await someone.flow().take_on(open_)
             made = outcome.done or bool(late)
@@ -134,9 +147,9 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
     pair = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
     outcome, paid = await taken_on(place, tmp_path, venue, pair, boundary)
     # It may have left; the service shows no order, so nothing was created.
-    assert outcome.done is (boundary != "steps.sent.after.2"), outcome
+    assert outcome.done is (boundary != "ledger.create_sent.after.1"), outcome
     # At Isthmus the solver pays for the transaction.
-    assert paid == ([TransactionState.SUCCEEDED] if outcome.done and venue == "ba" else [])
+    assert paid == (["succeeded"] if outcome.done and venue == "ba" else [])
 
 
 @pytest.mark.parametrize("boundary", sampled(ON_SOLANA, ON_SOLANA[:4]))
@@ -145,7 +158,7 @@ async def test_a_killed_swap_on_solana_is_taken_on_and_paid_once(
 ) -> None:
     outcome, paid = await taken_on(solana, tmp_path, "at", solana.floor.coins(), boundary)
     assert outcome.done, outcome
-    assert paid == [TransactionState.SUCCEEDED]
+    assert paid == ["succeeded"]
 
 
 async def test_a_half_that_ended_while_nobody_ran_is_never_paid(
@@ -155,7 +168,7 @@ async def test_a_half_that_ended_while_nobody_ran_is_never_paid(
     pair, boundary = solana.floor.coins(), "wallet.sign.after.1"
     outcome, paid = await taken_on(solana, tmp_path, "at", pair, boundary, late=150 + 32)
     assert not outcome.done
-    assert paid == [TransactionState.LOST]
+    assert paid == ["lost"]
 
 
 BESIDE = [(*row, part) for row in BOUNDARIES for part in ("agent", "node", "service")]
@@ -195,18 +208,16 @@ async def test_what_dies_beside_the_desk_comes_back_and_the_swap_is_paid_once(
             await someone.agent.close()
             someone.agent = await reopened(place.wallet(someone.keys))
         while outcome.open:
-            step = someone.journal.swaps.last(intent.id, "swap")
+            payment = newest_part(someone.journal.ledger, intent.id, "swap")
             # Not in the wallet once a transaction that pays was handed out.
-            told = "in your wallet" if step is None else step.told.get("hash", "in your wallet")
-            assert str(told) in outcome.failure.money, outcome
-            (open_,) = someone.journal.swaps.open_swaps()
+            told = (payment and payment.hash) or "in your wallet"
+            assert told in outcome.failure.money, outcome
+            (open_,) = open_swaps(someone.journal.ledger)
             outcome = await someone.flow().take_on(open_)
         paid = await paid_once(someone, pair, intent, outcome, outcome.done)
-        assert paid == ([TransactionState.SUCCEEDED] if outcome.done and venue == "ba" else [])
+        assert paid == (["succeeded"] if outcome.done and venue == "ba" else [])
         assert outcome.done or boundary in BEFORE_CREATE, outcome
 
-
-State = TransactionState
 
 CHAIN = "base"
 
@@ -246,15 +257,15 @@ class Swap(Struct):
         assert ended.display_status == "SWAP_COMPLETED"
         usdc = self.place.floor.token(CHAIN, "USDC")
         assert await self.someone.holds(usdc) == 40 * 10**6
-        states = {one.hash: one.state for one in await self.signed()}
-        assert states.pop(outcome.hash) is State.SUCCEEDED
-        assert set(states.values()) <= {State.REPLACED}
-        step = self.someone.journal.swaps.last(self.intent.id, "swap")
-        assert step.told["hash"] == outcome.hash
+        states = {one.hash: one.word for one in await self.signed()}
+        assert states.pop(outcome.hash) == "succeeded"
+        assert set(states.values()) <= {"replaced"}
+        payment = newest_part(self.someone.journal.ledger, self.intent.id, "swap")
+        assert payment.hash == outcome.hash
         client = self.place.floor.readers[CHAIN].client
         assert await client.nonce(self.someone.address) == 2, "an approval and a swap"
         # Nothing waits to be taken on.
-        assert self.someone.journal.swaps.open_swaps() == []
+        assert open_swaps(self.someone.journal.ledger) == []
         assert self.someone.journal.orders.index.ids() == {outcome.order.service_id}
 
 
@@ -269,14 +280,14 @@ async def test_a_node_that_insists_leaves_the_swap_open(swap: Swap) -> None:
     assert outcome.open, outcome
     assert outcome.code == "NOT_FINAL"
     (one,) = await swap.signed()
-    assert one.state is State.SENT
+    assert one.word == "sent"
     assert one.hash in outcome.failure.money
     assert "the desk" in outcome.failure.next
     again = await swap.someone.flow().swap(swap.intent)
     assert again.refused
     assert again.code == "ALREADY_ASKED"
     # Taken on while the node still lies: the same transaction, and still open.
-    (open_,) = swap.someone.journal.swaps.open_swaps()
+    (open_,) = open_swaps(swap.someone.journal.ledger)
     still = await swap.someone.flow(pace=IMPATIENT).take_on(open_)
     assert still.open
     assert [each.hash for each in await swap.signed()] == [one.hash]
@@ -295,7 +306,7 @@ async def test_a_silent_node_is_waited_for(swap: Swap) -> None:
     assert "may still take up to 60 USDC" in outcome.failure.money
     swap.faults.clear()
     swap.someone.agrees = lambda review: True
-    (open_,) = swap.someone.journal.swaps.open_swaps()
+    (open_,) = open_swaps(swap.someone.journal.ledger)
     ended = await swap.someone.flow().take_on(open_)
     await swap.is_paid_once(ended)
 
@@ -335,7 +346,7 @@ async def forgotten(swap: Swap) -> SignedTransaction:
     """The transaction of the swap, once a node has it and has forgotten it."""
     while True:
         found = await swap.signed()
-        if found and found[0].state is State.SENT:
+        if found and found[0].word == "sent":
             return found[0]
         await asyncio.sleep(0.02)  # between two looks
 

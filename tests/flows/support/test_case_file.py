@@ -21,7 +21,6 @@ from flows.orders import NOW, intent, order
 from flows.support.cases import CASES, HASH, REQUEST, Case, sent
 from flows.support.test_pasted_secrets import KEYS, OWN_SECRET, WORDS
 from swapdesk.client.exchange_log import Exchange
-from swapdesk.flows.journal.transaction_log import Fate
 from swapdesk.flows.support.case_file import (
     MOST_BYTES,
     CaseFile,
@@ -70,7 +69,7 @@ def named(one: CaseFacts) -> CaseFacts:
         return one
     known = replace(one.tracked.intent, recipient_label="@landlady", memo="rent for May")
     state = one.tracked.order.model_copy(update={"receiver_tag": "rent for May"})
-    own = sent(Fate.SENT)[0]
+    own = sent("sent")[0]
     return replace(one, tracked=replace(one.tracked, order=state, intent=known, own_payment=own))
 
 

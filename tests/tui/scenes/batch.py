@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import httpx2
 
+from swapdesk.flows.batch.batches import newest_batches
 from swapdesk.flows.journal.batch_records import (
     Built,
     BundleDeposit,
@@ -163,7 +164,7 @@ async def bundled(run: DeskRun) -> JournaledBundle:
 def built_bundle(run: DeskRun) -> JournaledBundle:
     """The bundle of the group that was created."""
     desk = run.app.session.desk
-    (batch,) = desk.journal.batches.newest()
+    (batch,) = newest_batches(desk.journal.ledger, 9)
     (group,) = batch.groups
     deposits = tuple(
         BundleDeposit(
@@ -193,7 +194,7 @@ def fund(run: DeskRun, bundle: JournaledBundle) -> None:
 def bundle_of(run: DeskRun) -> JournaledBundle:
     """The newest bundle of the newest batch."""
     journal = run.app.session.desk.journal
-    return journal.bundles.newest(journal.batches.newest()[0].id, 1)
+    return journal.bundles.newest(newest_batches(journal.ledger, 1)[0].id, 1)
 
 
 async def shown(run: DeskRun, words: str) -> None:

@@ -30,6 +30,7 @@ from swapdesk.client.errors import (
     RateLimited,
 )
 from swapdesk.clock import Clock
+from swapdesk.flows.batch.batches import mark_differing
 from swapdesk.flows.batch.bundle_promise import Payer
 from swapdesk.flows.batch.group_status import (
     BUILD_AGAIN,
@@ -45,7 +46,6 @@ from swapdesk.flows.batch.group_status import (
 )
 from swapdesk.flows.batch.group_transactions import (
     GroupPayments,
-    GroupWatch,
     GroupWork,
     NotBuilt,
     Operations,
@@ -55,8 +55,9 @@ from swapdesk.flows.batch.group_transactions import (
 )
 from swapdesk.flows.batch.payable import GroupOrders
 from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.catalog.catalog import native_coin
-from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle, JournaledGroup
+from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.outgoing_writes import PaidBefore
 from swapdesk.flows.transactions import (
@@ -67,6 +68,7 @@ from swapdesk.flows.transactions import (
     Pace,
     StillOpen,
     Transactor,
+    Watch,
     still_open,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
@@ -75,11 +77,9 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
     BundleStatus,
-    MultiExchangeRequest,
     MultiExchangeStatus,
     MultiSubmitRequest,
 )
@@ -210,12 +210,12 @@ class GroupSettling:
         token_of: Callable[[str], Token | None],
         coin: Token,
         batch_id: str,
-        group: JournaledGroup,
+        group: Group,
         account: Account,
         look: Look,
         *,
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
-        watch: GroupWatch | None = None,
+        watch: Watch | None = None,
         arrives: timedelta = ARRIVES_WITHIN,
     ) -> None:
         if group.multi_id is None:
@@ -223,7 +223,7 @@ class GroupSettling:
         chain = coin.chain_data
         self._coin = coin
         self._group = group
-        watch = watch or GroupWatch()
+        watch = watch or Watch()
         self._work = GroupWork(
             api,
             journal,
@@ -342,7 +342,8 @@ class GroupSettling:
             raise Stopped("NOT_PAYABLE", f"{said}.", LOOK, open_=False)
         for one in found.unpayable:
             if one.wrong:
-                self._work.journal.batches.mark_differs(self._work.batch_id, one.row, one.reason)
+                row = next(row for row in self._group.rows if row.number == one.row)
+                mark_differing(self._work.journal.ledger, row, one.reason)
         account = self._work.account.address
         if solana:
             built = await partition(
@@ -377,12 +378,11 @@ class NotSettled(Exception):
         self.next = next_
 
 
-def first_token(desk: Desk, group: JournaledGroup) -> Token:
+def first_token(desk: Desk, group: Group) -> Token:
     """What the first row of a group sells. Raises NotSettled for a group that is not created."""
     if group.multi_id is None:
         raise NotSettled("NOT_CREATED", "This group was not created.", "you: create it")
-    request = decode(MultiExchangeRequest, group.body.encode(), side="service")
-    token = desk.catalog.token(request.orders[0].from_)
+    token = desk.catalog.token(group.request.orders[0].from_)
     if token is None:
         said = "The token of this group is not in the desk's list."
         raise NotSettled("TOKEN_NOT_FOUND", said, REFRESH)
@@ -434,7 +434,7 @@ async def settling_of(
     look: Look,
     *,
     pace: Pace,
-    watch: GroupWatch | None = None,
+    watch: Watch | None = None,
 ) -> GroupSettling:
     """The work on a group. Raises NotSettled and WalletError."""
     coin = native_coin(desk.catalog, standing.group.chain)

@@ -14,7 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.client.errors import ApiError, ClientError
+from swapdesk.flows.batch.batches import find_batch
 from swapdesk.flows.batch.bundle_promise import funded_bundle, withdrawn
+from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import (
     IN_WALLET,
     Failure,
@@ -27,9 +29,7 @@ from swapdesk.flows.journal.batch_records import (
     Built,
     BundleState,
     JournaledBundle,
-    JournaledGroup,
     Paying,
-    RowState,
     WalletPayment,
 )
 from swapdesk.flows.journal.journal import Journal
@@ -160,7 +160,7 @@ class GroupStanding(Struct, frozen=True):
     for bundles before number ``since`` came back by it or by an earlier one."""
 
     batch_id: str
-    group: JournaledGroup
+    group: Group
     bundle: JournaledBundle | None
     payments: tuple[WalletPayment, ...]
     withdrawn: str | None = None
@@ -169,7 +169,7 @@ class GroupStanding(Struct, frozen=True):
     @property
     def created(self) -> int:
         """Rows that became orders as they were asked for."""
-        return sum(row.state is RowState.CREATED for row in self.group.rows)
+        return sum(row.became == "created" for row in self.group.rows)
 
     @property
     def solana(self) -> bool:
@@ -328,7 +328,7 @@ def way_out(chain: str) -> str:
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
-def group_standing(journal: Journal, batch_id: str, group: JournaledGroup) -> GroupStanding:
+def group_standing(journal: Journal, batch_id: str, group: Group) -> GroupStanding:
     """Raises JournalUnavailable."""
     log = journal.bundles
     bundle = log.newest(batch_id, group.number)
@@ -343,7 +343,7 @@ def group_standing(journal: Journal, batch_id: str, group: JournaledGroup) -> Gr
 
 def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
     """Of every group of a batch, in their order. Raises KeyError and JournalUnavailable."""
-    batch = journal.batches.get(batch_id)
+    batch = find_batch(journal.ledger, batch_id)
     if batch is None:
         raise KeyError(batch_id)
     return tuple(group_standing(journal, batch.id, group) for group in batch.groups)

@@ -115,6 +115,12 @@ class BundleLog:
         )
         return [_bundle_of(row) for row in rows]
 
+    def payment_mark(self, multi_id: str) -> tuple[object, ...] | None:
+        """Another one once anything moved that says how a group is paid: its bundles, the
+        transactions of the wallet for them, withdrawals. None for no group of this journal."""
+        rows = self._file.read(_MARK, (multi_id,))
+        return tuple(rows[0]) if rows else None
+
     def first_after(self, batch_id: str, group: int, moment: datetime) -> int:
         """The number of the first bundle of a group that was built after ``moment``, or of the
         one that would be built next."""
@@ -212,6 +218,24 @@ class BundleLog:
             end_bundle_payments(db, ids, StepState.UNKNOWN)
         elif state not in UNDER_WAY and _left(db, bundle):
             end_bundle_payments(db, ids, StepState.REFUSED)
+
+
+_MARK = """
+WITH g AS (
+  SELECT parent AS batch_id, json_extract(body, '$.number') AS number,
+    json_extract(body, '$.chain') AS chain
+  FROM operation WHERE subject = ? AND kind = 'create_group'
+)
+SELECT
+  (SELECT max(number) FROM bundle AS b
+    WHERE b.batch_id = g.batch_id AND b.group_number = g.number),
+  (SELECT state FROM bundle AS b
+    WHERE b.batch_id = g.batch_id AND b.group_number = g.number ORDER BY number DESC LIMIT 1),
+  (SELECT group_concat(p.number || p.state) FROM bundle_payment AS p
+    WHERE p.batch_id = g.batch_id AND p.group_number = g.number),
+  (SELECT group_concat(w.state || w.moved) FROM withdrawal AS w WHERE w.chain = g.chain)
+FROM g
+"""
 
 
 def _left(db: sqlite3.Connection, bundle: JournaledBundle) -> bool:

@@ -15,37 +15,21 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
+from swapdesk.acts import LEFT as LEFT
+from swapdesk.acts import OPEN as OPEN
+from swapdesk.acts import State as State
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal_file import JournalFile, ProcessIdentity
 from swapdesk.wire.encoding.codec import rfc3339
 
-
-class State(StrEnum):
-    """How an act stands."""
-
-    PREPARED = "prepared"
-    """Nothing of it left."""
-    SENT = "sent"
-    """It leaves now, or left and is not answered."""
-    DONE = "done"
-    REFUSED = "refused"
-    """Nothing came of it, and nothing can: ``code`` says why."""
-    UNKNOWN = "unknown"
-    """It left, and whether it arrived is not known."""
-
-
-OPEN = (State.PREPARED, State.SENT, State.UNKNOWN)
-"""How it ends is not known."""
-LEFT = (State.SENT, State.UNKNOWN)
-"""It left, or may have."""
 MAY_FOLLOW: Mapping[State, tuple[State, ...]] = {
     State.PREPARED: LEFT,  # what left did not arrive for certain: it may leave again
     State.SENT: (State.PREPARED,),
@@ -153,6 +137,7 @@ class Ledger:
         self,
         kind: Kind,
         body: Mapping[str, Any],
+        /,
         *,
         id: str | None = None,  # noqa: A002 - as the column
         parent: str | None = None,
@@ -181,7 +166,7 @@ class Ledger:
                     claim,
                     state,
                     json.dumps(body),
-                    _merged(result),
+                    json.dumps(_named(result)),
                     at,
                     at if left else None,
                     at if ended else None,
@@ -190,6 +175,30 @@ class Ledger:
                 ),
             ).fetchone()
             return _operation(row)
+
+    def begin_parts(self, parent: str, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
+        """Commit parts of an act before they are done, in this order, once: a file has thousands
+        of rows."""
+        at = rfc3339(self._clock.now())
+        me = self._me
+        with self._file.write() as db:
+            db.executemany(
+                "INSERT INTO operation (id, kind, parent, state, body, prepared_at, owner_pid,"
+                " owner_start) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        f"{parent}-{place}",
+                        kind,
+                        parent,
+                        State.PREPARED,
+                        json.dumps(body),
+                        at,
+                        me.pid,
+                        me.started,
+                    )
+                    for place, body in enumerate(bodies)
+                ),
+            )
 
     def move(
         self,
@@ -227,16 +236,18 @@ class Ledger:
         id: str,  # noqa: A002
         *,
         among: Collection[State] = tuple(State),
+        code: str | None = None,
         **result: Any,
     ) -> bool:
         """Commit what is known of an act, whose state stays; False where it is in none of
-        ``among``."""
+        ``among``. Without a ``code`` that stays too."""
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
+            merged, values = _merging(result)
             told = db.execute(
-                "UPDATE operation SET result = json_patch(result, ?)"  # noqa: S608
+                f"UPDATE operation SET result = {merged}, code = coalesce(?, code)"  # noqa: S608
                 f" WHERE id = ? AND state IN ({marks})",
-                (_merged(result), id, *among),
+                (*values, code, id, *among),
             )
             return told.rowcount == 1
 
@@ -283,6 +294,14 @@ class Ledger:
         marks = ", ".join("?" * len(kinds))
         return self.where(f"parent = ? AND kind IN ({marks})", parent, *kinds)
 
+    def subjects(self, kind: Kind) -> set[str]:
+        """What acts of a kind are about, as far as that is known."""
+        rows = self._file.read(
+            f"SELECT subject FROM operation WHERE kind = '{kind}' AND subject IS NOT NULL",  # noqa: S608
+            (),
+        )
+        return {row["subject"] for row in rows}
+
     def where(self, condition: str, *values: object) -> list[Operation]:
         """Acts of which an SQL condition holds, in the order in which they were begun."""
         rows = self._file.read(
@@ -315,38 +334,59 @@ class Ledger:
             freed = ", ".join(f"'{kind}'" for kind in FREED_WHEN_DONE)
             columns += f", claim = CASE WHEN kind IN ({freed}) THEN NULL ELSE claim END"
         marks = ", ".join("?" * len(among))
+        merged, facts = _merging(result)
         with self._file.write() as db:
             moved = db.execute(
                 "UPDATE operation SET state = ?, code = ?, subject = coalesce(?, subject),"  # noqa: S608
-                f" result = json_patch(result, ?){columns} WHERE {where} AND state IN ({marks})",
-                (state, code, subject, _merged(result), *values, *names, *among),
+                f" result = {merged}{columns} WHERE {where} AND state IN ({marks})",
+                (state, code, subject, *facts, *values, *names, *among),
             )
             return moved.rowcount
 
 
-def _merged(result: Mapping[str, Any]) -> str:
-    """What is to be merged into a result: of None, ``json_patch`` would take what stands away."""
-    return json.dumps({name: value for name, value in result.items() if value is not None})
+def _named(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in result.items() if value is not None}
+
+
+def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The SQL expression of a result with these facts in it, and its values. Each fact takes the
+    place of the one before, whole: ``json_patch`` would mix an object with what stands, and lose
+    members of it that are null."""
+    facts = [
+        text
+        for name, value in _named(result).items()
+        for text in (f'$."{name}"', json.dumps(value))
+    ]
+    return f"json_set(result{', ?, json(?)' * (len(facts) // 2)})", facts
 
 
 def _operation(row: sqlite3.Row) -> Operation:
-    def moment(name: str) -> datetime | None:
-        return datetime.fromisoformat(row[name]) if row[name] else None
-
+    # By place: a journal has tens of thousands, and a look-up by name takes as long as the rest.
+    number, id_, kind, parent, subject, claim, state, body, result, code, *moments, pid, start = row
+    prepared_at, sent_at, server_at, ended_at = moments
     return Operation(
-        row["number"],
-        row["id"],
-        row["kind"],
-        row["parent"],
-        row["subject"],
-        row["claim"],
-        State(row["state"]),
-        json.loads(row["body"]),
-        json.loads(row["result"]),
-        row["code"],
-        datetime.fromisoformat(row["prepared_at"]),
-        moment("sent_at"),
-        moment("server_at"),
-        moment("ended_at"),
-        ProcessIdentity(row["owner_pid"], row["owner_start"]),
+        number,
+        id_,
+        kind,
+        parent,
+        subject,
+        claim,
+        State(state),
+        _read(body),
+        _read(result),
+        code,
+        datetime.fromisoformat(prepared_at),
+        datetime.fromisoformat(sent_at) if sent_at else None,
+        datetime.fromisoformat(server_at) if server_at else None,
+        datetime.fromisoformat(ended_at) if ended_at else None,
+        ProcessIdentity(pid, start),
     )
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError:
+        # Half of a surrogate pair, which somebody pasted, is JSON to Python alone.
+        said: dict[str, Any] = json.loads(text)
+        return said

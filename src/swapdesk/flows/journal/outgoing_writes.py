@@ -319,12 +319,12 @@ def _call_of(row: sqlite3.Row) -> OutgoingWrite:
 
 
 _OF_ORDER = """
-SELECT step.request_id FROM known_order JOIN step USING (intent_id)
-    WHERE known_order.service_id = ?1 AND step.name = 'create'
+SELECT json_extract(result, '$.request_id') AS request_id FROM operation
+    WHERE subject = ?1 AND kind = 'create'
 UNION ALL
-SELECT batch_group.request_id FROM batch_row JOIN batch_group
-    ON batch_group.batch_id = batch_row.batch_id AND batch_group.number = batch_row.group_number
-    WHERE batch_row.service_id = ?1
+SELECT json_extract(asked.result, '$.request_id') AS request_id
+    FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
+    WHERE made.kind = 'row' AND made.subject = ?1
 UNION ALL
 SELECT request_id FROM call WHERE service_id = ?1 AND path NOT IN (?2, ?3, ?4)
 """

@@ -1,7 +1,7 @@
 """The transactions of orders: what this desk sent for them, and the deposit the service named.
 
 Nothing is written here. A hash stands where its payment is journaled: with the call that pays a
-deposit (``call_log``), with the step of a swap on chains (``dex_log``), with the bundle of a group
+deposit (``call_log``), with the step of a swap on chains (``creates``), with the bundle of a group
 or its payment on Solana (``bundle_log``, ``wallet_payment_log``), and what the service named as
 the deposit with the order (``order_log``). An order's link tells only the newest of them.
 """
@@ -11,44 +11,40 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
-from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
 from swapdesk.flows.journal.batch_records import BundleState, Paying
-from swapdesk.flows.journal.dex_log import APPROVE, RESET, SWAP
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
 
-
-class TransactionRole(StrEnum):
-    """What a transaction did for its order."""
-
-    DEPOSIT = "deposit"
-    BUNDLE = "bundle"
-    """It paid the deposits of a whole group."""
-    APPROVE = APPROVE
-    RESET = RESET
-    """An approval of nothing, which some tokens need before another one."""
-    SWAP = SWAP
+TransactionRole = Literal[
+    "deposit",
+    "bundle",  # It paid the deposits of a whole group.
+    "approve",
+    "reset",  # An approval of nothing, which some tokens need before another one.
+    "swap",
+]
+"""What a transaction did for its order."""
 
 
-class Fate(StrEnum):
-    SENT = "sent"
-    CONFIRMED = "confirmed"
-    FAILED = "failed"
-    SEEN = "seen"
-    """The service named it."""
+Fate = Literal[
+    "sent",
+    "confirmed",
+    "failed",
+    "seen",  # The service named it.
+]
 
 
-class Sender(StrEnum):
-    WALLET = "wallet"
-    FAUCET = "faucet"
-    BATCH = "batch"
-    SERVICE = "service"
-    """Not known: the service named it."""
+Sender = Literal[
+    "wallet",
+    "faucet",
+    "batch",
+    "service",  # Not known: the service named it.
+]
 
 
 class OrderTransaction(Struct, frozen=True):
@@ -65,7 +61,7 @@ class OrderTransaction(Struct, frozen=True):
     @property
     def own(self) -> bool:
         """Whether this desk sent it."""
-        return self.by is not Sender.SERVICE
+        return self.by != "service"
 
 
 class TransactionLog:
@@ -92,25 +88,22 @@ class TransactionLog:
         return _by_order(one for row in rows for one in _paid(row))
 
     def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
-        for row in self._rows(_STEPS, _OF_INTENT, service_id, APPROVE, RESET, SWAP):
+        for row in self._rows(_PARTS_OF_SWAPS, _OF_INTENT, service_id):
             if (fate := _fate(row)) is not None:
-                yield (
-                    row["service_id"],
-                    _made(row, TransactionRole(row["name"]), fate, Sender.WALLET),
-                )
+                yield row["service_id"], _made(row, row["kind"], fate, "wallet")
         for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id, "evm"):
-            fate = Fate.CONFIRMED if row["state"] == BundleState.CONFIRMED else Fate.FAILED
+            fate = "confirmed" if row["state"] == BundleState.CONFIRMED else "failed"
             yield (
                 row["service_id"],
-                _made(row, TransactionRole.BUNDLE, fate, Sender.BATCH, row["address"]),
+                _made(row, "bundle", fate, "batch", row["address"]),
             )
         for row in self._rows(_PARTS, _OF_PART, service_id, Paying.PART):
             if (fate := _fate(row)) is not None:
-                yield row["service_id"], _made(row, TransactionRole.DEPOSIT, fate, Sender.BATCH)
+                yield row["service_id"], _made(row, "deposit", fate, "batch")
         for row in self._rows(_CALLS, _OF_ORDER, service_id, PAYMENT, WALLET_PAYMENT):
             yield from _paid(row)
         for row in self._rows(_TOLD, _OF_ORDER, service_id):
-            yield row["service_id"], _made(row, TransactionRole.DEPOSIT, Fate.SEEN, Sender.SERVICE)
+            yield row["service_id"], _made(row, "deposit", "seen", "service")
 
     def _rows(
         self, query: str, one: str, service_id: str | None, *values: str
@@ -139,30 +132,29 @@ def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
     """The deposit that a call paid, with its order's id."""
     if (fate := _fate(row)) is not None:
         faucet = row["path"] == PAYMENT
-        by = Sender.FAUCET if faucet else Sender.WALLET
+        by: Sender = "faucet" if faucet else "wallet"
         # A faucet answers when it has sent, and nobody here looks at the chain after it.
         yield (
             row["service_id"],
-            _made(row, TransactionRole.DEPOSIT, Fate.SENT if faucet else fate, by),
+            _made(row, "deposit", "sent" if faucet else fate, by),
         )
 
 
 def _fate(row: sqlite3.Row) -> Fate | None:
-    state = StepState(row["state"])
-    if state is StepState.ACKED:
-        return Fate.CONFIRMED
-    if state is not StepState.REFUSED:
-        return Fate.SENT
-    return Fate.FAILED if row["code"] == EXECUTED_IN_VAIN else None
+    if row["state"] in (StepState.ACKED, State.DONE):
+        return "confirmed"
+    if row["state"] not in (StepState.REFUSED, State.REFUSED):
+        return "sent"
+    return "failed" if row["code"] == EXECUTED_IN_VAIN else None
 
 
-_STEPS = """
-SELECT known_order.service_id, name, state, code, json_extract(result, '$.hash') AS hash
-FROM known_order JOIN step USING (intent_id)
-WHERE name IN (?, ?, ?) AND json_valid(result) AND json_extract(result, '$.hash') > '' {one}
-ORDER BY intent_id, seq
+_PARTS_OF_SWAPS = """
+SELECT orders.service_id, kind, state, code, json_extract(result, '$.hash') AS hash
+FROM orders JOIN operation ON operation.parent = orders.operation
+WHERE kind IN ('approve', 'reset', 'swap') AND json_extract(result, '$.hash') > '' {one}
+ORDER BY operation.number
 """
-_OF_INTENT = "AND known_order.service_id = ?"
+_OF_INTENT = "AND orders.service_id = ?"
 _BUNDLES = """
 SELECT json_extract(deposit.value, '$.service_id') AS service_id, bundle.state, tx_hash AS hash,
   json_extract(deposit.value, '$.address') AS address
@@ -178,7 +170,9 @@ ORDER BY bundle_payment.rowid
 """
 _GROUP = """
 AND (batch_id, group_number) IN
-  (SELECT batch_id, group_number FROM batch_row WHERE batch_row.service_id = ?2)
+  (SELECT asked.parent, json_extract(asked.body, '$.number')
+   FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
+   WHERE made.kind = 'row' AND made.subject = ?2)
 """
 """Of all bundles only those of the order's group are looked through."""
 _OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?2"
@@ -190,4 +184,4 @@ ORDER BY id
 """
 _OF_ORDER = "AND service_id = ?"
 _OF_ORDERS = "AND service_id IN (SELECT value FROM json_each(?))"
-_TOLD = "SELECT service_id, hash FROM told_deposit WHERE hash > '' {one}"
+_TOLD = "SELECT service_id, deposit AS hash FROM orders WHERE deposit IS NOT NULL {one}"

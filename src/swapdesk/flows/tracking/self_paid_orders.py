@@ -14,16 +14,14 @@ from typing import Protocol, TypeVar
 from msgspec.structs import replace
 
 from swapdesk.flows.intents.intent import IN_BATCH_TEXT, DepositRelease, Intent
-from swapdesk.flows.journal.batch_log import BatchLog
-from swapdesk.flows.journal.dex_log import DexLog
+from swapdesk.flows.journal.creates import acts_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import Ledger, State
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
-    PaidTo,
     SwapPayment,
-    SwapStage,
     swap_payment,
 )
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
@@ -58,8 +56,10 @@ class BatchPayments(Protocol):
 class BatchedOrders:
     """Without ``payments`` nobody knows how far a batch is paid."""
 
-    def __init__(self, batches: BatchLog, payments: BatchPayments | None) -> None:
-        self._batches = batches
+    def __init__(self, ledger: Ledger, payments: BatchPayments | None) -> None:
+        self._ledger = ledger
+        self._made: set[str] = set()
+        """Groups that are known to be of this journal."""
         self._payments = payments
         self._groups: dict[str, set[str]] = {}
         """By group the orders that a bundle is to pay, or paid without the service having seen
@@ -99,10 +99,18 @@ class BatchedOrders:
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
         if not tracked.in_batch:
-            if not told_by_journal(lambda: self._batches.made(group), False):
+            if not told_by_journal(lambda: self._made_here(group), False):
                 return tracked
             tracked = replace(tracked, in_batch=True, withheld=IN_BATCH_TEXT)
         return self.with_payment(tracked, seen)
+
+    def _made_here(self, group: str) -> bool:
+        """Whether a batch of this journal made the group."""
+        if group not in self._made and self._ledger.where(
+            "subject = ? AND kind = 'create_group'", group
+        ):
+            self._made.add(group)
+        return group in self._made
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
         """The same, with what the journal says now of its payment by the bundle of its group."""
@@ -129,7 +137,7 @@ def _unpaid(tracked: TrackedOrder) -> bool:
 def _awaits_batch(tracked: TrackedOrder) -> bool:
     """Whether its bundle may still move it: of a closed order where the money left the wallet."""
     payment = tracked.batch_payment
-    left = payment is not None and payment.at in (PaidTo.WAY, PaidTo.ACCOUNT)
+    left = payment is not None and (payment.state is State.SENT or payment.in_account)
     return _unpaid(tracked) and (_waits(tracked) or left)
 
 
@@ -145,7 +153,7 @@ def awaits_own_deposit(tracked: TrackedOrder) -> bool:
 _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.DELETED})
 
 
-def read_swap_payment(swaps: DexLog, intent: Intent | None, order: Order) -> SwapPayment | None:
+def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
     """None for an order that is no such swap of this desk, or whose transaction the service has
     seen; of one that the service closed only whether it was never signed. Raises
     JournalUnavailable."""
@@ -154,12 +162,12 @@ def read_swap_payment(swaps: DexLog, intent: Intent | None, order: Order) -> Swa
     closed = display_of(order) in _CLOSED
     if not closed and display_of(order) not in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
         return None
-    steps = swaps.steps(intent.id)
-    if not steps:
+    create = acts_of(ledger, intent.id)
+    if not create:
         return None
-    found = swap_payment(intent, steps, settles=_settles(order), closed=closed)
-    unsigned = found is not None and found.at is SwapStage.NOT_SIGNED
-    return found if unsigned or not closed else None
+    payment = swap_payment(intent, create, settles=_settles(order), closed=closed)
+    unsigned = payment is not None and payment.failure == "not-signed"
+    return payment if unsigned or not closed else None
 
 
 def _settles(order: Order) -> bool:

@@ -34,6 +34,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
 from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contradiction
+from swapdesk.flows.journal.creates import intent_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
@@ -95,7 +96,7 @@ class Tracker:
         self._flow = flow
         self._lower_tolerance = flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
         """Percent of the agreed output that may be missing unasked."""
-        self._batched = BatchedOrders(journal.batches, batch_payments)
+        self._batched = BatchedOrders(journal.ledger, batch_payments)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self._away: dict[str, str] | None = None
@@ -253,12 +254,14 @@ class Tracker:
         trouble. Raises JournalUnavailable."""
         trouble = self._known[service_id].trouble
         if trouble is not None:
+            self._write_now(service_id)
             self._journal.orders.put_away(service_id, trouble)
             self._look_at_put_away()
         self._tell(service_id)
 
     def take_back(self, service_id: str) -> None:
         """It was not dealt with after all. Raises JournalUnavailable."""
+        self._write_now(service_id)
         self._journal.orders.take_back(service_id)
         self._look_at_put_away()
         self._tell(service_id)
@@ -267,11 +270,18 @@ class Tracker:
         """A chain shows a payment to the deposit address of an order: it stays known and is
         announced."""
         try:
+            self._write_now(service_id)
             self._journal.orders.keep_payment(service_id, payment)
             self._look_at_chain_payments()
         except JournalUnavailable as error:
             log.error("the journal did not take a payment: %s", error)
         self._tell(service_id)
+
+    def _write_now(self, service_id: str) -> None:
+        """What is told of an order stands with it: it is written before."""
+        writing = self._writes.pending.get(service_id)
+        if writing is not None:
+            self._journal.orders.record([(writing.order, writing.source, writing.ended)])
 
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,
@@ -695,7 +705,7 @@ class Tracker:
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
         """The same, with what the journal says of the transaction of a swap on chains."""
         payment = told_by_journal(
-            lambda: read_swap_payment(self._journal.swaps, tracked.intent, tracked.order),
+            lambda: read_swap_payment(self._journal.ledger, tracked.intent, tracked.order),
             tracked.swap_payment,
         )
         if payment == tracked.swap_payment:
@@ -715,8 +725,8 @@ class Tracker:
             return before
 
     def _intent_of(self, intent_id: str | None) -> Intent | None:
-        entry = self._journal.intents.get(intent_id) if intent_id else None
-        return entry.intent if entry else None
+        create = self._journal.ledger.get(intent_id) if intent_id else None
+        return intent_of(create) if create else None
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:
