@@ -9,14 +9,15 @@ import pytest
 
 from flows.faulty_network import never_arrives
 from flows.orders import NOW, intent
+from swapdesk.acts import State
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.group_signing import RunningBundles
+from swapdesk.flows.batch.group_signing import begin_group, group_id, groups_left_open, standing_of
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.creates import begin_create, intent_of
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.signing.signing_session import RunningSignings
 from swapdesk.flows.tracking.open_business import quit_warning
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
@@ -222,26 +223,27 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
         bundle = await bundled(run)
         log = run.app.session.desk.journal.bundles
 
-        def begun() -> RunningBundles:
+        def begun() -> RunningSignings:
             """Of a desk that has begun nothing yet."""
-            return RunningBundles(run.app.session.desk, lambda id_: None)
+            return RunningSignings(run.app.session.desk, lambda id_: None)
 
-        assert begun().left_open() == []
+        assert groups_left_open(begun()) == []
         fund(run, bundle)
         for steps, due in LEFT.items():
             for step in steps:
                 MOVES[step](log, bundle)
             with subtests.test(steps=steps):
                 bundles = begun()
-                (session,) = bundles.left_open()
-                assert (session.batch_id, session.group.number) == (bundle.batch_id, bundle.group)
-                assert session.account == bundle.built.account
-                assert session.standing.next is due
-                assert bundles.get(bundle.batch_id, bundle.group) is session
+                (session,) = groups_left_open(bundles)
+                about = session.about
+                assert (about.batch_id, about.group.number) == (bundle.batch_id, bundle.group)
+                assert about.account == bundle.built.account
+                assert standing_of(session).next is due
+                assert bundles.get(group_id(bundle.batch_id, bundle.group)) is session
                 assert bundles.open == [session]
                 # A second look finds it in hand, and so does whoever begins it by a key.
-                assert bundles.left_open() == []
-                assert bundles.begin(bundle.batch_id, bundle.group) is session
+                assert groups_left_open(bundles) == []
+                assert begin_group(bundles, bundle.batch_id, bundle.group) is session
             # Once it has failed the group is built anew.
             log.ended(bundle, BundleState.FAILED)
             bundle = log.add(bundle.batch_id, bundle.group, bundle.built)
@@ -249,5 +251,5 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
             for step in ("signed", "sent", "submitted"):
                 MOVES[step](log, bundle)
             log.ended(bundle, state)
-            assert begun().left_open() == [], state
+            assert groups_left_open(begun()) == [], state
             bundle = log.add(bundle.batch_id, bundle.group, bundle.built)

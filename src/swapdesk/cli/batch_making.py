@@ -52,7 +52,6 @@ from swapdesk.flows.batch.group_status import (
     signs,
     standings,
 )
-from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
 from swapdesk.flows.batch.rows import Became, Group
@@ -60,7 +59,7 @@ from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_pa
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
 from swapdesk.flows.notation import counted, exact_amount
-from swapdesk.flows.transactions import Agreed, Outcome, Pace
+from swapdesk.flows.transactions import Agreed, Outcome, Pace, Turn, Watch
 from swapdesk.wallet.answers import Review, SignedTransaction
 from swapdesk.wallet.protocol import WalletError
 
@@ -448,7 +447,7 @@ class _Work:
         return consent(self._session.call.output, review, yes=self._yes)
 
 
-class _Progress(GroupWatch):
+class _Progress(Watch):
     """Says what goes on, each thing once."""
 
     def __init__(self, output: Output, standing: GroupStanding) -> None:

@@ -46,7 +46,6 @@ from swapdesk.flows.batch.group_status import (
 )
 from swapdesk.flows.batch.group_transactions import (
     GroupPayments,
-    GroupWatch,
     GroupWork,
     NotBuilt,
     Operations,
@@ -69,6 +68,7 @@ from swapdesk.flows.transactions import (
     Pace,
     StillOpen,
     Transactor,
+    Watch,
     still_open,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
@@ -215,7 +215,7 @@ class GroupSettling:
         look: Look,
         *,
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
-        watch: GroupWatch | None = None,
+        watch: Watch | None = None,
         arrives: timedelta = ARRIVES_WITHIN,
     ) -> None:
         if group.multi_id is None:
@@ -223,7 +223,7 @@ class GroupSettling:
         chain = coin.chain_data
         self._coin = coin
         self._group = group
-        watch = watch or GroupWatch()
+        watch = watch or Watch()
         self._work = GroupWork(
             api,
             journal,
@@ -434,7 +434,7 @@ async def settling_of(
     look: Look,
     *,
     pace: Pace,
-    watch: GroupWatch | None = None,
+    watch: Watch | None = None,
 ) -> GroupSettling:
     """The work on a group. Raises NotSettled and WalletError."""
     coin = native_coin(desk.catalog, standing.group.chain)

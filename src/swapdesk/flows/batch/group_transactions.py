@@ -9,7 +9,7 @@ What was signed stands in the wallet's own records before a byte leaves, by its 
 decide: a transaction found there is sent on as it is, and no other one is signed beside it. On an
 EVM chain the smart account is filled and each operation signed, after the wallet was asked whether
 it holds what the group needs. On Solana a bundle is a fixed partition of transactions, each signed
-and sent by itself. :class:`GroupWatch` hears how the work goes, for whoever shows it.
+and sent by itself. :class:`Watch` hears how the work goes, for whoever shows it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.transactions import Entry, Pace, Transactor, Watch
+from swapdesk.flows.transactions import Entry, Pace, Transactor, Turn, Watch
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction
+from swapdesk.wallet.answers import Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, SolanaPayload
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -99,34 +99,10 @@ class _PaymentEntry(Entry):
         )
 
 
-class Turn(Struct, frozen=True):
-    """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
-    itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
-
-    need: FundingNeed
-    payees: int
-    number: int
-    total: int
-
-    @property
-    def funding(self) -> bool:
-        return self.payees == 0
-
-
 def item_turn(item: BundleItem, number: int, total: int) -> Turn:
     """The signature of an item, ``number`` of ``total``."""
     need = FundingNeed(item.symbol, item.decimals, item.contract, item.units)
     return Turn(need, len(item.deposits), number, total)
-
-
-class GroupWatch(Watch):
-    """Hears what happens and changes nothing of it; this one shows it to nobody."""
-
-    def moved(self) -> None:
-        """The journal says something new of the group."""
-
-    def turns_to(self, turn: Turn) -> None:
-        """Something else is signed next."""
 
 
 class GroupWork(Struct):
@@ -140,7 +116,7 @@ class GroupWork(Struct):
     transactor: Transactor
     account: Account
     payer: Payer
-    watch: GroupWatch
+    watch: Watch
     pace: Pace
     batch_id: str
     number: int
@@ -194,7 +170,7 @@ class GroupPayments:
             )
             payment = self.of(promise.intent_id) or payment
         assert signed is not None  # found or made above
-        if signed.state in FINAL or not await self._sent(signed, promise.valid_until):
+        if signed.final or not await self._sent(signed, promise.valid_until):
             await self._settled(payment, signed, promise.valid_until)
 
     async def _sent(self, signed: SignedTransaction, until: datetime) -> bool:

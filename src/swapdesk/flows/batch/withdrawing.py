@@ -12,15 +12,29 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from swapdesk.acts import State
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.bundle_promise import bundle_assets, relying
+from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.batch_records import JournaledBundle
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.wallet_payment_log import Taken, WithdrawalLog
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.signing.wallet_signing import RunningWallet, WalletSigning
+from swapdesk.flows.signing.signing_session import (
+    RunningSignings,
+    SigningKind,
+    SigningSession,
+    transaction_brief,
+)
+from swapdesk.flows.signing.wallet_signing import (
+    Sending,
+    carried_out,
+    carry_out,
+    nothing_paid,
+    token_facts,
+)
 from swapdesk.flows.transactions import (
     OWN,
     Entry,
@@ -36,7 +50,7 @@ from swapdesk.flows.transactions import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
-from swapdesk.wallet.answers import FINAL, Review, SignedTransaction, SmartAccount, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction, SmartAccount
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -44,7 +58,6 @@ from swapdesk.wallet.promise import (
     Promise,
     Purpose,
     TakenOut,
-    TransactionPayload,
     WithdrawalPromise,
 )
 
@@ -143,8 +156,7 @@ class Withdrawing:
             return log.begin(intent_id, account.address, sender, link.name, taken)
 
         async def review() -> tuple[Payload, Review]:
-            call = held.deployment or await client.withdrawal(promise)
-            payload = TransactionPayload(purpose, call.to, call.data, 0)
+            payload = held.deployment or await client.withdrawal(promise)
             return payload, await client.review(payload, promise)
 
         action = SignedAction(purpose, intent_id, review, self._entry(purpose, intent_id, begun))
@@ -200,8 +212,8 @@ class Withdrawing:
                 if one.intent_id == entry.intent_id and one.purpose is Purpose.WITHDRAW
             ]
             found = decisive(same)
-            if found is not None and found.state in FINAL:
-                succeeded = found.state is TransactionState.SUCCEEDED
+            if found is not None and found.final:
+                succeeded = found.state is State.DONE
                 self._journal.withdrawals.ended(entry.intent_id, found.hash, succeeded=succeeded)
 
     async def _assets(self, account: Account, link: ChainLink) -> list[Asset]:
@@ -237,75 +249,76 @@ class Withdrawing:
         )
 
 
-class WithdrawalSigning(WalletSigning):
-    """Everything of a smart account, while it comes back to its owner."""
-
-    NOUN = "withdrawal"
-    DONE = "What the smart account held is back in your wallet."
-    AGAIN = "you: d on the smart account asks again"
-
-    def __init__(
-        self,
-        wallet: LocalWallet,
-        journal: Journal,
-        clock: Clock,
-        account: Account,
-        link: ChainLink,
-        changed: Callable[[], None],
-        *,
-        coin: str = "",
-    ) -> None:
-        token = Asset(coin, COIN_DECIMALS[link.kind], None)
-        super().__init__(wallet, clock, account, link, token, changed, coin=coin)
-        self._withdrawing = Withdrawing(wallet, journal, clock, self)
-        self._step: Withdrawal | UnderWay | None = None
-        self.called = f"smart account on {self.token.chain_name}"
-
-    @property
-    def id(self) -> str:
-        return _name(Purpose.WITHDRAW, self.account, self.link)
-
-    @property
-    def whereabouts(self) -> str:
-        if self.outcome is not None and self.outcome.done:
-            return self._arrived
-        return "in your smart account" if self.brief is None else "in your smart account, or back"
-
-    @property
-    def _arrived(self) -> str:
-        return "in your wallet"
-
-    @property
-    def notice(self) -> str:
-        step = self._step
-        taken = self._withdrawing.taken(step) if step is not None else None
-        whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken or ())
-        return f"is paid back: {whole or 'what it held'}."
-
-    async def _propose(self) -> Proposal | UnderWay | Outcome:
-        step = await self._withdrawing.propose(self.account, self.link)
-        self._step = None if isinstance(step, Outcome) else step
-        return step.proposal if isinstance(step, Withdrawal) else step
-
-    async def _send(self, step: Proposal | UnderWay) -> Outcome:
-        assert self._step is not None, "it was proposed"
-        return await self._withdrawing.send(self._step)
-
-    @property
-    def _goes_on(self) -> bool:
-        """The first transaction of an account that does not stand makes it."""
-        return self._step is not None and self._withdrawing.taken(self._step) is None
+TakingBack = tuple[Account, ChainLink]
+"""Everything of the smart account of an account, while it comes back to its owner."""
+_AGAIN = "you: d on the smart account asks again"
 
 
-def begin_withdrawal(running: RunningWallet, account: Account, link: ChainLink) -> WalletSigning:
-    """The session of a withdrawal, the one there is while it is not over."""
-    id_ = _name(Purpose.WITHDRAW, account, link)
+async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
+    """Take out everything; the first transaction of an account that does not stand makes it.
+    Raises as :func:`carry_out` does."""
+    taken: tuple[Taken, ...] | None = None
+    withdrawing = Withdrawing(wallet, session.journal, session.clock, session)
+
+    async def propose() -> Sending | Outcome:
+        step = await withdrawing.propose(*session.about)
+        if isinstance(step, Outcome):
+            return step
+
+        async def send() -> Outcome:
+            nonlocal taken
+            outcome = await withdrawing.send(step)
+            taken = withdrawing.taken(step)
+            return outcome
+
+        return (step.proposal if isinstance(step, Withdrawal) else step), send
+
+    outcome = await carry_out(session, propose)
+    while outcome.done and taken is None:
+        session.signed = session.payload = None
+        session.started()
+        outcome = await carry_out(session, propose)
+    whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken or ())
+    session.notice = f"is paid back: {whole or 'what it held'}."
+    return outcome
+
+
+def _whereabouts(session: SigningSession[TakingBack]) -> str:
+    if session.outcome is not None and session.outcome.done:
+        return session.kind.arrived
+    away = transaction_brief(session)
+    return "in your smart account" if away is None else "in your smart account, or back"
+
+
+WITHDRAWAL = SigningKind[TakingBack](
+    noun="withdrawal",
+    promise="request",
+    expired="NOT_CONFIRMED",
+    done="What the smart account held is back in your wallet.",
+    work=lambda desk, session: carried_out(
+        desk, session, session.about[0], lambda: take_back(session, desk.wallet), _AGAIN
+    ),
+    pays=nothing_paid,
+    whereabouts=_whereabouts,
+    after="you",
+    rank=3,
+)
+
+
+def begin_withdrawal(
+    running: RunningSignings, account: Account, link: ChainLink
+) -> SigningSession[TakingBack]:
+    """The session of a withdrawal."""
+    wallet, coin = running.desk.wallet, native_coin(running.desk.catalog, link.name)
+    symbol = coin.symbol if coin is not None else ""
+    token = token_facts(wallet, link, Asset(symbol, COIN_DECIMALS[link.kind], None))
     return running.begin(
-        id_,
-        lambda desk, changed, coin: WithdrawalSigning(
-            desk.wallet, desk.journal, desk.clock, account, link, changed, coin=coin
-        ),
-        link,
+        WITHDRAWAL,
+        _name(Purpose.WITHDRAW, account, link),
+        (account, link),
+        token,
+        wallet=account.name or account.address,
+        called=f"smart account on {token.chain_name}",
     )
 
 

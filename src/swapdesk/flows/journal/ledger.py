@@ -18,35 +18,18 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from swapdesk.acts import LEFT as LEFT
+from swapdesk.acts import OPEN as OPEN
+from swapdesk.acts import State as State
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal_file import JournalFile, ProcessIdentity
 from swapdesk.wire.encoding.codec import rfc3339
 
-
-class State(StrEnum):
-    """How an act stands."""
-
-    PREPARED = "prepared"
-    """Nothing of it left."""
-    SENT = "sent"
-    """It leaves now, or left and is not answered."""
-    DONE = "done"
-    REFUSED = "refused"
-    """Nothing came of it, and nothing can: ``code`` says why."""
-    UNKNOWN = "unknown"
-    """It left, and whether it arrived is not known."""
-
-
-OPEN = (State.PREPARED, State.SENT, State.UNKNOWN)
-"""How it ends is not known."""
-LEFT = (State.SENT, State.UNKNOWN)
-"""It left, or may have."""
 MAY_FOLLOW: Mapping[State, tuple[State, ...]] = {
     State.PREPARED: LEFT,  # what left did not arrive for certain: it may leave again
     State.SENT: (State.PREPARED,),
