@@ -88,7 +88,7 @@ from swapdesk.flows.batch.bundle_promise import (
 from swapdesk.flows.deposits.wallet_funding import NotPayable, deposit_payload, deposit_promise
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
-from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, FundingNeed
+from swapdesk.flows.journal.payments import Bundle, BundleDeposit, BundleItem, Sum
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wallet.call_payments import CallPayer
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
@@ -640,7 +640,7 @@ async def bridge(trader: Trader, service: Service) -> bool:
     return await trader.signs(payload, promise, buying(made, {PORTAL}), taken, got)
 
 
-def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Payer, Built, BundleItem]:
+def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Payer, Bundle, BundleItem]:
     """Two deposits of one token, and an operation as the service makes it."""
     listed = service.listed(service.random.choice(["USDC", "WBTC", "PEPE"]))
     flips(trader, service, listed)
@@ -673,7 +673,7 @@ def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Payer, B
         listed.id, asset.symbol, asset.decimals, asset.contract, 0, deposits, sum(rows), told
     )
     payer = Payer(multi_id, ETHEREUM, IDS[ETHEREUM], TRUE[ETHEREUM]["ETH"], Decimal(2_500))
-    built = Built("evm", ETHEREUM, trader.address, operation.sender, (item,), gas_units=10**16)
+    built = Bundle("evm", ETHEREUM, trader.address, operation.sender, (item,), gas_units=10**16)
     return payer, built, item
 
 
@@ -704,7 +704,7 @@ async def funding(trader: Trader, service: Service) -> bool:
     multi_id = f"fund-{service.random.random()}"
     payer, built, item = bundle_of(trader, service, multi_id)
     contract = service.contract(item.contract)
-    need = FundingNeed(item.symbol, item.decimals, item.contract, service.units(item.units))
+    need = Sum(item.symbol, item.decimals, item.contract, service.units(item.units))
     promise = funding_promise(payer, built, need, f"{multi_id} fund 0")
     payload = funding_payload(built, replace(need, contract=contract))
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({trader.smart_account}))

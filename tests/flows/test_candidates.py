@@ -40,6 +40,8 @@ from swapdesk.flows.intents.intent import UNREPEATED, Intent
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import begin_payment
 from swapdesk.wire.orders import ExchangeRequest, Order
 from world import World
 
@@ -339,11 +341,11 @@ def test_an_order_of_a_batch_was_created_by_the_request_of_its_group(journal: Jo
 
 
 def test_a_call_by_hand_is_named_and_a_payment_is_not(journal: Journal) -> None:
-    paid = journal.calls.add_payment(ORDER.service_id, b"{}")
-    journal.calls.mark_unknown(paid, code="NO_ANSWER", request_id="r-pay")
+    paid = begin_payment(journal.ledger, ORDER.service_id, "faucet", b"{}")
+    journal.ledger.move(paid.id, State.UNKNOWN, code="NO_ANSWER", request_id="r-pay")
     assert named(journal) is None
-    made = journal.calls.add("POST", "/exchanges", b"{}")
-    journal.calls.mark_created(made, ORDER, status=200, request_id="r-9")
+    made = journal.ledger.begin("call", {}, state=State.SENT)
+    journal.call_created(made.id, ORDER, status=200, request_id="r-9")
     assert named(journal) == "r-9"
 
 

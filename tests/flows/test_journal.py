@@ -32,7 +32,6 @@ from swapdesk.flows.intents.intent import (
     DexTerms,
     contradiction,
 )
-from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
@@ -43,6 +42,8 @@ from swapdesk.flows.journal.journal_migration import (
     copy_name,
 )
 from swapdesk.flows.journal.journal_records import IntentState, Source, StepState
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import group_act, newest_bundle, payment_of
 from swapdesk.wire.orders import Order
 
 
@@ -329,8 +330,8 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
     less = journal.orders.get("oldAcceptedLess")
     assert less.accepted is not None
     assert journal.intents.unknown_count() == 1
-    payment = journal.calls.payment_of("oldWalletPays12")
-    assert (payment.state, payment.by_wallet) == (StepState.SENT, True)
+    payment = payment_of(journal.ledger, "oldWalletPays12")
+    assert (payment.state, payment.body["by"]) == (State.SENT, "wallet")
     (batch,) = journal.batches.newest()
     assert [row.service_id for row in batch.rows] == [f"oldBatchRow000{n}" for n in (1, 2, 3)]
     cells = sheet_of(batch).rows[2].cells
@@ -339,8 +340,8 @@ def test_everything_an_older_desk_wrote_is_still_there(old: Path) -> None:
         SheetColumn.BUY: "SOL", SheetColumn.CHAIN: "solana",
     }  # fmt: skip
     assert result_rows(batch, {})[2].sell_amount == "1"
-    bundle = journal.bundles.newest(batch.id, 1)
-    assert bundle.state is BundleState.CONFIRMED
+    bundle = newest_bundle(journal.ledger, group_act(batch.id, 1))
+    assert bundle.paid
     (swap,) = [one for one in journal.intents.recent(9) if one.intent.dex is not None]
     assert [one.name for one in journal.swaps.steps(swap.intent.id)] == [
         "permission", "approve", "create", "swap", "confirm",

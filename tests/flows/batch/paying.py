@@ -24,15 +24,9 @@ from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupSettling
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
-from swapdesk.flows.journal.batch_records import (
-    BundleDeposit,
-    BundleState,
-    JournaledBundle,
-    JournaledGroup,
-    NewGroup,
-    NewRow,
-)
+from swapdesk.flows.journal.batch_records import JournaledGroup, NewGroup, NewRow
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.payments import Bundle, BundleDeposit
 from swapdesk.flows.transactions import Outcome
 from swapdesk.sandbox.fault_layer import bundle_end
 from swapdesk.sandbox.faults import ActiveFaults
@@ -150,7 +144,7 @@ class Payer(Swapper):
         assert stopped.failure is not None
         return stopped
 
-    def bundle(self, batch_id: str) -> JournaledBundle:
+    def bundle(self, batch_id: str) -> Bundle:
         """The newest one."""
         bundle = self.standing(batch_id).bundle
         assert bundle is not None
@@ -158,7 +152,7 @@ class Payer(Swapper):
 
     def deposits(self, batch_id: str) -> tuple[BundleDeposit, ...]:
         """Of the newest bundle."""
-        return self.bundle(batch_id).built.deposits
+        return self.bundle(batch_id).deposits
 
     async def held(self, address: str, symbol: str) -> int:
         """Units at an address, asked of the node over JSON-RPC."""
@@ -169,13 +163,11 @@ class Payer(Swapper):
         bundle = self.bundle(batch_id)
         wanted = [
             (deposit, await self.held(deposit.address, item.symbol))
-            for item in bundle.built.items
+            for item in bundle.items
             for deposit in item.deposits
         ]
         assert wanted
-        return bundle.state is BundleState.CONFIRMED and all(
-            held == deposit.units for deposit, held in wanted
-        )
+        return bundle.paid and all(held == deposit.units for deposit, held in wanted)
 
 
 def told_otherwise(

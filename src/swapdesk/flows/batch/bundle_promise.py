@@ -14,15 +14,19 @@ from decimal import Decimal
 from msgspec import Struct
 
 from swapdesk.flows.intents.intent import gas_bound
-from swapdesk.flows.journal.batch_records import (
-    Built,
-    BundleItem,
-    BundleState,
-    FundingNeed,
-    JournaledBundle,
-    WalletPayment,
-)
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import Ledger, Operation, State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    BundleItem,
+    Sum,
+    bundles,
+    group_of,
+    intent_of,
+    open_bundles,
+    taken_of,
+    withdrawals,
+)
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,
@@ -58,17 +62,17 @@ def part_intent(payer: Payer, item: BundleItem, number: int) -> str:
     return f"{item_intent(payer, item)} {number}"
 
 
-def funding_intent(payer: Payer, need: FundingNeed, number: int) -> str:
+def funding_intent(payer: Payer, need: Sum, number: int) -> str:
     """Of what bundle ``number`` of the group needs, which is sent once."""
     return f"{payer.multi_id} fund {number} {need.contract or 'coin'}"
 
 
-def funded_bundle(payment: WalletPayment) -> int:
+def funded_bundle(payment: Operation) -> int:
     """The number of the bundle that a funding is for."""
-    return int(payment.intent_id.split(" ")[2])
+    return int(intent_of(payment).split(" ")[2])
 
 
-def item_promise(payer: Payer, built: Built, item: BundleItem, intent_id: str) -> Promise:
+def item_promise(payer: Payer, built: Bundle, item: BundleItem, intent_id: str) -> Promise:
     """What one signature may do: pay exactly these deposits."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
@@ -86,7 +90,7 @@ def item_promise(payer: Payer, built: Built, item: BundleItem, intent_id: str) -
     )
 
 
-def funding_promise(payer: Payer, built: Built, need: FundingNeed, intent_id: str) -> Promise:
+def funding_promise(payer: Payer, built: Bundle, need: Sum, intent_id: str) -> Promise:
     """What may be sent to the smart account: no more than deposits and their gas can need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
     bound = sum(item.confirmed for item in built.items if item.contract == need.contract)
@@ -108,7 +112,7 @@ def operation_payload(item: BundleItem) -> OperationPayload:
     )
 
 
-def funding_payload(built: Built, need: FundingNeed) -> TransactionPayload:
+def funding_payload(built: Bundle, need: Sum) -> TransactionPayload:
     """A plain transfer to the smart account."""
     if need.contract is None:
         return TransactionPayload(Purpose.FUND, built.sender, "0x", need.units)
@@ -119,7 +123,7 @@ def funding_payload(built: Built, need: FundingNeed) -> TransactionPayload:
 
 def _promise(
     payer: Payer,
-    built: Built,
+    built: Bundle,
     intent_id: str,
     sold: Asset,
     units: int,
@@ -154,64 +158,80 @@ Owned = tuple[str, str]
 
 def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
     """By owner and chain, each with the tokens of its bundles. Raises JournalUnavailable."""
-    return {owned: bundle_assets(journal, *owned) for owned in journal.bundles.payers()}
-
-
-def bundle_assets(journal: Journal, account: str, chain: str) -> tuple[Asset, ...]:
-    """What bundles out of one smart account were to be paid with. Raises JournalUnavailable."""
-    found: dict[str | None, Asset] = {}
-    for bundle in journal.bundles.paid_from(account, chain):
-        for item in bundle.built.items:
-            found.setdefault(item.contract, Asset(item.symbol, item.decimals, item.contract))
-    return tuple(found.values())
+    assets: dict[Owned, dict[str | None, Asset]] = {}
+    for bundle in bundles(journal.ledger, "json_extract(body, '$.kind') = 'evm'"):
+        own = assets.setdefault((bundle.account, bundle.chain), {})
+        for item in bundle.items:
+            own.setdefault(item.contract, Asset(item.symbol, item.decimals, item.contract))
+    return {owned: tuple(assets[owned].values()) for owned in sorted(assets)}
 
 
 def blocking(
-    journal: Journal, batch_id: str, group: int, account: str, chain: str, now: datetime
-) -> JournaledBundle | None:
+    journal: Journal, group: str, account: str, chain: str, now: datetime
+) -> Bundle | None:
     """The bundle of another group that counts on what the smart account of the same account
     holds on this chain."""
-    found = _relying(journal, account, chain, now)
-    return next((one for one in found if (one.batch_id, one.group) != (batch_id, group)), None)
+    others = _relying(journal, account, chain, now)
+    return next((bundle for bundle in others if bundle.operation.parent != group), None)
 
 
-def relying(journal: Journal, account: str, chain: str, now: datetime) -> JournaledBundle | None:
+def relying(journal: Journal, account: str, chain: str, now: datetime) -> Bundle | None:
     """A bundle that counts on what the smart account of an account holds on a chain."""
     return next(_relying(journal, account, chain, now), None)
 
 
-def _relying(
-    journal: Journal, account: str, chain: str, now: datetime
-) -> Iterator[JournaledBundle]:
-    for one in journal.bundles.open():
-        own = one.built
-        if own.kind != "evm" or (own.account, own.chain) != (account, chain):
+def group_name(bundle: Bundle) -> str:
+    """``group 1 of batch 3f0c9a12``."""
+    batch_id, number = group_of(bundle.operation)
+    return f"group {number} of batch {batch_id[:8]}"
+
+
+def _relying(journal: Journal, account: str, chain: str, now: datetime) -> Iterator[Bundle]:
+    for bundle in open_bundles(journal.ledger):
+        if bundle.kind != "evm" or (bundle.account, bundle.chain) != (account, chain):
             continue
         # What is built only may be overtaken: then it is built again before it is signed.
-        if one.under_way or (one.state is BundleState.SIGNED and own.expires > now):
-            yield one
+        if bundle.under_way or (bundle.signed and bundle.expires > now):
+            yield bundle
 
 
-def overtaken(journal: Journal, bundle: JournaledBundle) -> bool:
+def overtaken(journal: Journal, bundle: Bundle) -> bool:
     """Whether something left the same smart account since this one was built, by another bundle
     or by a withdrawal: what it needs was computed from what the account had then."""
-    own = bundle.built
-    if journal.withdrawals.since(own.account, own.chain, bundle.created):
+    since, own = bundle.operation.prepared_at, (bundle.account, bundle.chain)
+    taken = withdrawals(journal.ledger, *own, State.SENT, State.DONE)
+    if any(act.moved_at > since for act in taken):
         return True
     return any(
-        (one.built.account, one.built.chain) == (own.account, own.chain)
-        for one in journal.bundles.sent_since(bundle.created)
-        if (one.batch_id, one.group, one.number) != (bundle.batch_id, bundle.group, bundle.number)
+        sent.operation.sent_at is not None
+        and sent.operation.sent_at > since
+        and sent.operation.id != bundle.operation.id
+        for sent in _paid_from(journal.ledger, *own)
     )
 
 
-def withdrawn(journal: Journal, bundle: JournaledBundle) -> tuple[str | None, int]:
+def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
     """The withdrawal, since a bundle was built, of all that it was to pay; and the number of the
     first bundle of its group that was built after the last withdrawal."""
-    own, log = bundle.built, journal.bundles
-    tokens = {item.contract for item in own.items}
-    for one in reversed(journal.withdrawals.counted(own.account, own.chain)):
-        if tokens <= {each.contract for each in one.taken}:
-            since = log.first_after(bundle.batch_id, bundle.group, one.moved)
-            return (one.hash if one.moved > bundle.created else None), since
+    ledger, act = journal.ledger, bundle.operation
+    tokens = {item.contract for item in bundle.items}
+    for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):
+        if tokens <= {each.contract for each in taken_of(taken)}:
+            later = [
+                built.body["number"]
+                for built in ledger.parts(str(act.parent), "bundle")
+                if built.prepared_at > taken.moved_at
+            ]
+            since = min(later, default=bundle.number + 1)
+            return (taken.hash if taken.moved_at > act.prepared_at else None), since
     return None, 0
+
+
+def _paid_from(ledger: Ledger, account: str, chain: str) -> list[Bundle]:
+    """All that an account of the wallet was to pay on a chain, oldest first."""
+    return bundles(
+        ledger,
+        "json_extract(body, '$.account') = ? AND json_extract(body, '$.chain') = ?",
+        account,
+        chain,
+    )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
@@ -56,9 +56,16 @@ from swapdesk.flows.batch.group_transactions import (
 from swapdesk.flows.batch.payable import GroupOrders
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.catalog.catalog import native_coin
-from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle, JournaledGroup
+from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.outgoing_writes import PaidBefore
+from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    accept_bundle,
+    add_bundle,
+    move_bundle,
+    newest_bundle,
+)
 from swapdesk.flows.transactions import (
     Look,
     NotAgreed,
@@ -92,10 +99,10 @@ if TYPE_CHECKING:
 ARRIVES_WITHIN = timedelta(seconds=60)
 """How long a request may be on its way."""
 
-_ENDS: dict[str, BundleState] = {
-    BundleStatus.CONFIRMED: BundleState.CONFIRMED,
-    BundleStatus.FAILED: BundleState.FAILED,
-    BundleStatus.WITHDRAWN: BundleState.WITHDRAWN,
+_ENDS: dict[str, tuple[State, str | None]] = {
+    BundleStatus.CONFIRMED: (State.DONE, None),
+    BundleStatus.FAILED: (State.REFUSED, "FAILED"),
+    BundleStatus.WITHDRAWN: (State.REFUSED, "WITHDRAWN"),
 }
 
 
@@ -104,49 +111,50 @@ class Submission:
 
     def __init__(self, work: GroupWork, arrives: timedelta) -> None:
         self._work = work
-        self._log = work.journal.bundles
+        self._ledger = work.journal.ledger
         self._arrives = arrives
 
-    async def submit(self, bundle: JournaledBundle) -> None:
+    async def submit(self, bundle: Bundle) -> None:
         """Send the signatures. Raises Stopped, ClientError where nothing left, and
         JournalUnavailable; the journal then says how it stands. Where the bundle would not move,
         its outcome was known before, and what the request was answered counts for nothing."""
-        if not self._log.sent(bundle, self._work.api.server_now()):
+        now = self._work.api.server_now()
+        if not move_bundle(self._ledger, bundle, State.SENT, server_at=now):
             raise Stopped("SENT_BEFORE", "These signatures left before.", GOES_ON)
         request = MultiSubmitRequest(signatures=list(bundle.signatures))
         try:
             await self._work.api.submit_multi_transactions(self._work.multi_id, request)
         except OutcomeUnknown as error:
-            self._log.unknown(bundle, error.code or "NO_ANSWER")
+            self._unknown(bundle, error.code or "NO_ANSWER")
         except RateLimited:
-            if self._log.again(bundle):
+            if self._again(bundle):
                 raise
         except ApiError as error:
             code = error.code or f"HTTP_{error.status}"
             if isinstance(error, NotFound | Conflict) or code == ErrorCode.ALREADY_SUBMITTED:
                 # Somebody was first, which may have been this request; or there is no bundle, or
                 # none any more.
-                self._log.unknown(bundle, code)
+                self._unknown(bundle, code)
                 return
             problems = "; ".join(f"{name}: {one.message}" for name, one in error.fields.items())
             reason = problems or error.message
-            self._log.ended(bundle, BundleState.REFUSED, code=code, reason=reason)
+            self._refused(bundle, code, reason)
         except ClientError:
             # Definite by the client's own word: nothing left.
-            if self._log.again(bundle):
+            if self._again(bundle):
                 raise
         else:
-            self._log.submitted(bundle)
+            accept_bundle(self._ledger, bundle)
 
-    async def look(self, bundle: JournaledBundle) -> None:
+    async def look(self, bundle: Bundle) -> None:
         """What the service has of a bundle whose answer was lost, once or until it is decided.
         Raises Stopped and ClientError."""
-        left = bundle.server_at or self._work.api.server_now()
+        left = bundle.operation.server_at or self._work.api.server_now()
         while True:
             status = await self._work.api.get_multi_exchange(self._work.multi_id)
             told = status.bundle_status
             if told in (*_ENDS, BundleStatus.SUBMITTED):
-                self._log.submitted(bundle)
+                accept_bundle(self._ledger, bundle)
                 self._decided(bundle, status)
                 return
             if self._work.api.server_now() - left >= self._arrives:
@@ -157,16 +165,16 @@ class Submission:
             raise Stopped("UNKNOWN_STATUS", _not_known(told), GOES_ON)
         if told != BundleStatus.PENDING:
             reason = "it has no bundle that awaits these signatures"
-            if not self._log.ended(bundle, BundleState.REFUSED, code="NO_BUNDLE", reason=reason):
+            if not self._refused(bundle, "NO_BUNDLE", reason):
                 return
             said = "The service has no bundle that awaits these signatures."
             raise Stopped("NO_BUNDLE", said, BUILD_AGAIN)
-        if not self._log.again(bundle):
+        if not self._again(bundle):
             return
         said = "The signatures did not arrive at the service; nothing was submitted."
         raise Stopped("NOT_SUBMITTED", said, SUBMIT_AGAIN)
 
-    async def follow(self, bundle: JournaledBundle) -> None:
+    async def follow(self, bundle: Bundle) -> None:
         """Wait for the outcome. Raises Stopped when there is none in time, and ClientError."""
         ends = self._work.clock.monotonic() + self._work.pace.patience
         while True:
@@ -181,15 +189,26 @@ class Submission:
                 raise Stopped("ON_ITS_WAY", said, "the service: it carries the bundle out")
             await self._work.clock.sleep(self._work.pace.look)
 
-    def _decided(self, bundle: JournaledBundle, status: MultiExchangeStatus) -> bool:
+    def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
         """Whether the bundle is over, which is committed before it is told."""
-        state = _ENDS.get(status.bundle_status or "")
-        if state is None:
+        end = _ENDS.get(status.bundle_status or "")
+        if end is None:
             return False
-        self._log.ended(
-            bundle, state, tx_hash=status.tx_hash, code=None, reason=status.failure_reason
-        )
+        told: dict[str, Any] = {"hash": status.tx_hash, "reason": status.failure_reason}
+        move_bundle(self._ledger, bundle, end[0], code=end[1], **told)
         return True
+
+    def _unknown(self, bundle: Bundle, code: str) -> None:
+        move_bundle(self._ledger, bundle, State.UNKNOWN, code=code, said=code)
+
+    def _again(self, bundle: Bundle) -> bool:
+        """The service does not have them for certain: the same ones may leave again."""
+        return move_bundle(self._ledger, bundle, State.PREPARED)
+
+    def _refused(self, bundle: Bundle, code: str, reason: str) -> bool:
+        return move_bundle(
+            self._ledger, bundle, State.REFUSED, code="REFUSED", said=code, reason=reason
+        )
 
 
 def _not_known(told: str) -> str:
@@ -268,9 +287,8 @@ class GroupSettling:
             said = f"The service built no bundle of these deposits: {wrong}."
             stop = Stopped("BUILD_DIFFERS", said, BUILD_AGAIN)
             return stopped_outcome(stop, self.standing)
-        except PaidBefore as before:
-            said = f"Order {before.call.service_id} was paid by itself, or may have been."
-            return stopped_outcome(Stopped("PAID_BEFORE", said, BUILD_AGAIN), self.standing)
+        except ClaimTaken as taken:
+            return stopped_outcome(_taken(taken.holder), self.standing)
         except (Stopped, StillOpen, NotAgreed, NotSignable, WalletError, ClientError) as stop:
             return stopped_outcome(stop, self.standing)
         standing = self.standing
@@ -286,37 +304,37 @@ class GroupSettling:
             bundle = await self._build()
         if until is Until.BUILT or bundle.over:
             return
-        if bundle.built.kind == "solana":
+        if bundle.kind == "solana":
             await self._parts.send(bundle)
             return
-        if bundle.state is BundleState.BUILT:
+        if bundle.unsigned:
             await self._operations.sign(bundle)
             bundle = self._current()
         if until is Until.SIGNED:
             return
-        if bundle.state is BundleState.SIGNED:
+        if bundle.signed:
             await self._submit(bundle)
             bundle = self._current()
-        if bundle.state in (BundleState.SENT, BundleState.UNKNOWN):
+        if bundle.under_way and not bundle.accepted:
             await self._submission.look(bundle)
             self._work.watch.moved()
             bundle = self._current()
-        if until is Until.SETTLED and bundle.state is BundleState.SUBMITTED:
+        if until is Until.SETTLED and bundle.accepted:
             await self._submission.follow(bundle)
             self._work.watch.moved()
 
-    def _newest(self) -> JournaledBundle | None:
-        return self._work.journal.bundles.newest(self._work.batch_id, self._group.number)
+    def _newest(self) -> Bundle | None:
+        return newest_bundle(self._work.journal.ledger, self._work.group)
 
-    def _current(self) -> JournaledBundle:
+    def _current(self) -> Bundle:
         bundle = self._newest()
         if bundle is None:
             raise LookupError("the bundle is not in the journal")
         return bundle
 
-    def _may_build(self, bundle: JournaledBundle) -> bool:
+    def _may_build(self, bundle: Bundle) -> bool:
         """Signatures that never left are given up by it."""
-        return bundle.state is not BundleState.CONFIRMED and not bundle.under_way
+        return not bundle.paid and not bundle.under_way
 
     # What an earlier run left open
 
@@ -325,12 +343,12 @@ class GroupSettling:
         bundle = self._newest()
         if bundle is None:
             return
-        await self._payments.follow_all(bundle.built.expires)
+        await self._payments.follow_all(bundle.expires)
         self._work.watch.moved()
 
     # Building
 
-    async def _build(self) -> JournaledBundle:
+    async def _build(self) -> Bundle:
         """Ask what is to be signed, compare it with the group, and write it down."""
         solana = self._group.paid == "solana"
         if not solana:
@@ -353,16 +371,25 @@ class GroupSettling:
                 self._work.api, self._work.multi_id, account, found.rows, self._coin
             )
         await self._orders.require_same(built)
-        bundle = self._work.journal.bundles.add(self._work.batch_id, self._group.number, built)
+        bundle = add_bundle(self._work.journal.ledger, self._work.group, built)
         self._work.watch.moved()
         return bundle
 
-    async def _submit(self, bundle: JournaledBundle) -> None:
+    async def _submit(self, bundle: Bundle) -> None:
         self._operations.require_in_time(bundle)
         self._operations.require_untouched(bundle)
-        await self._orders.require_same(bundle.built)
+        await self._orders.require_same(bundle)
         await self._submission.submit(bundle)
         self._work.watch.moved()
+
+
+def _taken(holder: Operation) -> Stopped:
+    """Somebody else pays what this group was to pay."""
+    if holder.kind == "deposit":
+        said = f"Order {holder.subject} was paid by itself, or may have been."
+        return Stopped("PAID_BEFORE", said, BUILD_AGAIN)
+    said = "Another run is filling the smart account for this group, or building its bundle."
+    return Stopped("OTHER_UNDER_WAY", said, GOES_ON)
 
 
 REFRESH = "you: refresh the token list"
@@ -395,7 +422,7 @@ async def group_account(desk: Desk, standing: GroupStanding, named: str) -> Acco
     chain = first_token(desk, standing.group).chain_data
     wanted = named
     if standing.begun and standing.bundle is not None:
-        wanted = standing.bundle.built.account
+        wanted = standing.bundle.account
     return await _account_on(desk, chain, wanted, begun=standing.begun)
 
 

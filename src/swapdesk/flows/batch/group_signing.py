@@ -18,9 +18,11 @@ from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standi
 from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.batch_records import BundleState, JournaledGroup
+from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import Bundle, group_of, open_bundles, sum_of
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
     RunningSignings,
@@ -36,18 +38,17 @@ if TYPE_CHECKING:
 
 
 _BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
-_AT = {
-    BundleState.BUILT: _SIGN,
-    BundleState.SIGNED: _SUBMIT,
-    BundleState.SENT: _SUBMIT,
-    BundleState.UNKNOWN: _SUBMIT,
-    BundleState.SUBMITTED: _PAID,
-    BundleState.CONFIRMED: _PAID + 1,
-    BundleState.FAILED: _PAID,
-    BundleState.WITHDRAWN: _PAID,
-    BundleState.REFUSED: _SUBMIT,
-    BundleState.REPLACED: _BUILD,
-}
+
+
+def _step_of(bundle: Bundle) -> int:
+    """The step that goes on, or that it ended in."""
+    if bundle.paid:
+        return _PAID + 1
+    if bundle.unsigned:
+        return _SIGN
+    if bundle.code == "REPLACED":
+        return _BUILD
+    return _PAID if bundle.accepted or bundle.code in ("FAILED", "WITHDRAWN") else _SUBMIT
 
 
 class GroupSigning(SigningSession, GroupWatch):
@@ -111,7 +112,7 @@ class GroupSigning(SigningSession, GroupWatch):
         if self.turn is not None and self.turn.funding:
             return "your smart account"
         bundle = self.standing.bundle
-        deposits = len(bundle.built.deposits) if bundle is not None else self.standing.created
+        deposits = len(bundle.deposits) if bundle is not None else self.standing.created
         count = self.turn.payees if self.turn is not None else deposits
         return f"{count} deposit{'' if count == 1 else 's'}"
 
@@ -137,12 +138,16 @@ class GroupSigning(SigningSession, GroupWatch):
         if bundle is None:
             return _BUILD
         if standing.solana:
-            return {BundleState.CONFIRMED: 3, BundleState.REPLACED: 0}.get(bundle.state, 1)
-        if bundle.state is BundleState.BUILT and (self.turn is None or self.turn.funding):
-            acked = {one.contract for one in standing.fundings if one.code is None and one.hash}
-            lacking = any(one.contract not in acked for one in bundle.built.needs)
+            return 3 if bundle.paid else int(bundle.code != "REPLACED")
+        if bundle.unsigned and (self.turn is None or self.turn.funding):
+            filled = {
+                sum_of(act).contract
+                for act in standing.fundings
+                if act.state is not State.REFUSED and act.hash
+            }
+            lacking = any(need.contract not in filled for need in bundle.needs)
             return _FUND if lacking or self.transaction is not None else _SIGN
-        return _AT[bundle.state]
+        return _step_of(bundle)
 
     @property
     def doing(self) -> str:
@@ -231,12 +236,13 @@ class RunningBundles(RunningSignings[GroupSigning]):
         """Sessions for groups of which something was signed and that nobody here works on. Raises
         JournalUnavailable."""
         found = []
-        for bundle in self._desk.journal.bundles.open():
-            if self.get(bundle.batch_id, bundle.group) is not None:
+        for bundle in open_bundles(self._desk.journal.ledger):
+            batch_id, number = group_of(bundle.operation)
+            if self.get(batch_id, number) is not None:
                 continue
-            standing = standings(self._desk.journal, bundle.batch_id)[bundle.group - 1]
+            standing = standings(self._desk.journal, batch_id)[number - 1]
             if standing.begun:
-                found.append(self._session(bundle.batch_id, standing.group, bundle.built.account))
+                found.append(self._session(batch_id, standing.group, bundle.account))
         return found
 
     def _session(self, batch_id: str, group: JournaledGroup, account: str) -> GroupSigning:

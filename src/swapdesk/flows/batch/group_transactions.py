@@ -17,31 +17,34 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
-from swapdesk.flows.batch.bundle_promise import Payer, blocking, overtaken
+from swapdesk.flows.batch.bundle_promise import Payer, blocking, group_name, overtaken
 from swapdesk.flows.batch.group_status import BUILD_AGAIN, PAY_OTHERWISE, SIGN_AGAIN, Stopped
 from swapdesk.flows.batch.payable import LEAST_LEFT, GroupOrders, PayableRow
 from swapdesk.flows.intents.intent import gas_bound
-from swapdesk.flows.journal.batch_records import (
-    Built,
-    BundleItem,
-    BundleState,
-    FundingNeed,
-    JournaledBundle,
-    Paying,
-    WalletPayment,
-)
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
+from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    BundleItem,
+    Sum,
+    begin_transaction,
+    group_act,
+    intent_of,
+    move_bundle,
+    paid_orders,
+    sign_bundle,
+    sum_of,
+    transactions_of,
+)
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.transactions import Entry, Pace, Transactor, Watch
+from swapdesk.flows.transactions import ActEntry, Pace, Transactor, Watch
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
@@ -59,51 +62,14 @@ from swapdesk.wire.tokens import Token
 MakePayload = Callable[[], Awaitable[Payload]]
 """What is to be signed, made when nothing was signed before. Raises what its maker raises."""
 
-_PURPOSES = {Paying.FUND: Purpose.FUND, Paying.PART: Purpose.BUNDLE}
-
-
-class _PaymentEntry(Entry):
-    """``payment`` as the journal has it."""
-
-    def __init__(
-        self, log: WalletPaymentLog, batch_id: str, group: int, payment: WalletPayment, fresh: bool
-    ) -> None:
-        self._log = log
-        self._batch_id = batch_id
-        self._group = group
-        self._payment = payment
-        self.fresh = fresh
-
-    def signed(self, hash_: str) -> None:
-        """What is over is not opened again: the transaction is then a payment of its own. Raises
-        PaidBefore where the orders are paid by something else; then not a byte of it leaves."""
-        one = self._payment
-        if one.state is not StepState.PREPARED and one.hash == hash_:
-            return
-        if not self._set(StepState.SENT, hash_=hash_):
-            need = FundingNeed(one.symbol, one.decimals, one.contract, one.units)
-            self._payment = self._log.begin(
-                self._batch_id, self._group, one.paying, need, one.intent_id, one.service_ids
-            )
-            self._set(StepState.SENT, hash_=hash_)
-
-    def done(self, hash_: str) -> None:
-        self._set(StepState.ACKED, hash_=hash_)
-
-    def refused(self, code: str, hash_: str | None = None) -> None:
-        self._set(StepState.REFUSED, code=code)
-
-    def _set(self, state: StepState, *, hash_: str | None = None, code: str | None = None) -> bool:
-        return self._log.set(
-            self._batch_id, self._group, self._payment, state, hash_=hash_, code=code
-        )
+_PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
 class Turn(Struct, frozen=True):
     """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
     itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
 
-    need: FundingNeed
+    need: Sum
     payees: int
     number: int
     total: int
@@ -115,8 +81,7 @@ class Turn(Struct, frozen=True):
 
 def item_turn(item: BundleItem, number: int, total: int) -> Turn:
     """The signature of an item, ``number`` of ``total``."""
-    need = FundingNeed(item.symbol, item.decimals, item.contract, item.units)
-    return Turn(need, len(item.deposits), number, total)
+    return Turn(item.sum, len(item.deposits), number, total)
 
 
 class GroupWatch(Watch):
@@ -149,6 +114,11 @@ class GroupWork(Struct):
     def multi_id(self) -> str:
         return self.payer.multi_id
 
+    @property
+    def group(self) -> str:
+        """The act by which the group was created."""
+        return group_act(self.batch_id, self.number)
+
 
 class GroupPayments:
     """The transactions of one group. Methods raise WalletError, StillOpen and
@@ -156,20 +126,20 @@ class GroupPayments:
 
     def __init__(self, work: GroupWork) -> None:
         self._work = work
-        self._log = work.journal.payments
+        self._ledger = work.journal.ledger
 
     @property
-    def all(self) -> list[WalletPayment]:
-        return self._log.of(self._work.batch_id, self._work.number)
+    def all(self) -> tuple[Operation, ...]:
+        return transactions_of(self._ledger, self._work.group)
 
-    def of(self, intent_id: str) -> WalletPayment | None:
-        """The newest payment under an intent."""
-        return next((one for one in reversed(self.all) if one.intent_id == intent_id), None)
+    def of(self, intent_id: str) -> Operation | None:
+        """The newest transaction under an intent."""
+        return next((act for act in reversed(self.all) if intent_of(act) == intent_id), None)
 
     async def send(
         self,
-        paying: Paying,
-        need: FundingNeed,
+        kind: Literal["fund", "part"],
+        need: Sum,
         promise: Promise,
         make: MakePayload,
         service_ids: Sequence[str] = (),
@@ -179,23 +149,27 @@ class GroupPayments:
         nothing else may be signed before.
 
         Raises NotAgreed and NotSignable; then nothing was signed."""
-        signed = await self._work.transactor.resume(promise.intent_id, _PURPOSES[paying])
-        payment = self.of(promise.intent_id)
+        signed = await self._work.transactor.resume(promise.intent_id, _PURPOSES[kind])
+        act = self.of(promise.intent_id)
         payload = await make() if signed is None else None
-        fresh = payment is None or (signed is None and not payment.open)
-        if payment is None or fresh:
-            payment = self._log.begin(
-                self._work.batch_id, self._work.number, paying, need, promise.intent_id, service_ids
+        if act is not None and signed is None and not act.open:
+            act = None  # it is over, and nothing was signed under it
+
+        def begin() -> Operation:
+            return begin_transaction(
+                self._ledger, kind, self._work.group, need, promise.intent_id, service_ids
             )
+
+        entry = ActEntry(self._ledger, begin, act)
         if payload is not None:
             signed = await self._work.transactor.confirm(
-                self._entry(payment, fresh=fresh),
-                lambda: self._work.transactor.agree(payload, promise),
+                entry, lambda: self._work.transactor.agree(payload, promise)
             )
-            payment = self.of(promise.intent_id) or payment
         assert signed is not None  # found or made above
+        if payload is None:
+            entry.signed(signed.hash)
         if signed.state in FINAL or not await self._sent(signed, promise.valid_until):
-            await self._settled(payment, signed, promise.valid_until)
+            await self._settled(entry, signed, promise.valid_until)
 
     async def _sent(self, signed: SignedTransaction, until: datetime) -> bool:
         """Whether a node has the bytes."""
@@ -206,41 +180,45 @@ class GroupPayments:
     async def follow_all(self, until: datetime) -> None:
         """Go on with everything that was begun, signing nothing, until each is over; where nothing
         was signed, that is committed. What leaves later than ``until`` pays no order any more."""
-        for payment in self.all:
-            if not payment.open:
+        for act in self.all:
+            if not act.open:
                 continue
-            purpose = _PURPOSES[payment.paying]
-            signed = await self._work.transactor.resume(payment.intent_id, purpose)
+            signed = await self._work.transactor.resume(intent_of(act), _PURPOSES[act.kind])
+            entry = self._entry(act)
             if signed is None:
-                self._entry(payment).refused("NOT_SIGNED")
+                entry.refused("NOT_SIGNED")
             else:
-                await self._settled(payment, signed, until)
+                await self._settled(entry, signed, until)
 
-    def _entry(self, payment: WalletPayment, *, fresh: bool = False) -> Entry:
-        return _PaymentEntry(self._log, self._work.batch_id, self._work.number, payment, fresh)
+    def _entry(self, act: Operation) -> ActEntry:
+        def begin() -> Operation:
+            kind: Literal["fund", "part"] = "fund" if act.kind == "fund" else "part"
+            return begin_transaction(
+                self._ledger, kind, self._work.group, sum_of(act), intent_of(act), paid_orders(act)
+            )
 
-    async def _settled(
-        self, payment: WalletPayment, signed: SignedTransaction, until: datetime
-    ) -> None:
+        return ActEntry(self._ledger, begin, act)
+
+    async def _settled(self, entry: ActEntry, signed: SignedTransaction, until: datetime) -> None:
         if self._work.clock.now() >= until - LEAST_LEFT:
             # What never left pays no order any more.
             signed = await self._work.transactor.give_up_unsent(signed)
-        await self._work.transactor.settle(signed, self._entry(payment))
+        await self._work.transactor.settle(signed, entry)
 
 
 NOT_ENOUGH = "NOT_ENOUGH"
 
 
 async def require_held(
-    client: WalletClient, account: Account, chain: str, needs: Sequence[FundingNeed]
+    client: WalletClient, account: Account, chain: str, needs: Sequence[Sum]
 ) -> None:
     """Raises Stopped where the account has less of a token than is needed; a balance that cannot
     be read speaks against nothing, since the gate simulates what is signed. Raises WalletError."""
-    sums: dict[str | None, FundingNeed] = {}
+    sums: dict[str | None, Sum] = {}
     for need in needs:
         before = sums.get(need.contract)
         units = need.units + (before.units if before is not None else 0)
-        sums[need.contract] = FundingNeed(need.symbol, need.decimals, need.contract, units)
+        sums[need.contract] = Sum(need.symbol, need.decimals, need.contract, units)
     if not sums:
         return
     assets = [Asset(one.symbol, one.decimals, one.contract) for one in sums.values()]
@@ -275,12 +253,12 @@ class Operations:
         self._payments = payments
         self._orders = orders
 
-    def require_in_time(self, bundle: JournaledBundle) -> None:
+    def require_in_time(self, bundle: Bundle) -> None:
         """Raises Stopped where an order of it expires before its deposit could arrive."""
-        if bundle.built.expires - self._work.clock.now() <= LEAST_LEFT:
+        if bundle.expires - self._work.clock.now() <= LEAST_LEFT:
             raise Stopped("ORDERS_EXPIRED", "An order of the bundle has expired.", BUILD_AGAIN)
 
-    def require_untouched(self, bundle: JournaledBundle) -> None:
+    def require_untouched(self, bundle: Bundle) -> None:
         """Raises Stopped where something left the smart account since it was built."""
         if overtaken(self._work.journal, bundle):
             said = "The smart account paid another group, or its owner, since this was built."
@@ -290,29 +268,28 @@ class Operations:
         """Raises Stopped where another group counts on what the smart account holds."""
         other = blocking(
             self._work.journal,
-            self._work.batch_id,
-            self._work.number,
+            self._work.group,
             self._work.account.address,
             self._work.payer.chain,
             self._work.clock.now(),
         )
         if other is not None:
-            name = f"group {other.group} of batch {other.batch_id[:8]}"
+            name = group_name(other)
             raise Stopped(
                 "OTHER_UNDER_WAY",
-                f"What the smart account holds is for {name}, which is {other.state}.",
+                f"What the smart account holds is for {name}, which is {other.word}.",
                 f"you: let {name} end first",
             )
 
-    async def sign(self, bundle: JournaledBundle) -> None:
+    async def sign(self, bundle: Bundle) -> None:
         """Fill the smart account, wait for that, and sign all operations. Raises Stopped, and what
         the wallet raises."""
         self.require_in_time(bundle)
-        await self._orders.require_same(bundle.built)
+        await self._orders.require_same(bundle)
         self.refuse_beside_another()
         self.require_untouched(bundle)
-        needs, items = bundle.built.needs, bundle.built.items
-        begun = {one.intent_id for one in self._payments.all if one.hash is not None}
+        needs, items = bundle.needs, bundle.items
+        begun = {intent_of(act) for act in self._payments.all if act.hash is not None}
         missing = [
             need
             for need in needs
@@ -333,40 +310,40 @@ class Operations:
         signatures = []
         for number, item in enumerate(items, start=1):
             self._work.watch.turns_to(item_turn(item, number, len(items)))
-            signed = await self._signature(bundle.built, item)
+            signed = await self._signature(bundle, item)
             signatures.append(signed.signature)
-        if not self._work.journal.bundles.signed(bundle, signatures):
+        if not sign_bundle(self._work.journal.ledger, bundle, signatures):
             said = "Another bundle was built in its place, or its signatures left before."
             raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
         self._work.watch.moved()
 
-    async def _follow_open(self, bundle: JournaledBundle) -> None:
-        await self._payments.follow_all(bundle.built.expires)
+    async def _follow_open(self, bundle: Bundle) -> None:
+        await self._payments.follow_all(bundle.expires)
         self._work.watch.moved()
 
-    async def _fund(self, bundle: JournaledBundle, need: FundingNeed) -> None:
+    async def _fund(self, bundle: Bundle, need: Sum) -> None:
         intent = promises.funding_intent(self._work.payer, need, bundle.number)
-        promise = promises.funding_promise(self._work.payer, bundle.built, need, intent)
+        promise = promises.funding_promise(self._work.payer, bundle, need, intent)
 
         async def make() -> Payload:
-            return promises.funding_payload(bundle.built, need)
+            return promises.funding_payload(bundle, need)
 
-        await self._payments.send(Paying.FUND, need, promise, make)
+        await self._payments.send("fund", need, promise, make)
         self._work.watch.moved()
 
-    def _require_funded(self, bundle: JournaledBundle) -> None:
+    def _require_funded(self, bundle: Bundle) -> None:
         """Raises Stopped where a transaction that fills the smart account failed."""
-        for need in bundle.built.needs:
+        for need in bundle.needs:
             entry = self._payments.of(
                 promises.funding_intent(self._work.payer, need, bundle.number)
             )
-            if entry is None or entry.state is not StepState.ACKED:
+            if entry is None or entry.state is not State.DONE:
                 code = "" if entry is None or entry.code is None else f" is {entry.code.lower()}"
                 hash_ = None if entry is None else entry.hash
                 said = f"The transaction {hash_} that fills the smart account{code}."
                 raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=hash_)
 
-    async def _signature(self, built: Built, item: BundleItem) -> Signature:
+    async def _signature(self, built: Bundle, item: BundleItem) -> Signature:
         intent = promises.item_intent(self._work.payer, item)
         promise = promises.item_promise(self._work.payer, built, item, intent)
         signed = await self._work.transactor.agree(promises.operation_payload(item), promise)
@@ -393,13 +370,13 @@ async def build_operations(
     account: str,
     rows: Sequence[PayableRow],
     coin: Token,
-) -> Built:
+) -> Bundle:
     """The operations that pay ``rows`` out of the smart account of ``account``; ``coin`` is the
     chain's. Raises NotBuilt and ClientError."""
     answer = await _asked(api, multi_id, EVM, account, _ids(rows))
     parts = _partition(answer, rows)
     items: list[BundleItem] = []
-    needs: list[FundingNeed] = []
+    needs: list[Sum] = []
     senders: set[str] = set()
     counts: dict[str | None, int] = {}
     for told, own in parts:
@@ -414,24 +391,24 @@ async def build_operations(
         senders.add(str(item.document["userOperation"]["sender"]).lower())
         lacking = int(data.token_amount or "0")
         if token.address is not None and lacking:
-            if lacking > item.units:
+            if lacking > item.sum.units:
                 raise NotBuilt(
                     f"the service asks for more {token.symbol} than the deposits are together"
                 )
-            needs.append(FundingNeed(token.symbol, token.decimals, token.address, lacking))
+            needs.append(Sum(token.symbol, token.decimals, token.address, lacking))
     if len(senders) != 1:
         raise NotBuilt("its operations are of different smart accounts")
     gas = most_gas(coin.price, EVM, len(rows))
     coins = int(answer.deposit_needed or "0")
-    paid_in_coins = sum(item.units for item in items if item.contract is None)
+    paid_in_coins = sum(item.sum.units for item in items if item.contract is None)
     if coins > paid_in_coins + gas:
         raise NotBuilt(f"the service asks for more {coin.symbol} than deposits and gas need")
     if coins:
-        needs.insert(0, FundingNeed(coin.symbol, coin.decimals, None, coins))
+        needs.insert(0, Sum(coin.symbol, coin.decimals, None, coins))
     sender = str(items[0].document["userOperation"]["sender"])
     held = int(answer.sa_current_balance or "0")
     chain = coin.chain_data.short_name
-    return Built("evm", chain, account, sender, tuple(items), tuple(needs), gas, held)
+    return Bundle("evm", chain, account, sender, tuple(items), tuple(needs), gas, held)
 
 
 async def partition(
@@ -440,7 +417,7 @@ async def partition(
     account: str,
     rows: Sequence[PayableRow],
     price: Decimal | None,
-) -> Built:
+) -> Bundle:
     """How the deposits of a group on Solana go into transactions, each of one token. Their bytes
     are fetched when they are signed: a blockhash lives for a minute. Raises NotBuilt and
     ClientError."""
@@ -452,13 +429,13 @@ async def partition(
             items.append(_item(own[0].token, number, part, {}))
     gas = most_gas(price, "sol", len(rows))
     chain = rows[0].token.chain_data.short_name
-    return Built("solana", chain, account, account, tuple(items), (), gas, 0)
+    return Bundle("solana", chain, account, account, tuple(items), (), gas, 0)
 
 
 async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem) -> str:
     """The transaction, base64, that pays exactly the deposits of ``item``. Raises NotBuilt and
     ClientError."""
-    ids = [one.service_id for one in item.deposits]
+    ids = item.service_ids
     told = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
     if len(told) != 1:
         raise NotBuilt("the service packs these deposits otherwise than before")
@@ -544,10 +521,10 @@ class Parts:
         self._work = work
         self._payments = payments
 
-    async def send(self, bundle: JournaledBundle) -> None:
+    async def send(self, bundle: Bundle) -> None:
         """Sign and send each part that was not paid yet, and wait for all of them. Raises Stopped,
         and what the wallet and the service raise."""
-        items = bundle.built.items
+        items = bundle.items
         try:
             for number, item in enumerate(items, start=1):
                 self._work.watch.turns_to(item_turn(item, number, len(items)))
@@ -556,46 +533,45 @@ class Parts:
                     await self._send_part(bundle, item)
                 self._work.watch.moved()
         except Exception:
-            await self._payments.follow_all(bundle.built.expires)
+            await self._payments.follow_all(bundle.expires)
             raise
-        await self._payments.follow_all(bundle.built.expires)
+        await self._payments.follow_all(bundle.expires)
         entries = [self._part(bundle, item) for item in items]
         for entry in entries:
             if entry is not None and entry.code == "LOST":
                 said = "A transaction was not executed in time; it paid nobody."
                 raise Stopped("LOST", said, SIGN_AGAIN, hash_=entry.hash)
-            if entry is None or entry.state is not StepState.ACKED:
+            if entry is None or entry.state is not State.DONE:
                 code = "not signed" if entry is None or not entry.code else entry.code.lower()
                 hash_ = None if entry is None else entry.hash
                 said = f"The transaction {hash_} is {code} and paid nobody."
                 raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False, hash_=hash_)
         last = next(one.hash for one in reversed(self._payments.all) if one.hash is not None)
-        self._work.journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash=last)
+        move_bundle(self._work.journal.ledger, bundle, State.DONE, hash=last)
         self._work.watch.moved()
 
-    def _part(self, bundle: JournaledBundle, item: BundleItem) -> WalletPayment | None:
+    def _part(self, bundle: Bundle, item: BundleItem) -> Operation | None:
         """The newest transaction of a part; None where none was begun."""
         return self._payments.of(promises.part_intent(self._work.payer, item, bundle.number))
 
-    async def _send_part(self, bundle: JournaledBundle, item: BundleItem) -> None:
+    async def _send_part(self, bundle: Bundle, item: BundleItem) -> None:
         late = min(one.expires for one in item.deposits) - self._work.clock.now() <= LEAST_LEFT
         if late:
             raise Stopped("ORDERS_EXPIRED", "An order of the group has expired.", BUILD_AGAIN)
         intent = promises.part_intent(self._work.payer, item, bundle.number)
-        promise = promises.item_promise(self._work.payer, bundle.built, item, intent)
+        promise = promises.item_promise(self._work.payer, bundle, item, intent)
 
         async def make() -> Payload:
             """Fetched when it is shown: its blockhash lives for a minute."""
-            work, account = self._work, bundle.built.account
+            work, account = self._work, bundle.account
             told = await part_of(work.api, work.multi_id, account, item)
             return SolanaPayload(Purpose.BUNDLE, told)
 
-        ids = [one.service_id for one in item.deposits]
-        await self._payments.send(Paying.PART, item_turn(item, 0, 0).need, promise, make, ids)
+        await self._payments.send("part", item.sum, promise, make, item.service_ids)
 
 
-def _signed_anew(entry: WalletPayment) -> bool:
+def _signed_anew(entry: Operation) -> bool:
     """Whether nothing came of it and nothing can: it was never signed, or not executed in time."""
-    if entry.state is not StepState.REFUSED:
+    if entry.state is not State.REFUSED:
         return False
     return entry.hash is None or entry.code in ("LOST", "ABANDONED")

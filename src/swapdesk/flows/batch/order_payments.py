@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.failure_messages import IN_WALLET
-from swapdesk.flows.journal.batch_records import BundleState, WalletPayment
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo
 from swapdesk.flows.orders.situations import PAY_BATCH
 
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_status import GroupStanding
 
-_IN_VAIN = frozenset({BundleState.FAILED, BundleState.WITHDRAWN, BundleState.REFUSED})
+_IN_VAIN = frozenset({"FAILED", "WITHDRAWN", "REFUSED"})
 CONFIRMS = "it confirms the deposit, then pays out"
 
 
@@ -61,10 +61,10 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
     bundle = standing.bundle
     if bundle is None:
         return _due(standing, PaidTo.WALLET)
-    inside = any(one.service_id == service_id for one in bundle.built.deposits)
-    if bundle.state is BundleState.CONFIRMED and inside:
-        return _arrived(bundle.tx_hash)
-    if not inside and (bundle.under_way or bundle.state is BundleState.CONFIRMED):
+    inside = service_id in bundle.service_ids
+    if bundle.paid and inside:
+        return _arrived(bundle.operation.hash)
+    if not inside and (bundle.under_way or bundle.paid):
         return _left_out()
     if bundle.under_way:
         place = f"{standing.brief or IN_WALLET}."
@@ -76,7 +76,7 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
     """Each of several transactions pays some of the orders."""
     part = _part_of(standing, service_id)
-    if part is not None and part.state is StepState.ACKED:
+    if part is not None and part.state is State.DONE:
         return _arrived(part.hash)
     if part is not None:
         money = f"on its way to the deposit address, or still in your wallet: {part.hash}."
@@ -87,11 +87,14 @@ def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
     return BatchPayment(PaidTo.WALLET, money, f"{IN_WALLET}.", "you", PAY_BATCH)
 
 
-def _part_of(standing: GroupStanding, service_id: str) -> WalletPayment | None:
+def _part_of(standing: GroupStanding, service_id: str) -> Operation | None:
     """The transaction that pays an order, or may."""
-    left = (StepState.SENT, StepState.ACKED)
-    found = [one for one in standing.parts if service_id in one.service_ids and one.state in left]
-    return found[-1] if found else None
+    parts = [
+        part
+        for part in standing.parts
+        if service_id in paid_orders(part) and (part.left or part.state is State.DONE)
+    ]
+    return parts[-1] if parts else None
 
 
 def _due(standing: GroupStanding, at: PaidTo) -> BatchPayment:
@@ -99,7 +102,7 @@ def _due(standing: GroupStanding, at: PaidTo) -> BatchPayment:
     from swapdesk.flows.batch.group_status import or_take_back, outcome_of
 
     bundle = standing.bundle
-    problem = outcome_of(bundle, standing).cause if bundle and bundle.state in _IN_VAIN else ""
+    problem = outcome_of(bundle, standing).cause if bundle and bundle.code in _IN_VAIN else ""
     act = or_take_back(PAY_BATCH, standing)
     return BatchPayment(at, f"{standing.whereabouts}.", place, "you", act, problem)
 

@@ -17,8 +17,9 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.group_status import BUILD_AGAIN, Stopped, group_standing
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
-from swapdesk.flows.journal.batch_records import Built, BundleDeposit, JournaledGroup, RowState
+from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.payments import Bundle, BundleDeposit, payment_of
 from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.flows.transactions import Pace
 from swapdesk.wire.encoding.codec import decode
@@ -231,7 +232,7 @@ class GroupOrders:
                 return found
             await self._clock.sleep(self._pace.look)
 
-    async def require_same(self, built: Built) -> None:
+    async def require_same(self, built: Bundle) -> None:
         """Raises Stopped where the orders say otherwise than when they were first looked at: what
         is paid has to be told twice."""
         now = self._read(await self._api.get_multi_exchange(self._multi_id))
@@ -244,7 +245,7 @@ class GroupOrders:
         """Without orders that were paid otherwise, or may have been."""
         paid = set(group_standing(self._journal, self._batch_id, self._group).paid)
         for row in self._group.rows:
-            before = row.service_id and self._journal.calls.payment_of(row.service_id)
-            if row.service_id is not None and before and not before.by_bundle:
+            before = row.service_id and payment_of(self._journal.ledger, row.service_id)
+            if row.service_id is not None and before and before.body["by"] != "bundle":
                 paid.add(row.service_id)
         return payables(self._group, status, self._token_of, self._clock.now(), paid)

@@ -24,7 +24,7 @@ from swapdesk.flows.batch.planned import (
     sheet_cells,
 )
 from swapdesk.flows.failure_messages import IN_WALLET
-from swapdesk.flows.journal.batch_records import BundleState, JournaledBatch, JournaledRow, RowState
+from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
@@ -96,7 +96,7 @@ def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) 
         if not one.over or one.bundle is None:
             continue
         smart = smart or not one.solana
-        for service_id in one.paid | {each.service_id for each in one.bundle.built.deposits}:
+        for service_id in one.paid | {*one.bundle.service_ids}:
             total += 1
             order = orders.get(service_id)
             if order is None or not ended(display_of(order)):
@@ -235,7 +235,7 @@ class BatchProgress(Struct, frozen=True):
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
-        reason = shown.bundle.reason if shown.bundle is not None else None
+        reason = shown.bundle.operation.result.get("reason") if shown.bundle is not None else None
         said = f"The service says: {reason.rstrip('.')}. " if reason else ""
         return f"{said}The money is in your smart account: w and d there take it back."
 
@@ -243,14 +243,13 @@ class BatchProgress(Struct, frozen=True):
         """What gas may cost and what there is for it, once the bundle was built; ``coin`` is the
         symbol of what it is paid in."""
         bundle = self.current.bundle if self.current is not None else None
-        if self.current is None or bundle is None or bundle.state is BundleState.REPLACED:
+        if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""
-        built = bundle.built
-        decimals = COIN_DECIMALS[Kind(built.kind)]
-        most = f"at most {exact_amount(short(from_base_units(built.gas_units, decimals)))} {coin}"
-        if built.kind == "solana" or self.current.funded:
+        decimals = COIN_DECIMALS[Kind(bundle.kind)]
+        most = f"at most {exact_amount(short(from_base_units(bundle.gas_units, decimals)))} {coin}"
+        if bundle.kind == "solana" or self.current.funded:
             return most
-        held = exact_amount(short(from_base_units(built.held, decimals)))
+        held = exact_amount(short(from_base_units(bundle.held, decimals)))
         return f"{most}; the smart account has {held}"
 
 
@@ -264,13 +263,8 @@ def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
 
 
 def _word(one: GroupStanding) -> str:
-    bundle = one.bundle
-    if bundle is not None and bundle.server_at is not None and bundle.state in _TIMED:
-        return f"{one.word} {short_clock(bundle.server_at)}"
-    return one.word
-
-
-_TIMED = frozenset({BundleState.SUBMITTED, BundleState.SENT, BundleState.UNKNOWN})
+    left = one.bundle.operation.server_at if one.bundle and one.bundle.under_way else None
+    return one.word if left is None else f"{one.word} {short_clock(left)}"
 
 
 class ResultRow(Struct, frozen=True, rename="camel"):

@@ -27,6 +27,7 @@ from swapdesk.flows.dex.dex_ending import on_its_way, signed_away
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.payments import payment_of, unanswered
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import (
@@ -229,10 +230,11 @@ class RunningDeposits(RunningSignings[DepositSigning]):
         """Sessions for payments that the journal has open and nobody here works on. Raises
         JournalUnavailable."""
         found = []
-        for call in self._desk.journal.calls.unresolved():
-            if not call.by_wallet or call.service_id is None or self.known(call.service_id):
+        for act in unanswered(self._desk.journal.ledger):
+            by_wallet = act.body.get("by") == "wallet"
+            if not by_wallet or act.subject is None or self.known(act.subject):
                 continue
-            tracked = self._desk.link.tracker.get(call.service_id)
+            tracked = self._desk.link.tracker.get(act.subject)
             if tracked is not None and tracked.intent is not None:
                 found.append(self._session(tracked, asked=False))
         return found
@@ -269,7 +271,7 @@ class RunningDeposits(RunningSignings[DepositSigning]):
         accounts = await desk.wallet.accounts()
         if accounts.read_only and not session.asked:
             return None
-        begun = desk.journal.calls.payment_of(session.id) is not None
+        begun = payment_of(desk.journal.ledger, session.id) is not None
         if begun:
             found = next((one for one in accounts.accounts if one.kind is kind_of(tracked)), None)
             if found is None:

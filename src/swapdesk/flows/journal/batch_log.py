@@ -70,13 +70,10 @@ def payment_mark(file: JournalFile, multi_id: str) -> tuple[object, ...] | None:
 
 _MARK = """
 SELECT
-  (SELECT max(number) FROM bundle AS b
-    WHERE b.batch_id = g.batch_id AND b.group_number = g.number),
-  (SELECT state FROM bundle AS b
-    WHERE b.batch_id = g.batch_id AND b.group_number = g.number ORDER BY number DESC LIMIT 1),
-  (SELECT group_concat(p.number || p.state) FROM bundle_payment AS p
-    WHERE p.batch_id = g.batch_id AND p.group_number = g.number),
-  (SELECT group_concat(w.state || w.moved) FROM withdrawal AS w WHERE w.chain = g.chain)
+  (SELECT group_concat(number || state || length(result)) FROM operation
+    WHERE parent = g.batch_id || '/' || g.number AND kind IN ('bundle', 'fund', 'part')),
+  (SELECT group_concat(number || state || coalesce(ended_at, sent_at, '')) FROM operation
+    WHERE kind = 'withdraw' AND json_extract(body, '$.chain') = g.chain)
 FROM batch_group AS g WHERE g.multi_id = ?
 """
 

@@ -2,29 +2,27 @@
 
 ``journal.intents`` holds what was confirmed and how each request ended, ``journal.orders``
 every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``journal.batches``
-files of recipients and what became of every row, ``journal.bundles`` how their groups are paid,
-``journal.payments`` which transactions of the wallet that takes,
-``journal.withdrawals`` what came back from smart accounts, and ``journal.calls`` writing calls
-made without an intent. ``journal.transactions`` reads out of all of them which transactions an
-order has. All live in one file, so that an order and the end of its intent are one
-commit.
+files of recipients and what became of every row, and ``journal.ledger`` every other act: how
+deposits and groups are paid (``payments``), what came back from smart accounts, writing calls made
+without an intent. ``journal.transactions`` reads out of all of them which transactions an order
+has. All live in one file, so that an order and the end of its intent are one commit.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.batch_log import BatchLog
-from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.dex_log import DexLog
 from swapdesk.flows.journal.intent_log import IntentLog
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.ledger import Ledger
+from swapdesk.flows.journal.ledger import Ledger, State
 from swapdesk.flows.journal.order_log import OrderLog
-from swapdesk.flows.journal.outgoing_writes import CreateRequests, OutgoingWrites
+from swapdesk.flows.journal.outgoing_writes import CreateRequests
 from swapdesk.flows.journal.transaction_log import TransactionLog
-from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog, WithdrawalLog
+from swapdesk.wire.orders import Order
 
 
 class Journal:
@@ -39,10 +37,6 @@ class Journal:
         self.intents = IntentLog(file, clock, self.orders)
         self.swaps = DexLog(file, clock)
         self.batches = BatchLog(file, clock)
-        self.bundles = BundleLog(file, clock)
-        self.payments = WalletPaymentLog(file, clock)
-        self.withdrawals = WithdrawalLog(file, clock)
-        self.calls = OutgoingWrites(file, clock, self.orders)
         self.transactions = TransactionLog(file)
         self.create_requests = CreateRequests(file)
 
@@ -55,6 +49,14 @@ class Journal:
     @property
     def problem(self) -> str | None:
         return self._file.problem
+
+    def call_created(self, id_: str, order: Order, **told: Any) -> bool:
+        """Commit the order that a call by hand created together with the end of the call, the
+        order also where the call was over; whether the call moved."""
+        with self.ledger.transaction() as db:
+            moved = self.ledger.move(id_, State.DONE, subject=order.service_id, **told)
+            self.orders.put(db, order, "create")
+            return moved
 
     def order_writer(self) -> OrderLog:
         """The orders over a connection of their own, to be written from a thread."""

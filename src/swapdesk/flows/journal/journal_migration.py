@@ -287,8 +287,7 @@ CREATE TABLE operation (
     owner_start  INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX operation_claim ON operation (claim) WHERE state <> 'refused';
-CREATE INDEX operation_open ON operation (kind, state)
-    WHERE state IN ('prepared', 'sent', 'unknown');
+CREATE INDEX operation_kind ON operation (kind, state);
 CREATE INDEX operation_subject ON operation (subject);
 CREATE INDEX operation_parent ON operation (parent);
 """

@@ -240,6 +240,18 @@ class Ledger:
             )
             return told.rowcount == 1
 
+    def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
+        """Make an unknown act, whose own parent is over, a part of another one that goes on with
+        it; whether it is."""
+        with self._file.write() as db:
+            given = db.execute(
+                "UPDATE operation SET parent = ? WHERE id = ? AND state = ? AND NOT EXISTS"
+                " (SELECT 1 FROM operation AS before WHERE before.id = operation.parent"
+                " AND before.state IN (?, ?, ?))",
+                (parent, id, State.UNKNOWN, *OPEN),
+            )
+            return given.rowcount == 1
+
     def free(self, claim: str) -> None:
         """Let what was done be asked for once more: its act stays done and holds the claim no
         longer. One whose end is not known keeps it."""

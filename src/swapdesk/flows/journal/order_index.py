@@ -35,18 +35,24 @@ SELECT service_id FROM known_order INDEXED BY known_order_named
   WHERE json_valid(last) AND instr({NAMED}, ?1)
 UNION SELECT service_id FROM told_deposit WHERE instr(lower(hash), ?1)
 UNION SELECT service_id FROM chain_payment WHERE instr(lower(hash), ?1)
-UNION SELECT service_id FROM call
-  WHERE service_id > '' AND (instr(lower(hash), ?1) OR instr(lower(request_id), ?1))
+UNION SELECT subject FROM operation
+  WHERE kind IN ('call', 'deposit') AND subject > '' AND parent IS NULL
+  AND (instr(lower(json_extract(result, '$.hash')), ?1)
+    OR instr(lower(json_extract(result, '$.request_id')), ?1))
 UNION SELECT known_order.service_id FROM step JOIN known_order USING (intent_id)
   WHERE instr(lower(step.request_id), ?1)
   OR (json_valid(step.result) AND instr(lower(json_extract(step.result, '$.hash')), ?1))
 UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
   ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
   WHERE batch_row.service_id > '' AND instr(lower(batch_group.request_id), ?1)
-UNION SELECT batch_row.service_id FROM bundle JOIN batch_row USING (batch_id, group_number)
-  WHERE batch_row.service_id > '' AND instr(lower(bundle.tx_hash), ?1)
-UNION SELECT paid.value FROM bundle_payment, json_each(service_ids) AS paid
-  WHERE instr(lower(bundle_payment.hash), ?1)
+UNION SELECT batch_row.service_id FROM operation AS bundle JOIN batch_row
+  ON batch_row.batch_id = substr(bundle.parent, 1, instr(bundle.parent, '/') - 1)
+  AND bundle.parent = batch_row.batch_id || '/' || batch_row.group_number
+  WHERE bundle.kind = 'bundle' AND batch_row.service_id > ''
+  AND instr(lower(json_extract(bundle.result, '$.hash')), ?1)
+UNION SELECT paid.value
+  FROM operation AS part CROSS JOIN json_each(part.body, '$.service_ids') AS paid
+  WHERE part.kind = 'part' AND instr(lower(json_extract(part.result, '$.hash')), ?1)
 """  # noqa: S608
 
 _CALLED = """
@@ -83,11 +89,12 @@ SELECT json_extract(intent.frozen, '$.token_in.kind') AS kind,
     json_extract(known_order.last, '$.depositAddress') AS address
   FROM known_order INDEXED BY known_order_released JOIN intent ON intent.id = known_order.intent_id
   WHERE known_order.standing = '{DepositRelease.RELEASED}' AND json_valid(known_order.last)
-UNION SELECT CASE json_extract(bundle.built, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
+UNION SELECT CASE json_extract(bundle.body, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
     json_extract(deposit.value, '$.address')
-  FROM bundle CROSS JOIN json_each(bundle.built, '$.items') AS item
+  FROM operation AS bundle CROSS JOIN json_each(bundle.body, '$.items') AS item
   CROSS JOIN json_each(item.value, '$.deposits') AS deposit
-  CROSS JOIN batch_row ON batch_row.batch_id = bundle.batch_id
+  CROSS JOIN batch_row ON bundle.kind = 'bundle'
+    AND batch_row.batch_id = substr(bundle.parent, 1, instr(bundle.parent, '/') - 1)
     AND batch_row.number = json_extract(deposit.value, '$.row')
   WHERE batch_row.state = '{RowState.CREATED}'
 """  # noqa: S608

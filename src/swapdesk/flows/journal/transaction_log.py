@@ -1,9 +1,9 @@
 """The transactions of orders: what this desk sent for them, and the deposit the service named.
 
-Nothing is written here. A hash stands where its payment is journaled: with the call that pays a
-deposit (``call_log``), with the step of a swap on chains (``dex_log``), with the bundle of a group
-or its payment on Solana (``bundle_log``, ``wallet_payment_log``), and what the service named as
-the deposit with the order (``order_log``). An order's link tells only the newest of them.
+Nothing is written here. A hash stands where its payment is journaled: with the act of the ledger
+that pays a deposit, a bundle or a part of a group, with the step of a swap on chains (``dex_log``),
+and what the service named as the deposit with the order (``order_log``). An order's link tells only
+the newest of them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from swapdesk.flows.journal.batch_records import BundleState, Paying
 from swapdesk.flows.journal.dex_log import APPROVE, RESET, SWAP
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
-from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
+from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, State
 
 
 class TransactionRole(StrEnum):
@@ -87,8 +86,8 @@ class TransactionLog:
         """What this desk sent by hand to pay the deposits of these orders, by their ids: one
         question for all of them."""
         wanted = json.dumps(list(service_ids))
-        query = _CALLS.format(one=_OF_ORDERS)
-        rows = self._file.read(query, (PAYMENT, WALLET_PAYMENT, wanted))
+        query = _DEPOSITS.format(one=_OF_ORDERS)
+        rows = self._file.read(query, (wanted,))
         return _by_order(one for row in rows for one in _paid(row))
 
     def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
@@ -98,18 +97,18 @@ class TransactionLog:
                     row["service_id"],
                     _made(row, TransactionRole(row["name"]), fate, Sender.WALLET),
                 )
-        for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id, "evm"):
-            fate = Fate.CONFIRMED if row["state"] == BundleState.CONFIRMED else Fate.FAILED
+        for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id):
+            fate = Fate.CONFIRMED if row["state"] == State.DONE else Fate.FAILED
             yield (
                 row["service_id"],
                 _made(row, TransactionRole.BUNDLE, fate, Sender.BATCH, row["address"]),
             )
-        for row in self._rows(_PARTS, _OF_PART, service_id, Paying.PART):
+        for row in self._rows(_PARTS, _OF_PART, service_id):
             if (fate := _fate(row)) is not None:
                 yield row["service_id"], _made(row, TransactionRole.DEPOSIT, fate, Sender.BATCH)
-        for row in self._rows(_CALLS, _OF_ORDER, service_id, PAYMENT, WALLET_PAYMENT):
+        for row in self._rows(_DEPOSITS, _OF_ORDER, service_id):
             yield from _paid(row)
-        for row in self._rows(_TOLD, _OF_ORDER, service_id):
+        for row in self._rows(_TOLD, _TOLD_OF_ORDER, service_id):
             yield row["service_id"], _made(row, TransactionRole.DEPOSIT, Fate.SEEN, Sender.SERVICE)
 
     def _rows(
@@ -136,9 +135,9 @@ def _made(
 
 
 def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
-    """The deposit that a call paid, with its order's id."""
+    """The deposit that was paid by itself, with its order's id."""
     if (fate := _fate(row)) is not None:
-        faucet = row["path"] == PAYMENT
+        faucet = row["by"] == "faucet"
         by = Sender.FAUCET if faucet else Sender.WALLET
         # A faucet answers when it has sent, and nobody here looks at the chain after it.
         yield (
@@ -148,10 +147,9 @@ def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
 
 
 def _fate(row: sqlite3.Row) -> Fate | None:
-    state = StepState(row["state"])
-    if state is StepState.ACKED:
+    if row["state"] in (StepState.ACKED, State.DONE):
         return Fate.CONFIRMED
-    if state is not StepState.REFUSED:
+    if row["state"] not in (StepState.REFUSED, State.REFUSED):
         return Fate.SENT
     return Fate.FAILED if row["code"] == EXECUTED_IN_VAIN else None
 
@@ -164,30 +162,34 @@ ORDER BY intent_id, seq
 """
 _OF_INTENT = "AND known_order.service_id = ?"
 _BUNDLES = """
-SELECT json_extract(deposit.value, '$.service_id') AS service_id, bundle.state, tx_hash AS hash,
-  json_extract(deposit.value, '$.address') AS address
-FROM bundle, json_each(built, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
-WHERE tx_hash > '' AND json_extract(built, '$.kind') = ? {one}
-ORDER BY bundle.rowid
+SELECT json_extract(deposit.value, '$.service_id') AS service_id, state,
+  json_extract(result, '$.hash') AS hash, json_extract(deposit.value, '$.address') AS address
+FROM operation, json_each(body, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
+WHERE kind = 'bundle' AND json_extract(body, '$.kind') = 'evm'
+  AND json_extract(result, '$.hash') > '' {one}
+ORDER BY number
 """
 _PARTS = """
-SELECT paid.value AS service_id, state, code, hash
-FROM bundle_payment, json_each(service_ids) AS paid
-WHERE hash > '' AND paying = ? {one}
-ORDER BY bundle_payment.rowid
+SELECT paid.value AS service_id, state, code, json_extract(result, '$.hash') AS hash
+FROM operation, json_each(body, '$.service_ids') AS paid
+WHERE kind = 'part' AND json_extract(result, '$.hash') > '' {one}
+ORDER BY number
 """
 _GROUP = """
-AND (batch_id, group_number) IN
-  (SELECT batch_id, group_number FROM batch_row WHERE batch_row.service_id = ?2)
+AND operation.parent IN (SELECT batch_id || '/' || group_number FROM batch_row
+  WHERE batch_row.service_id = ?1)
 """
 """Of all bundles only those of the order's group are looked through."""
-_OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?2"
-_OF_PART = f"{_GROUP} AND paid.value = ?2"
-_CALLS = """
-SELECT service_id, path, state, code, hash FROM call
-WHERE hash > '' AND service_id > '' AND path IN (?, ?) {one}
-ORDER BY id
+_OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?1"
+_OF_PART = f"{_GROUP} AND paid.value = ?1"
+_DEPOSITS = """
+SELECT subject AS service_id, json_extract(body, '$.by') AS by, state, code,
+  json_extract(result, '$.hash') AS hash FROM operation
+WHERE kind = 'deposit' AND json_extract(body, '$.by') <> 'bundle'
+  AND json_extract(result, '$.hash') > '' {one}
+ORDER BY number
 """
-_OF_ORDER = "AND service_id = ?"
-_OF_ORDERS = "AND service_id IN (SELECT value FROM json_each(?))"
+_OF_ORDER = "AND subject = ?"
+_OF_ORDERS = "AND subject IN (SELECT value FROM json_each(?))"
 _TOLD = "SELECT service_id, hash FROM told_deposit WHERE hash > '' {one}"
+_TOLD_OF_ORDER = "AND service_id = ?"

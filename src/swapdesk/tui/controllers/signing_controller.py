@@ -177,6 +177,7 @@ class SigningController:
         """Go on with what an earlier run left open, and with what stopped when the service or
         the wallet was gone."""
         from swapdesk.flows.journal.journal_file import JournalUnavailable
+        from swapdesk.flows.journal.payments import open_bundles, unanswered
         from swapdesk.flows.signing.signing_session import Stage
 
         desk = self._session.desk
@@ -185,10 +186,11 @@ class SigningController:
         try:
             if self._swaps is not None or desk.journal.swaps.open_swaps():
                 self._begun_swaps().left_open()
-            paying = any(one.by_wallet for one in desk.journal.calls.unresolved())
+            acts = unanswered(desk.journal.ledger)
+            paying = any(act.body.get("by") == "wallet" for act in acts)
             if self._deposits is not None or paying:
                 self._begun_deposits().left_open()
-            if self._bundles is not None or desk.journal.bundles.open():
+            if self._bundles is not None or open_bundles(desk.journal.ledger):
                 self._take_on_groups()
         except JournalUnavailable as error:
             log.warning("what was being signed was not read: %s", error)
