@@ -704,7 +704,7 @@ async def funding(trader: Trader, service: Service) -> bool:
     multi_id = f"fund-{service.random.random()}"
     payer, built, item = bundle_of(trader, service, multi_id)
     contract = service.contract(item.contract)
-    need = Sum(item.symbol, item.decimals, item.contract, service.units(item.units))
+    need = Sum(item.symbol, item.decimals, item.contract, service.units(item.sum.units))
     promise = funding_promise(payer, built, need, f"{multi_id} fund 0")
     payload = funding_payload(built, replace(need, contract=contract))
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({trader.smart_account}))

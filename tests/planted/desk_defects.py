@@ -761,7 +761,8 @@ PAYING = (
         "The signatures of a group leave a second time after an answer that was lost.",
         "swapdesk/flows/journal/payments.py",
         "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)",
-        "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)\n        moved = moved or state is State.SENT",
+        "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)\n"
+        "        moved = moved or state is State.SENT",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
