@@ -22,6 +22,7 @@ from benchmarks.service_world import build, stored_orders
 from swapdesk.clock import SystemClock
 from swapdesk.flows.connection import live_connection
 from swapdesk.flows.desk import Desk
+from swapdesk.flows.journal.creates import open_creates
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.recipients import last_paid, own_deposits, paid_addresses
 from swapdesk.paths import Home
@@ -58,7 +59,7 @@ def run(rounds: int) -> list[Case]:
             "who was paid": lambda: (paid_addresses(journal), last_paid(journal)),
             "deposit addresses": lambda: own_deposits(journal),
             "what is to be settled": lambda: (
-                journal.intents.unfinished(),
+                open_creates(journal.ledger),
                 journal.orders.unrepeated(),
             ),
         }

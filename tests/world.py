@@ -31,12 +31,10 @@ from swapdesk.clock import Clock, ManualClock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import Created, NotCreated
 from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import (
-    JournaledIntent,
-    JournaledOrder,
-    JournaledStep,
-)
+from swapdesk.flows.journal.journal_records import JournaledOrder
+from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server, serve_until, started
@@ -162,18 +160,16 @@ class World:
 
     def left_sent(self, intent: Intent) -> None:
         """Leave a create behind as a desk does that died once it was sent."""
-        self.journal.intents.add(intent, "create", "digest")
-        self.journal.intents.mark_sent(intent.id, self.clock.now())
+        begin_create(self.journal.ledger, intent, "digest")
+        self.journal.ledger.move(intent.id, State.SENT, server_at=self.clock.now())
 
     def known(self, service_id: str) -> JournaledOrder:
         """An order as the journal has it."""
         return self.journal.orders.get(service_id)
 
-    def entry(self, intent_id: str) -> JournaledIntent:
-        return self.journal.intents.get(intent_id)
-
-    def step(self, intent_id: str) -> JournaledStep:
-        return self.journal.intents.step(intent_id)
+    def entry(self, intent_id: str) -> Operation:
+        """The create of an intent as the journal has it."""
+        return self.journal.ledger.get(intent_id)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:

@@ -26,6 +26,7 @@ from swapdesk.cli.order_reports import (
 )
 from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
+from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import SCHEMA_VERSION
@@ -65,9 +66,9 @@ def test_a_create_of_unknown_outcome_keeps_no_order_waiting(
     monkeypatch.setattr("swapdesk.cli.order_reports.TELLING_SECONDS", 0.1)
     journal = Journal.open(past.home / "profiles" / "main" / "journal.db", ManualClock(NOW))
     lost = intent()
-    journal.intents.add(lost, "create", "digest")
+    begin_create(journal.ledger, lost, "digest")
     # Just now: what was sent long ago is looked for once, without a wait.
-    journal.intents.mark_sent(lost.id, datetime.now(UTC))
+    journal.ledger.move(lost.id, State.SENT, server_at=datetime.now(UTC))
     journal.close()
     told = past("orders", *words, "--json")
     assert told.code == 0

@@ -275,13 +275,12 @@ def test_an_approval_that_cannot_be_read_creates_nothing(
 
 
 def journal_of(desk: Desk) -> list[object]:
-    """Everything the journal keeps of intents and steps."""
+    """Everything the journal keeps of creates and their parts."""
     path = desk.home / "profiles" / "sandbox" / "journal.db"
     if not path.exists():
-        return [[], []]
+        return []
     with closing(sqlite3.connect(path)) as db:
-        intents = db.execute("SELECT * FROM intent ORDER BY id").fetchall()
-        return [intents, db.execute("SELECT * FROM step ORDER BY intent_id, seq").fetchall()]
+        return db.execute("SELECT * FROM operation ORDER BY number").fetchall()
 
 
 def test_a_shown_quote_is_signed_dry_and_swapped(desk: Desk) -> None:

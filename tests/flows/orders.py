@@ -20,7 +20,9 @@ from swapdesk.flows.intents.intent import (
     TokenFacts,
 )
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow
+from swapdesk.flows.journal.creates import become_order, begin_create
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import (
     Bundle,
     BundleDeposit,
@@ -99,9 +101,9 @@ def created_here(journal: Journal, made: Order, *, verdict: ReleaseVerdict = REL
     """Journal ``made`` as an order of this desk, of which ``verdict`` stands."""
     confirmed = intent(recipient=made.receiver_address, memo=made.receiver_tag)
     hidden = verdict if verdict.standing is DepositRelease.DIFFERS else UNREPEATED
-    journal.intents.add(confirmed, "create", "0" * 64)
-    journal.intents.mark_sent(confirmed.id, NOW)
-    journal.intents.mark_created(confirmed.id, made, source="create", verdict=hidden)
+    begin_create(journal.ledger, confirmed, "0" * 64)
+    journal.ledger.move(confirmed.id, State.SENT, server_at=NOW)
+    become_order(journal, confirmed.id, made, source="create", verdict=hidden)
     journal.orders.settle(made.service_id, verdict)
 
 

@@ -38,8 +38,8 @@ from swapdesk.flows.creation.resume import (
 )
 from swapdesk.flows.intents.intent import UNREPEATED, Intent
 from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
+from swapdesk.flows.journal.creates import become_order, begin_create, open_creates
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import IntentState, StepState
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import begin_payment
 from swapdesk.wire.orders import ExchangeRequest, Order
@@ -84,7 +84,7 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     asked = await trade.quoted()
     twin = await twin_of(trade, asked)
     intent = await unknown(trade, asked)
-    outcome = await trade.flow.resolve(intent, trade.step(intent.id).server_at, ())
+    outcome = await trade.flow.resolve(intent, trade.entry(intent.id).server_at, ())
     assert isinstance(outcome, CreateUnknown)
     candidates = by_hand(trade)
     look = await candidates.look(intent.id)
@@ -96,9 +96,9 @@ async def test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen(
     created = await candidates.choose(look, wanted.service_id)
     assert isinstance(created, Created)
     assert created.withheld is None
-    assert trade.entry(intent.id).state is IntentState.CREATED
-    assert trade.step(intent.id).state is StepState.RESOLVED_YES
-    assert trade.journal.intents.unfinished() == []
+    entry = trade.entry(intent.id)
+    assert (entry.state, entry.subject) == (State.DONE, wanted.service_id)
+    assert open_creates(trade.journal.ledger) == []
     assert trade.network.posts() == 2
     with pytest.raises(CandidateRefused, match="known by now"):
         await candidates.choose(look, twin)
@@ -112,7 +112,7 @@ async def test_an_order_made_after_the_quote_ended_is_not_taken_for_ours(
     look = await by_hand(trade).look(lost.id)
     assert [one.certain for one in look.candidates] == [True, False]
     assert look.candidates[1].service_id == twin
-    outcome = await trade.flow.resolve(lost, trade.step(lost.id).server_at, ())
+    outcome = await trade.flow.resolve(lost, trade.entry(lost.id).server_at, ())
     assert isinstance(outcome, Created)
     assert outcome.order.service_id == look.candidates[0].service_id
 
@@ -137,9 +137,10 @@ async def test_giving_up_needs_a_whole_fresh_look_and_the_phrase(
     trade.network.after = None
     again = await candidates.look(lost.id)
     candidates.give_up(again, again.phrase)
-    assert trade.entry(lost.id).state is IntentState.ABANDONED
-    assert trade.journal.intents.unfinished() == []
-    trade.journal.intents.add(replace(lost, id="again"), "create", "digest")
+    entry = trade.entry(lost.id)
+    assert (entry.state, entry.code) == (State.REFUSED, "ABANDONED")
+    assert open_creates(trade.journal.ledger) == []
+    begin_create(trade.journal.ledger, replace(lost, id="again"), "digest")
 
 
 async def test_an_order_the_service_forgot_can_still_be_given_up(
@@ -151,7 +152,7 @@ async def test_an_order_the_service_forgot_can_still_be_given_up(
     assert not look.complete
     assert look.said.startswith("The service does not list every order since then any more")
     candidates.give_up(look, look.phrase)
-    assert trade.journal.intents.unfinished() == []
+    assert open_creates(trade.journal.ledger) == []
 
 
 async def test_what_is_settled_or_not_here_is_refused_in_words(trade: World) -> None:
@@ -314,20 +315,18 @@ async def test_a_name_that_is_unsafe_or_was_lost_is_not_kept(trade: World, after
 
 def test_what_the_failed_answer_was_called_stays_when_its_order_is_found(journal: Journal) -> None:
     one = intent()
-    journal.intents.add(one, "create", "digest")
-    journal.intents.mark_sent(one.id, NOW)
-    journal.intents.mark_unknown(one.id, code="HTTP_502", status=502, request_id="r-502")
-    journal.intents.mark_created(one.id, ORDER, source="list", verdict=UNREPEATED, resolved=True)
+    begin_create(journal.ledger, one, "digest")
+    journal.ledger.move(one.id, State.SENT)
+    journal.ledger.move(one.id, State.UNKNOWN, code="HTTP_502", status=502, request_id="r-502")
+    become_order(journal, one.id, ORDER, source="list", verdict=UNREPEATED)
     assert named(journal) == "r-502"
 
 
 def test_the_steps_of_a_swap_that_follow_are_not_its_create(journal: Journal) -> None:
     one = intent()
-    journal.intents.add(one, "create", "digest")
-    journal.intents.mark_created(
-        one.id, ORDER, source="create", verdict=UNREPEATED, request_id="r-1"
-    )
-    journal.swaps.sent(one.id, journal.swaps.begin(one.id, "swap", ""), hash="0xab")
+    begin_create(journal.ledger, one, "digest")
+    become_order(journal, one.id, ORDER, source="create", verdict=UNREPEATED, request_id="r-1")
+    journal.ledger.begin("swap", {}, parent=one.id, state=State.SENT, hash="0xab", request_id="r-2")
     assert named(journal) == "r-1"
 
 

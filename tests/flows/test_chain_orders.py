@@ -16,9 +16,9 @@ from flows.test_recipients import ETH
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.dex.dex_ending import DexEnding
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, _chosen, find_account
-from swapdesk.flows.journal.dex_log import SwapStep
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.journal_file import ProcessIdentity
+from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.notation import NOTHING, Elapsed
 from swapdesk.flows.orders.order_listing import Group, group_of, read_filter
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
@@ -52,77 +52,82 @@ def told(display: DisplayStatus, after: timedelta = timedelta(0)) -> OrderStatus
 
 
 def with_steps(
-    *steps: SwapStep, settles: bool = False, closed: bool = False, **changes: Any
+    *steps: Operation, settles: bool = False, closed: bool = False, **changes: Any
 ) -> TrackedOrder:
     intent = swap_intent()
     known = order(intent, is_dex=True, deposit_address=None, in_status=None, **changes)
-    payment = swap_payment(intent, steps, settles=settles, closed=closed)
+    acts = steps if steps[0].kind == "create" else (step("create", State.DONE), *steps)
+    payment = swap_payment(intent, acts, settles=settles, closed=closed)
     return TrackedOrder(known, intent, None, False, NOW, "stream", swap_payment=payment)
 
 
-def step(name: str, state: StepState, code: str | None = None, **came: str) -> SwapStep:
-    return SwapStep(1, name, state, "", came, NOW, NOW, code)
+def step(name: str, state: State, code: str | None = None, **came: str) -> Operation:
+    kind: Any = name.partition(" ")[0]
+    owner, body = ProcessIdentity(1, 1), {"name": name}
+    return Operation(
+        1, name, kind, None, None, None, state, body, dict(came), code, NOW, NOW, NOW, None, owner
+    )
 
 
 @pytest.mark.parametrize(
     ("steps", "word", "actor", "money"),
     [
-        ([step("create", StepState.ACKED)], "To be signed", "you", "in your wallet"),
-        ([step("swap", StepState.PREPARED)], "To be signed", "you", "in your wallet"),
+        ([step("create", State.DONE)], "To be signed", "you", "in your wallet"),
+        ([step("swap", State.PREPARED)], "To be signed", "you", "in your wallet"),
         (
-            [step("swap", StepState.REFUSED, "QUOTE_EXPIRED")],
+            [step("swap", State.REFUSED, "QUOTE_EXPIRED")],
             "Not signed", "you", "in your wallet; nothing was swapped",
         ),
         (
-            [step("approve", StepState.ACKED), step("swap", StepState.REFUSED, "NOT_CONFIRMED")],
+            [step("approve", State.DONE), step("swap", State.REFUSED, "NOT_CONFIRMED")],
             "Not signed", "you", "Isthmus may still take up to 1,000 USDC until you revoke that",
         ),
         (
             [
-                step("sign permit 0", StepState.ACKED, taken="1000000000"),
-                step("sign order 0", StepState.ACKED, taken="400000000"),
-                step("swap", StepState.REFUSED, "NOT_CONFIRMED"),
+                step("sign permit 0", State.DONE, taken="1000000000"),
+                step("sign order 0", State.DONE, taken="400000000"),
+                step("swap", State.REFUSED, "NOT_CONFIRMED"),
             ],
             "Not signed", "you",
             "2 signatures for 1,000 USDC in all were made and end by themselves",
         ),
         (
             [
-                step("sign permit 0", StepState.ACKED),
-                step("sign order 0", StepState.ACKED),
-                step("swap", StepState.REFUSED, "NOT_CONFIRMED"),
+                step("sign permit 0", State.DONE),
+                step("sign order 0", State.DONE),
+                step("swap", State.REFUSED, "NOT_CONFIRMED"),
             ],
             "Not signed", "you",
             "2 signatures for 1,000 USDC each were made and end by themselves",
         ),
         (
-            [step("create", StepState.ACKED), step("approve", StepState.REFUSED, "NOT_CONFIRMED")],
+            [step("create", State.DONE), step("approve", State.REFUSED, "NOT_CONFIRMED")],
             "Not signed", "you", "in your wallet; nothing was swapped",
         ),
         (
-            [step("swap", StepState.SENT, hash="0xab")],
+            [step("swap", State.SENT, hash="0xab")],
             "Waiting for the chain", "the chain", "until the transaction is executed",
         ),
         (
-            [step("swap", StepState.REFUSED, "FAILED", hash="0xab")],
+            [step("swap", State.REFUSED, "FAILED", hash="0xab")],
             "Failed", "you", "in your wallet, but for the gas",
         ),
         (
-            [step("swap", StepState.REFUSED, "LOST", hash="0xab")],
+            [step("swap", State.REFUSED, "LOST", hash="0xab")],
             "Not executed", "you", "in your wallet; nothing was swapped",
         ),
         (
-            [step("swap", StepState.ACKED, hash="0xab"), step("confirm", StepState.UNKNOWN)],
+            [step("swap", State.DONE, hash="0xab"), step("confirm", State.UNKNOWN)],
             "Executed", "the service", "with Isthmus",
         ),
         (
-            [step("sign 1/1", StepState.ACKED), step("confirm", StepState.SENT)],
+            [step("sign 1/1", State.DONE), step("confirm", State.SENT)],
             "Waiting for the chain", "the chain", "in your wallet",
         ),
     ],
 )  # fmt: skip
 def test_who_acts_is_who_has_still_to_act(
-    steps: list[SwapStep], word: str, actor: str, money: str
+    steps: list[Operation], word: str, actor: str, money: str
 ) -> None:
     said = order_status(with_steps(*steps), NOW)
     assert (said.word, said.actor) == (word, actor)
@@ -131,12 +136,12 @@ def test_who_acts_is_who_has_still_to_act(
 
 
 def test_what_the_venue_settles_is_signed_before_its_order() -> None:
-    said = order_status(with_steps(step("create", StepState.ACKED), settles=True), NOW)
+    said = order_status(with_steps(step("create", State.DONE), settles=True), NOW)
     assert said.actor == "the chain"
 
 
 def test_what_was_not_signed_is_diagnosed_so() -> None:
-    tracked = with_steps(step("swap", StepState.REFUSED, "QUOTE_EXPIRED"))
+    tracked = with_steps(step("swap", State.REFUSED, "QUOTE_EXPIRED"))
     assert diagnose(tracked, NOW).acts == "the customer: ask for new quotes."
     # When the service has seen a transaction, its word counts.
     seen = replace(
@@ -146,7 +151,7 @@ def test_what_was_not_signed_is_diagnosed_so() -> None:
     assert order_status(seen, NOW).word == "On the chain"
 
 
-REFUSED_BY_YOU = step("swap", StepState.REFUSED, "NOT_CONFIRMED")
+REFUSED_BY_YOU = step("swap", State.REFUSED, "NOT_CONFIRMED")
 
 
 @pytest.mark.parametrize("display", ["WAITING_FOR_DEPOSIT", "EXPIRED", "FAILED"])
@@ -169,7 +174,7 @@ def test_what_was_not_signed_is_called_so_whatever_the_service_makes_of_it(displ
 @pytest.mark.parametrize("code", ["FAILED", "LOST"])
 def test_a_swap_that_failed_is_put_away_by_its_owner(code: str) -> None:
     """The service lists it as open for half an hour more."""
-    tracked = with_steps(step("swap", StepState.REFUSED, code, hash="0xab"))
+    tracked = with_steps(step("swap", State.REFUSED, code, hash="0xab"))
     assert order_status(tracked, NOW).yours
     away = replace(tracked, away=tracked.trouble)
     assert (group_of(tracked), group_of(away)) == (Group.OPEN, Group.PUT_AWAY)
@@ -182,19 +187,19 @@ def test_a_swap_that_failed_is_put_away_by_its_owner(code: str) -> None:
 @pytest.mark.parametrize(
     "steps",
     [
-        [step("swap", StepState.PREPARED)],
-        [step("swap", StepState.REFUSED, "FAILED", hash="0xab")],
-        [step("sign 1/1", StepState.ACKED), step("confirm", StepState.REFUSED, "TOO_LATE")],
+        [step("swap", State.PREPARED)],
+        [step("swap", State.REFUSED, "FAILED", hash="0xab")],
+        [step("sign 1/1", State.DONE), step("confirm", State.REFUSED, "TOO_LATE")],
     ],
 )
-def test_what_may_have_been_signed_is_not_called_unsigned(steps: list[SwapStep]) -> None:
+def test_what_may_have_been_signed_is_not_called_unsigned(steps: list[Operation]) -> None:
     assert not with_steps(*steps, closed=True, display_status="FAILED").not_signed
 
 
 def test_what_is_not_signed_by_its_deadline_is_over() -> None:
     late = NOW + timedelta(hours=1)
-    assert order_status(with_steps(step("swap", StepState.PREPARED)), late).word == "Deadline over"
-    refused = with_steps(step("swap", StepState.REFUSED, "NOT_CONFIRMED"))
+    assert order_status(with_steps(step("swap", State.PREPARED)), late).word == "Deadline over"
+    refused = with_steps(step("swap", State.REFUSED, "NOT_CONFIRMED"))
     assert order_status(refused, late).money == "in your wallet; nothing was swapped."
 
 

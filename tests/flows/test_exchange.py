@@ -41,7 +41,8 @@ from swapdesk.flows.intents.intent import (
     Intent,
     ReleaseVerdict,
 )
-from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
+from swapdesk.flows.journal.ledger import State
 from swapdesk.wire.encoding.codec import encode_json
 from world import World
 
@@ -74,7 +75,7 @@ async def test_a_create_is_journaled_and_its_address_is_released(
     known = trade.known(outcome.order.service_id)
     assert known.withheld is None
     assert known.order.deposit_address == outcome.order.deposit_address
-    assert trade.entry(intent.id).state is IntentState.CREATED
+    assert trade.entry(intent.id).state is State.DONE
     assert await orders_of(trade) == 1
 
 
@@ -184,18 +185,19 @@ async def test_a_gateway_error_after_the_create_is_looked_up(trade: World) -> No
 
 
 @pytest.mark.parametrize(
-    ("before", "code", "state", "step"),
+    ("before", "code", "journaled"),
     [
-        (refuse_connection, "NOT_REACHABLE", IntentState.REFUSED, StepState.REFUSED),
-        (never_arrives, "NOT_CREATED", IntentState.NOT_CREATED, StepState.RESOLVED_NO),
+        (refuse_connection, "NOT_REACHABLE", "NOT_SENT"),
+        (never_arrives, "NOT_CREATED", "NOT_CREATED"),
     ],
 )
 async def test_what_did_not_arrive_created_nothing(
-    trade: World, before: Before, code: str, state: IntentState, step: StepState, intent: Intent
+    trade: World, before: Before, code: str, journaled: str, intent: Intent
 ) -> None:
     trade.network.before = before
     await trade.not_created(intent, code)
-    assert (trade.entry(intent.id).state, trade.step(intent.id).state) == (state, step)
+    entry = trade.entry(intent.id)
+    assert (entry.state, entry.code) == (State.REFUSED, journaled)
     assert await orders_of(trade) == 0
 
 
@@ -249,9 +251,7 @@ async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(
 
     def refuse_late(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method == "POST":
-            trade.journal.intents.mark_created(
-                intent.id, made, source="list", verdict=UNREPEATED, resolved=True
-            )
+            become_order(trade.journal, intent.id, made, source="list", verdict=UNREPEATED)
             body = encode_json({"code": "INVALID_SWAP", "message": "no"})
             return httpx2.Response(422, stream=httpx2.ByteStream(body), request=request)
         return response
@@ -259,20 +259,20 @@ async def test_a_refusal_that_comes_after_the_order_is_known_loses_nothing(
     trade.network.after = refuse_late
     outcome = await trade.created(intent)
     assert outcome.order.service_id == made.service_id
-    states = trade.entry(intent.id).state, trade.step(intent.id).state
-    assert states == (IntentState.CREATED, StepState.RESOLVED_YES)
+    entry = trade.entry(intent.id)
+    assert (entry.state, entry.subject) == (State.DONE, made.service_id)
 
 
 async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
     trade: World, intent: Intent
 ) -> None:
-    refused = trade.journal.intents.mark_refused
-    trade.network.after = on("POST", lambda *_: refused(intent.id, code="NO"))
+    ledger = trade.journal.ledger
+    trade.network.after = on("POST", lambda *_: refuse_create(ledger, intent.id, "NO"))
     outcome = await trade.created(intent)
     assert outcome.verdict.standing is DepositRelease.FOREIGN
     known = trade.known(outcome.order.service_id)
     assert (known.intent_id, known.verdict.payable) == (None, False)
-    assert trade.entry(intent.id).state is IntentState.REFUSED
+    assert trade.entry(intent.id).state is State.REFUSED
 
 
 async def test_a_swapped_deposit_address_on_the_second_reading_hides_it(
@@ -313,7 +313,7 @@ async def test_a_look_that_was_broken_off_proves_nothing_and_is_repeated(
     assert asked
     assert report.left == [intent]
     assert report.empty
-    assert trade.entry(intent.id).state is IntentState.UNKNOWN
+    assert trade.entry(intent.id).state is State.UNKNOWN
     assert patient.running == set()
     trade.network.before = None
     report = await resume(trade.journal, trade.flow, patience=60.0)
@@ -404,7 +404,7 @@ async def test_an_order_that_does_not_exist_is_not_told_as_existing(trade: World
 
 
 async def test_a_kill_before_sending_leaves_nothing(trade: World, intent: Intent) -> None:
-    trade.journal.intents.add(intent, "create", "digest")
+    begin_create(trade.journal.ledger, intent, "digest")
     report = await resume(trade.journal, trade.flow)
     assert report.not_created == [intent]
     assert await orders_of(trade) == 0
@@ -503,4 +503,4 @@ async def test_a_create_that_came_too_often_is_sent_once_more_while_the_quote_la
     else:
         assert isinstance(outcome, NotCreated)
         assert outcome.code == "RATE_LIMIT_EXCEEDED"
-        assert trade.step(intent.id).state is StepState.REFUSED
+        assert trade.entry(intent.id).state is State.REFUSED

@@ -20,11 +20,12 @@ from msgspec import Struct
 from flows.orders import NEED, NOW, batch_of_one, intent, order, signed_bundle
 from swapdesk.clock import ManualClock
 from swapdesk.flows.deposits.wallet_funding import PaymentEntry
-from swapdesk.flows.dex.dex_permission import _Step
+from swapdesk.flows.dex.dex_permission import SwapPart
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
 from swapdesk.flows.journal.batch_records import RowEnd, RowState
+from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.ledger import LEFT, OPEN, ClaimTaken, Ledger, Operation, State
 from swapdesk.flows.journal.payments import (
     Sum,
@@ -67,64 +68,69 @@ class Act(Struct, frozen=True):
     """The outcome that says that the order was paid."""
 
 
-def the_intent(journal: Journal, number: int) -> Act:
+def the_create(journal: Journal, number: int) -> Act:
     one = intent(amount_in=Decimal(number + 1))
-    journal.intents.add(one, "create", "digest")
-    open_, unknown = IntentState.OPEN, IntentState.UNKNOWN
-    both = (open_, unknown)
+    begin_create(journal.ledger, one, "digest")
 
     def created(name: str) -> Law:
         made = order(one, service_id=name)
 
         def told(journal: Journal) -> ReleaseVerdict:
-            return journal.intents.mark_created(
-                one.id, made, source="create", verdict=UNREPEATED, request_id=f"r{name}"
+            return become_order(
+                journal,
+                one.id,
+                made,
+                source="create",
+                verdict=UNREPEATED,
+                request_id=f"r{name}",
             )
 
-        return Law(told, IntentState.CREATED, both, name, keeps=True)
+        return Law(told, State.DONE, OPEN, name, keeps=True)
 
-    assert journal.intents.mark_sent(one.id, NOW)
-    assert not journal.intents.mark_sent(one.id, NOW)
+    def given_up(code: str, *among: State) -> Law:
+        def told(journal: Journal) -> bool:
+            return journal.ledger.move(one.id, State.REFUSED, among=among, code=code)
+
+        return Law(told, State.REFUSED, among)
+
+    def sent(journal: Journal) -> bool:
+        return journal.ledger.move(one.id, State.SENT)
+
+    assert sent(journal)
+    assert not sent(journal)
     laws = {
         "created": created(f"order{number}"),
         "created another": created(f"other{number}"),
-        "refused": Law(lambda j: j.intents.mark_refused(one.id, code="NO"), "refused", both),
-        "unknown": Law(lambda j: j.intents.mark_unknown(one.id, code="LOST"), unknown, both),
-        "not created": Law(lambda j: j.intents.mark_not_created(one.id), "not_created", both),
-        "abandoned": Law(lambda j: j.intents.abandon(one.id), "abandoned", (unknown,)),
-        "sent": Law(lambda j: j.intents.mark_sent(one.id, NOW), open_, ()),
+        "refused": Law(lambda j: refuse_create(j.ledger, one.id, "NO"), State.REFUSED, OPEN),
+        "unknown": Law(
+            lambda j: j.ledger.move(one.id, State.UNKNOWN, code="LOST"), State.UNKNOWN, LEFT
+        ),
+        "not created": given_up("NOT_CREATED", *LEFT),
+        "abandoned": given_up("ABANDONED", State.UNKNOWN),
+        "sent": Law(sent, State.SENT, ()),
     }
-
-    def state(journal: Journal) -> str:
-        entry = journal.intents.get(one.id)
-        return entry.state
-
-    return Act(laws, state)
+    return Act(laws, lambda j: j.ledger.get(one.id).state)
 
 
-def a_step(journal: Journal, number: int) -> Act:
+def a_part(journal: Journal, number: int) -> Act:
+    """The order's transaction of a swap on chains."""
     one = intent(amount_in=Decimal(number + 1))
-    journal.intents.add(one, "permission", "digest")
-    seq, swaps = journal.swaps.begin(one.id, "swap", "digest"), journal.swaps
-    prepared, sent, unknown = StepState.PREPARED, StepState.SENT, StepState.UNKNOWN
-    assert swaps.sent(one.id, seq, hash=f"0xsent{number}")
+    begin_create(journal.ledger, one, "digest")
+    id_, hash_ = journal.ledger.begin("swap", {}, parent=one.id).id, f"0xsent{number}"
+
+    def to(state: State, *among: State, **told: Any) -> Law:
+        name = told.get("hash") if state is State.DONE else None
+        return Law(lambda j: j.ledger.move(id_, state, **told), state, among, name)
+
+    assert journal.ledger.move(id_, State.SENT, hash=hash_)
     laws = {
-        "sent": Law(lambda j: j.swaps.sent(one.id, seq), sent, (prepared,)),
-        "again": Law(lambda j: j.swaps.again(one.id, seq), prepared, (sent, unknown)),
-        "done": Law(
-            lambda j: j.swaps.acked(one.id, seq, hash=f"0xsent{number}"),
-            StepState.ACKED,
-            (prepared, sent, unknown),
-            f"0xsent{number}",
-        ),
-        "refused": Law(
-            lambda j: j.swaps.refused(one.id, seq, "FAILED"),
-            StepState.REFUSED,
-            (prepared, sent, unknown),
-        ),
-        "unknown": Law(lambda j: j.swaps.unknown(one.id, seq, "LOST"), unknown, (sent, unknown)),
+        "sent": to(State.SENT, State.PREPARED),
+        "again": to(State.PREPARED, *LEFT),
+        "done": to(State.DONE, *OPEN, hash=hash_),
+        "refused": to(State.REFUSED, *OPEN, code="FAILED"),
+        "unknown": to(State.UNKNOWN, *LEFT, code="LOST"),
     }
-    return Act(laws, lambda j: j.swaps.steps(one.id)[seq - 1].state)
+    return Act(laws, lambda j: j.ledger.get(id_).state)
 
 
 def a_group(journal: Journal, number: int) -> Act:
@@ -248,7 +254,7 @@ def _ended(journal: Journal, kind: str, number: int) -> Act:
     return Act(laws, _state_of(act.id), paid, "done")
 
 
-def a_part(journal: Journal, number: int) -> Act:
+def a_payment(journal: Journal, number: int) -> Act:
     """Of a group on Solana, which pays an order itself."""
     return _ended(journal, "part", number)
 
@@ -302,11 +308,11 @@ def a_call(journal: Journal, number: int) -> Act:
 
 
 LOGS = {
-    "intents": the_intent,
-    "swaps": a_step,
+    "creates": the_create,
+    "parts of a create": a_part,
     "batches": a_group,
     "bundles": a_bundle,
-    "parts": a_part,
+    "payments": a_payment,
     "withdrawals": a_withdrawal,
     "calls, a deposit": a_deposit,
     "calls, by hand": a_call,
@@ -342,10 +348,11 @@ def payable(journal: Journal, service_id: str) -> bool:
 
 
 _TORN = """
-SELECT intent.state, service_id FROM intent LEFT JOIN known_order ON intent_id = intent.id
-WHERE (intent.state = 'created') IS NOT (service_id NOT NULL)
+SELECT state, subject, service_id FROM operation LEFT JOIN known_order ON intent_id = id
+WHERE kind = 'create' AND
+  ((state = 'done') IS NOT (service_id NOT NULL) OR subject IS NOT service_id)
 """
-"""An intent that is created has its order, and no other one has any."""
+"""A create that is done has its order, and no other one has any."""
 
 
 @pytest.mark.parametrize("log", LOGS)
@@ -384,14 +391,32 @@ def test_an_approval_that_was_mined_stays_so_when_the_swap_is_refused(
     both: tuple[Journal, Journal],
 ) -> None:
     """Who may take the tokens is told by it as long as it is not revoked."""
-    one, swaps = intent(), both[0].swaps
-    both[0].intents.add(one, "permission", "digest")
-    seq = swaps.begin(one.id, "approve", "digest")
-    swaps.sent(one.id, seq, hash="0xa", spender="0xvenue")
-    swaps.acked(one.id, seq, hash="0xa")
-    assert both[0].intents.mark_refused(one.id, code="QUOTE_EXPIRED")
-    step = both[1].swaps.steps(one.id)[-1]
-    assert (step.state, step.told) == (StepState.ACKED, {"hash": "0xa", "spender": "0xvenue"})
+    one, ledger = intent(), both[0].ledger
+    begin_create(ledger, one, "digest")
+    approval = ledger.begin("approve", {}, parent=one.id, state=State.SENT, spender="0xvenue")
+    assert ledger.move(approval.id, State.DONE, hash="0xa")
+    assert refuse_create(ledger, one.id, "QUOTE_EXPIRED")
+    part = both[1].ledger.get(approval.id)
+    assert (part.state, part.result) == (State.DONE, {"hash": "0xa", "spender": "0xvenue"})
+
+
+@pytest.mark.parametrize("sent", [False, True])
+def test_what_stands_open_of_a_swap_is_over_with_it_before_its_create_left(
+    both: tuple[Journal, Journal], sent: bool
+) -> None:
+    """Afterwards each has an end of its own: nobody knows yet what a part did that left."""
+    one, ledger = intent(), both[0].ledger
+    begin_create(ledger, one, "digest")
+    parts = [ledger.begin("approve", {}, parent=one.id) for _ in range(2)]
+    if sent:
+        ledger.move(one.id, State.SENT)
+    assert refuse_create(ledger, one.id, "QUOTE_EXPIRED")
+    assert not refuse_create(both[1].ledger, one.id, "NO")
+    over = (State.PREPARED, None) if sent else (State.REFUSED, "QUOTE_EXPIRED")
+    ends = [(part.state, part.code) for part in both[1].ledger.parts(one.id)]
+    assert ends == [(State.PREPARED, None), over]
+    assert parts[-1].id == both[1].ledger.parts(one.id)[-1].id
+    assert both[1].ledger.get(one.id).code == "QUOTE_EXPIRED"
 
 
 def test_a_bundle_that_never_left_says_nothing_of_what_an_earlier_one_may_have_paid(
@@ -527,12 +552,13 @@ def test_a_swap_that_was_executed_after_it_was_refused_is_told_as_executed(
 ) -> None:
     here, there = both
     one = intent()
-    here.intents.add(one, "permission", "digest")
-    entry = _Step(here.swaps, one.id, "swap", "digest", {})
+    begin_create(here.ledger, one, "digest")
+    entry = SwapPart(here.ledger, one.id, "swap", {"digest": "digest"})
     entry.begin()
     entry.signed("0xhash")
-    step = there.swaps.steps(one.id)[-1]
-    assert there.swaps.refused(one.id, step.seq, "LOST")
+    part = there.ledger.parts(one.id)[-1]
+    assert there.ledger.move(part.id, State.REFUSED, code="LOST")
     entry.done("0xhash")
-    last = there.swaps.steps(one.id)[-1]
-    assert (last.name, last.state, last.told) == ("swap", StepState.ACKED, {"hash": "0xhash"})
+    last = there.ledger.parts(one.id)[-1]
+    assert last.id != part.id
+    assert (last.kind, last.state, last.result) == ("swap", State.DONE, {"hash": "0xhash"})

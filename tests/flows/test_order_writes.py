@@ -458,6 +458,7 @@ def test_an_order_made_elsewhere_is_found_by_what_the_service_says(
     assert journal.orders.index.named("%") == journal.orders.index.named("0xab_") == frozenset()
 
 
+@pytest.mark.xfail(strict=True, reason="old creates are not in the ledger yet")
 def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
     old_journals.written(path)
     with closing(sqlite3.connect(path)) as db:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,9 @@ from swapdesk.clock import Clock, ManualClock
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
 from swapdesk.flows.dex.swap_signing import SwapSigning, flow_steps
 from swapdesk.flows.failure_messages import Failure
+from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.signing.signing_session import FlowStep, Mark, Stage
 from swapdesk.flows.transactions import Agreed, End, NotAgreed, Outcome
 from swapdesk.secret import Secret
@@ -112,9 +114,9 @@ async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SwapS
     assert "sesame" not in repr(vars(session))
 
 
-FIRST = ("sign order 0", StepState.ACKED, "permit")
-SECOND = ("sign order 1", StepState.ACKED, "")
-CREATE = ("create", StepState.SENT, "")
+FIRST = ("sign order 0", State.DONE, "permit")
+SECOND = ("sign order 1", State.DONE, "")
+CREATE = ("create", State.SENT, "")
 
 
 @pytest.mark.parametrize("taken_on", [False, True])
@@ -124,12 +126,12 @@ CREATE = ("create", StepState.SENT, "")
         (PLAN, (), "~ allowance  o sign 1 permit  o sign 2 order  o settle  o confirm"),
         (
             PLAN,
-            (("sign order 0", StepState.SENT, "permit"),),
+            (("sign order 0", State.SENT, "permit"),),
             "+ allowance  ~ sign 1 permit  o sign 2 order  o settle  o confirm",
         ),
         (
             PLAN,
-            (FIRST, ("sign order 1", StepState.PREPARED, "")),
+            (FIRST, ("sign order 1", State.PREPARED, "")),
             "+ allowance  + sign 1 permit  ~ sign 2 order  o settle  o confirm",
         ),
         (
@@ -139,34 +141,34 @@ CREATE = ("create", StepState.SENT, "")
         ),
         (
             PLAN,
-            (FIRST, SECOND, CREATE, ("confirm", StepState.PREPARED, "")),
+            (FIRST, SECOND, CREATE, ("confirm", State.PREPARED, "")),
             "+ allowance  + sign 1 permit  + sign 2 order  + settle  ~ confirm",
         ),
         (
             PLAN,
-            (FIRST, SECOND, CREATE, ("confirm", StepState.ACKED, "")),
+            (FIRST, SECOND, CREATE, ("confirm", State.DONE, "")),
             "+ allowance  + sign 1 permit  + sign 2 order  + settle  + confirm",
         ),
         (
             PLAN,
-            (("approve", StepState.REFUSED, ""),),
+            (("approve", State.REFUSED, ""),),
             "x allowance  o sign 1 permit  o sign 2 order  o settle  o confirm",
         ),
         # Planned without its kind, it has it once it is asked for.
         (
             SwapPlan(0, ("permit", "", "order")),
-            (FIRST, ("sign order 1", StepState.ACKED, "permit")),
+            (FIRST, ("sign order 1", State.DONE, "permit")),
             "+ allowance  + sign 1 permit  + sign 2 permit  o sign 3 order  o settle  o confirm",
         ),
         (SwapPlan(2), (), "~ 1/2 reset  o 2/2 approve  o send  o confirm"),
         (
             SwapPlan(2),
-            (("reset", StepState.SENT, ""),),
+            (("reset", State.SENT, ""),),
             "~ 1/2 reset  o 2/2 approve  o send  o confirm",
         ),
         (
             SwapPlan(2),
-            (("reset", StepState.ACKED, ""),),
+            (("reset", State.DONE, ""),),
             "+ 1/2 reset  ~ 2/2 approve  o send  o confirm",
         ),
     ],
@@ -176,21 +178,19 @@ def test_the_line_of_steps_follows_the_journal(
     clock: ManualClock,
     taken_on: bool,
     plan: SwapPlan,
-    steps: tuple[tuple[str, StepState, str], ...],
+    steps: tuple[tuple[str, State, str], ...],
     line: str,
 ) -> None:
     """The same where it is taken on after a kill, by the plan that stands in the journal."""
-    told = {"plan": plan.as_json()} if taken_on else None
     session = opened(journal, clock, None if taken_on else plan, fresh=not taken_on)
-    journal.intents.add(session.intent, "permission", "", told)
-    swaps, it = journal.swaps, session.id
-    moves = {StepState.ACKED: swaps.acked, StepState.SENT: swaps.sent}
+    ledger = journal.ledger
+    begin_create(ledger, session.intent, "", plan.as_json() if taken_on else None)
     for name, state, kind in steps:
-        seq = swaps.begin(it, name, "")
-        if state is StepState.REFUSED:
-            swaps.refused(it, seq, "SPENDER_UNKNOWN")
-        elif state in moves:
-            moves[state](it, seq, kind=kind)
+        part: Any = name.partition(" ")[0]
+        if part == "create":
+            ledger.move(session.id, state)
+        else:
+            ledger.begin(part, {"name": name}, parent=session.id, state=state, kind=kind)
     assert steps_of(session) == line
 
 

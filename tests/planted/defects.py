@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .chain_defects import EVM, SOLANA
 from .desk_defects import CONFIRMED, CREATING, PAYING, SHOWING
+from .ledger_defects import LEDGER
 from .sandbox_defects import BOOKS, DISHONEST, FAULTS, SERVER
 from .screen_defects import SCREENS
 from .service_defects import CHAINS, SERVING, VENUES
@@ -18,6 +19,7 @@ from .wallet_defects import SIGNING
 DEFECTS = (
     *CREATING,
     *CONFIRMED,
+    *LEDGER,
     *PAYING,
     *SHOWING,
     *SCREENS,

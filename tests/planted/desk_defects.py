@@ -174,8 +174,8 @@ CREATING = (
         "sent-create-taken-for-unsent",
         "After a crash an order that was created is forgotten, and is created again.",
         "swapdesk/flows/creation/resume.py",
-        "step.state is StepState.PREPARED or step.sent_at is None",
-        "step.state in (StepState.PREPARED, StepState.SENT) or step.sent_at is None",
+        "create.state is State.PREPARED or create.sent_at is None",
+        "create.state in (State.PREPARED, State.SENT) or create.sent_at is None",
         (
             "tests/flows/test_exchange.py"
             "::test_a_look_that_was_broken_off_proves_nothing_and_is_repeated",
@@ -184,9 +184,9 @@ CREATING = (
     Defect(
         "unknown-twin-allowed",
         "The same payment is created again while nobody knows whether the first one exists.",
-        "swapdesk/flows/journal/intent_log.py",
-        "                (intent.fingerprint, IntentState.OPEN, IntentState.UNKNOWN),",
-        "                (intent.fingerprint, IntentState.OPEN, IntentState.OPEN),",
+        "swapdesk/flows/journal/creates.py",
+        '    claim = f"twin:{intent.fingerprint}"',
+        '    claim = f"twin:{intent.id}"',
         ("tests/flows/test_journal.py::test_a_payment_of_unknown_outcome_blocks_its_twin_only",),
     ),
     Defect(
@@ -200,10 +200,48 @@ CREATING = (
     Defect(
         "order-refused-late",
         "A refusal that comes late closes an intent whose order is known.",
-        "swapdesk/flows/journal/intent_log.py",
-        "_UNDECIDED = (IntentState.OPEN, IntentState.UNKNOWN)",
-        "_UNDECIDED = (IntentState.OPEN, IntentState.UNKNOWN, IntentState.CREATED)",
+        "swapdesk/flows/journal/ledger.py",
+        "    State.REFUSED: OPEN,",
+        "    State.REFUSED: (*OPEN, State.DONE),",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+    ),
+    Defect(
+        "late-order-payable",
+        "An order that is answered after its swap was refused may be paid.",
+        "swapdesk/flows/journal/creates.py",
+        "verdict=verdict if makers else FOREIGN",
+        "verdict=verdict",
+        (
+            "tests/flows/test_exchange.py"
+            "::test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable",
+        ),
+    ),
+    Defect(
+        "order-of-two-intents",
+        "Two payments are settled by one order, and one of them is never created.",
+        "swapdesk/flows/journal/creates.py",
+        "        if any(maker.id != intent_id for maker in makers):",
+        "        if len(makers) > 1:",
+        ("tests/flows/test_journal.py::test_an_order_belongs_to_one_intent",),
+    ),
+    Defect(
+        "approval-outlives-its-swap",
+        "An approval of a swap that is over stands as if it could still be signed.",
+        "swapdesk/flows/journal/creates.py",
+        "        if parts:",
+        "        if not parts:",
+        (
+            "tests/flows/test_late_answers.py"
+            "::test_what_stands_open_of_a_swap_is_over_with_it_before_its_create_left",
+        ),
+    ),
+    Defect(
+        "swap-that-is-over-taken-on",
+        "A swap whose transaction was refused is signed at the next start.",
+        "swapdesk/flows/journal/creates.py",
+        "    AND last.state IS NOT 'refused' AND (last.kind",
+        "    AND (last.kind",
+        ("tests/flows/dex/test_dex_swap.py::test_who_says_no_has_paid_nothing",),
     ),
     Defect(
         "order-of-a-late-refusal-untold",

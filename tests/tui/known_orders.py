@@ -22,8 +22,10 @@ from swapdesk.flows.intents.intent import (
     ReleaseVerdict,
     TokenFacts,
 )
+from swapdesk.flows.journal.creates import become_order, begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.ledger import State
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
@@ -57,10 +59,15 @@ def write(path: Path, known: Known) -> None:
     clock = ManualClock(first.created)
     journal = Journal.open(path, clock)
     if known.intent is not None:
-        journal.intents.add(known.intent, "create", "0" * 64)
-        journal.intents.mark_sent(known.intent.id, clock.now())
-        journal.intents.mark_created(
-            known.intent.id, first, source="create", verdict=UNREPEATED, request_id="6f1d-22c9"
+        begin_create(journal.ledger, known.intent, "0" * 64)
+        journal.ledger.move(known.intent.id, State.SENT, server_at=clock.now())
+        become_order(
+            journal,
+            known.intent.id,
+            first,
+            source="create",
+            verdict=UNREPEATED,
+            request_id="6f1d-22c9",
         )
         journal.orders.settle(first.service_id, known.verdict)
     else:

@@ -12,8 +12,8 @@ from flows.orders import NOW, intent
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.group_signing import RunningBundles
 from swapdesk.flows.batch.group_status import Until
+from swapdesk.flows.journal.creates import begin_create, intent_of
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import IntentState
 from swapdesk.flows.journal.ledger import Ledger, State
 from swapdesk.flows.journal.payments import (
     Bundle,
@@ -83,9 +83,9 @@ def unfinished(market: Market, *, sent: bool) -> None:
     clock = ManualClock(market.clock.now() - timedelta(minutes=5))
     journal = Journal.open(places.journal, clock)
     left = intent(valid_until=NOW + timedelta(minutes=1))
-    journal.intents.add(left, "create", "0" * 64)
+    begin_create(journal.ledger, left, "0" * 64)
     if sent:
-        journal.intents.mark_sent(left.id, clock.now())
+        journal.ledger.move(left.id, State.SENT, server_at=clock.now())
     journal.close()
 
 
@@ -142,8 +142,8 @@ async def test_the_order_is_compared_and_taken(market: Market) -> None:
         assert "✓ 0.5 BTC" in run.text
         await run.press_still("c")
         await run.in_time(lambda: isinstance(run.app.screen, OrderScreen), "the order", 0.2)
-        entry = run.app.session.desk.journal.intents.get(intent_id)
-        assert entry.state is IntentState.CREATED
+        create = run.app.session.desk.journal.ledger.get(intent_id)
+        assert create.state is State.DONE
         assert market.network.posts() == 1
 
 
@@ -151,16 +151,16 @@ async def test_giving_up_takes_the_payments_own_phrase(market: Market) -> None:
     async with market.desk() as run:
         intent_id = await to_unknown(market, run)
         await run.later("1 order since then may be this one.", 0.2)
-        intents = run.app.session.desk.journal.intents
-        entry = intents.get(intent_id)
+        ledger = run.app.session.desk.journal.ledger
+        fingerprint = intent_of(ledger.get(intent_id)).fingerprint
         await run.press_still("x")
         await run.enter("give up")
         assert 'Not the same: type "give up' in run.text
-        await run.retype(f"give up {entry.intent.fingerprint[:4]}")
+        await run.retype(f"give up {fingerprint[:4]}")
         await run.press("enter")
         await run.settle(lambda: not isinstance(run.app.screen, CandidatesScreen), "the end")
-        settled = intents.get(intent_id)
-        assert settled.state is IntentState.ABANDONED
+        settled = ledger.get(intent_id)
+        assert (settled.state, settled.code) == (State.REFUSED, "ABANDONED")
 
 
 LOOKS = "An order may exist: the desk looks."

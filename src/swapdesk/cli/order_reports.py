@@ -31,8 +31,9 @@ from swapdesk.flows.deposits.funding import (
 )
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.creates import intent_of, open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import IntentState
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.payments import unanswered, waits_for_signature
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
@@ -390,9 +391,9 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: str) ->
         settle_payments(session.desk.journal.ledger, session.link.tracker.recall)
     await tell_open_calls(session)
     unknown = [
-        one.intent
-        for one in session.desk.journal.intents.unfinished()
-        if one.state is IntentState.UNKNOWN
+        intent_of(create)
+        for create in open_creates(session.desk.journal.ledger)
+        if create.state is State.UNKNOWN
     ]
     for intent in unknown:
         output.talk(f"{intent_words(intent)}: {OUTCOME_UNKNOWN.cause} Nothing was paid.")

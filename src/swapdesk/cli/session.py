@@ -26,6 +26,7 @@ from swapdesk.flows.connection import (
     sandbox_connection,
 )
 from swapdesk.flows.desk import Desk
+from swapdesk.flows.journal.creates import open_creates
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.settings import Settings
 
@@ -71,7 +72,7 @@ class CommandSession(Struct):
     async def settle(self, patience: float = SETTLING_SECONDS) -> None:
         """Settle what an earlier command or desk left open; nothing new is created before. A
         command that only tells orders has the ``patience`` of :data:`TELLING_SECONDS`."""
-        if count := len(self.desk.journal.intents.unfinished()):
+        if count := len(open_creates(self.desk.journal.ledger)):
             what = "An earlier request is" if count == 1 else f"{count} earlier requests are"
             whose = "its order" if count == 1 else "their orders"
             self.call.output.talk(

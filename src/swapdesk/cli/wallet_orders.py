@@ -34,6 +34,7 @@ from swapdesk.flows.deposits.wallet_funding import MAYBE, PAID, PAID_BEFORE, Wal
 from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
+from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.told_transaction import NotThisSwap
@@ -188,7 +189,7 @@ class DexCreation(Creation):
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
         """Nothing new is swapped before what was left open is settled or told."""
-        for intent in self._desk.journal.swaps.open_swaps():
+        for intent in open_swaps(self._desk.journal.ledger):
             self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
             outcome = await flow.take_on(intent)
             if outcome is None:

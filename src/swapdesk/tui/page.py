@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from swapdesk.flows.deposits.funds_location import Funds, funds_now
+from swapdesk.flows.journal.creates import open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -92,9 +94,10 @@ class Page(DeskScreen):
     def _looked_for(self) -> int:
         """Creates of which nobody knows yet whether an order came of them."""
         try:
-            return self.desk.journal.intents.unknown_count()
+            creates = open_creates(self.desk.journal.ledger)
         except JournalUnavailable:
             return 0
+        return sum(create.state is State.UNKNOWN for create in creates)
 
     def now(self) -> datetime:
         """The desk's time."""

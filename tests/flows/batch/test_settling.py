@@ -308,28 +308,28 @@ async def test_an_account_that_has_too_little_is_told_so(
 CREATING = ("batches.mark_sent.after.1", "api.create_multi_exchange.after.1")
 CREATED = ("batches.mark_created.after.1", "api.build_multi_transactions.after.1")
 FUNDING = (
-    "bundle.begin.after.1",
-    "fund.begin.after.1",
+    "ledger.bundle_prepared.after.1",
+    "ledger.fund_prepared.after.1",
     "wallet.sign.after.1",
-    "fund.sent.after.1",
+    "ledger.fund_sent.after.1",
     "wallet.broadcast.after.1",
-    "fund.begin.after.2",
+    "ledger.fund_prepared.after.2",
     "wallet.sign.after.2",
 )
-SIGNING = ("wallet.review.after.3", "wallet.sign.after.3", "bundle.tell.after.1")
+SIGNING = ("wallet.review.after.3", "wallet.sign.after.3", "ledger.bundle_told.after.1")
 SUBMITTING = (
-    "bundle.sent.after.1",
+    "ledger.bundle_sent.after.1",
     "api.submit_multi_transactions.after.1",
-    "bundle.tell.after.2",
-    "bundle.done.before.1",
-    "bundle.done.after.1",
+    "ledger.bundle_told.after.2",
+    "ledger.bundle_done.before.1",
+    "ledger.bundle_done.after.1",
 )
 BOUNDARIES = CREATING + CREATED + FUNDING + SIGNING + SUBMITTING
 SAMPLE = frozenset(
     {
         "api.create_multi_exchange.after.1",
         "wallet.sign.after.1",
-        "bundle.sent.after.1",
+        "ledger.bundle_sent.after.1",
         "api.submit_multi_transactions.after.1",
     }
 )

@@ -114,18 +114,18 @@ async def test_a_tampered_transaction_is_never_signed(
 # kill -9 of the desk
 
 ON_SOLANA = (
-    "bundle.begin.after.1",
+    "ledger.bundle_prepared.after.1",
     "api.build_multi_transactions.after.2",
-    "part.begin.after.1",
+    "ledger.part_prepared.after.1",
     "wallet.sign.after.1",
-    "part.sent.after.1",
+    "ledger.part_sent.after.1",
     "wallet.broadcast.before.1",
     "wallet.broadcast.after.1",
-    "part.begin.after.2",
+    "ledger.part_prepared.after.2",
     "wallet.sign.after.2",
     "wallet.broadcast.after.2",
-    "bundle.done.before.1",
-    "bundle.done.after.1",
+    "ledger.bundle_done.before.1",
+    "ledger.bundle_done.after.1",
 )
 SAMPLE_ON_SOLANA = frozenset({"wallet.sign.after.1", "wallet.broadcast.after.2"})
 

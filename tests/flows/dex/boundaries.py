@@ -1,32 +1,29 @@
 """Moments of the work at which something dies: just before or just after the n-th call of a
-method.
+method, or the n-th time that an act of a kind comes to a state in the ledger.
 
-A boundary is ``room.method.before|after.n``, as ``wallet.sign.after.2``. A kind of act is a room
-whose methods are ``begin``, ``tell``, and the states it moves into: ``bundle.sent.after.1`` is just
-after the commit that has the act in it.
+A boundary is ``room.method.before|after.n``, as ``wallet.sign.after.2``, or
+``ledger.kind_state.before|after.n``, as ``ledger.create_sent.after.1``: before its commit, or once
+the commit that it is a part of is done; ``ledger.bundle_told.after.n`` once something more is known
+of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, get_args
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.flows.journal.batch_log import BatchLog
-from swapdesk.flows.journal.dex_log import DexLog
-from swapdesk.flows.journal.intent_log import IntentLog
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.ledger import Kind, Ledger, State
+from swapdesk.flows.journal.ledger import Ledger, Operation, State
 from swapdesk.wallet.client import WalletClient
 
 ROOMS = {
     "api": PartnerApi,
-    "steps": DexLog,
-    "intents": IntentLog,
     "wallet": WalletClient,
     "batches": BatchLog,
 }
@@ -43,12 +40,7 @@ def striking(boundary: str, strike: Callable[[], Awaitable[None] | None]) -> Ite
     """Call ``strike`` at a boundary, once; what it returns is awaited where the method is. The
     method itself does what it always does."""
     room, method, when, count = boundary.split(".")
-    if room in get_args(Kind):
-        with _striking_acts(room, method, when, int(count), strike) as struck:
-            yield struck
-        return
-    kind, left = ROOMS[room], int(count)
-    plain: Callable[..., Any] = getattr(kind, method)
+    left = int(count)
     struck = Struck()
 
     def reached(moment: str) -> Awaitable[None] | None:
@@ -59,6 +51,18 @@ def striking(boundary: str, strike: Callable[[], Awaitable[None] | None]) -> Ite
                 struck.met = True
                 return strike()
         return None
+
+    wrapping = _moves(method, reached) if room == "ledger" else _calls(ROOMS[room], method, reached)
+    with wrapping:
+        yield struck
+
+
+Reached = Callable[[str], Awaitable[None] | None]
+
+
+@contextmanager
+def _calls(kind: type, method: str, reached: Reached) -> Iterator[None]:
+    plain: Callable[..., Any] = getattr(kind, method)
 
     async def awaited(*arguments: Any, **named: Any) -> Any:
         if (going := reached("before")) is not None:
@@ -74,67 +78,81 @@ def striking(boundary: str, strike: Callable[[], Awaitable[None] | None]) -> Ite
         reached("after")
         return found
 
-    setattr(kind, method, awaited if asyncio.iscoroutinefunction(plain) else called)
-    try:
-        yield struck
-    finally:
-        setattr(kind, method, plain)
+    with _instead(kind, method, awaited if asyncio.iscoroutinefunction(plain) else called):
+        yield
 
 
 @contextmanager
-def _striking_acts(
-    kind: str, method: str, when: str, count: int, strike: Callable[[], object]
-) -> Iterator[Struck]:
-    """Strike before the ``count``-th act of a kind that begins, is told or moves so, or after the
-    commit of it, which is that of its whole transaction."""
-    struck, left, due = Struck(), count, False
-    begin, move, tell, write = Ledger.begin, Ledger.move, Ledger.tell, JournalFile.write
+def _moves(move: str, reached: Reached) -> Iterator[None]:
+    """An act is committed with the transaction that it is begun or moved in."""
+    begin, moved_by, tell, write = Ledger.begin, Ledger.move, Ledger.tell, JournalFile.write
+    due = 0
 
-    def counted(hit: bool, act: Callable[[], Any]) -> Any:
-        nonlocal left, due
-        left -= hit
-        if not hit or left != 0:
-            return act()
-        struck.met = True
-        if when == "before":
-            strike()
-            return act()
-        due = True
-        # Where it is no part of more, it is a transaction of its own.
-        with JournalFile.write(ledger_file[0]):
-            return act()
+    def note(ledger: Ledger) -> None:
+        nonlocal due
+        due += 1
+        if not _writes(ledger._file):
+            committed()
 
-    ledger_file: list[JournalFile] = []
+    def committed() -> None:
+        nonlocal due
+        while due:
+            due -= 1
+            reached("after")
 
-    def acted(self: Ledger, id_: str, name: str) -> bool:
-        ledger_file[:] = [self._file]
-        stands = self.get(id_)
-        return stands is not None and stands.kind == kind and method == name
+    def begun(ledger: Ledger, kind: str, *arguments: Any, **named: Any) -> Operation:
+        same = f"{kind}_{named.get('state', State.PREPARED)}" == move
+        if same:
+            reached("before")
+        act = begin(ledger, kind, *arguments, **named)  # type: ignore[arg-type]
+        if same:
+            note(ledger)
+        return act
 
-    def begins(self: Ledger, kind_: Kind, *arguments: Any, **named: Any) -> Any:
-        ledger_file[:] = [self._file]
-        hit = kind_ == kind and method == "begin"
-        return counted(hit, lambda: begin(self, kind_, *arguments, **named))
+    def moved(ledger: Ledger, id_: str, state: State, **named: Any) -> bool:
+        act = ledger.get(id_)
+        same = act is not None and f"{act.kind}_{state}" == move
+        if same:
+            reached("before")
+        done = moved_by(ledger, id_, state, **named)
+        if done and same:
+            note(ledger)
+        return done
 
-    def moves(self: Ledger, id_: str, state: State, **named: Any) -> Any:
-        return counted(acted(self, id_, state), lambda: move(self, id_, state, **named))
-
-    def tells(self: Ledger, id_: str, **named: Any) -> Any:
-        return counted(acted(self, id_, "tell"), lambda: tell(self, id_, **named))
+    def told(ledger: Ledger, id_: str, **named: Any) -> bool:
+        act = ledger.get(id_)
+        done = tell(ledger, id_, **named)
+        if done and act is not None and f"{act.kind}_told" == move:
+            note(ledger)
+        return done
 
     @contextmanager
-    def writes(self: JournalFile) -> Iterator[Any]:
-        nonlocal due
-        with write(self) as db:
+    def written(file: JournalFile) -> Iterator[Any]:
+        with write(file) as db:
             yield db
-        if due and not db.in_transaction:
-            due = False
-            strike()
+        if not _writes(file):
+            committed()
 
-    Ledger.begin, Ledger.move, Ledger.tell = begins, moves, tells  # type: ignore[method-assign]
-    JournalFile.write = writes  # type: ignore[method-assign]
+    with ExitStack() as stack:
+        for kind, name, instead in (
+            (Ledger, "begin", begun),
+            (Ledger, "move", moved),
+            (Ledger, "tell", told),
+            (JournalFile, "write", written),
+        ):
+            stack.enter_context(_instead(kind, name, instead))
+        yield
+
+
+def _writes(file: JournalFile) -> bool:
+    return file._connection is not None and file._connection.in_transaction
+
+
+@contextmanager
+def _instead(kind: type, name: str, function: Callable[..., Any]) -> Iterator[None]:
+    plain = getattr(kind, name)
+    setattr(kind, name, function)
     try:
-        yield struck
+        yield
     finally:
-        Ledger.begin, Ledger.move, Ledger.tell = begin, move, tell  # type: ignore[method-assign]
-        JournalFile.write = write  # type: ignore[method-assign]
+        setattr(kind, name, plain)

@@ -23,6 +23,7 @@ from sandbox.evm.rewinding import rewind
 from swapdesk.flows.creation.order_verification import find_order
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.creates import newest_part, open_swaps
 from swapdesk.flows.transactions import Outcome
 from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
@@ -31,12 +32,20 @@ from swapdesk.wire.tokens import Token
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
-APPROVING = ("steps.begin.after.1", "wallet.sign.after.1", "wallet.broadcast.after.1")
-ORDERING = ("steps.sent.after.2", "api.create_exchange.after.1", "intents.mark_created.after.1")
+APPROVING = (
+    "ledger.approve_prepared.after.1",
+    "wallet.sign.after.1",
+    "wallet.broadcast.after.1",
+)
+ORDERING = (
+    "ledger.create_sent.after.1",
+    "api.create_exchange.after.1",
+    "ledger.create_done.after.1",
+)
 PAYING = (
     "wallet.sign.after.2",
-    "steps.sent.after.3",
-    "steps.acked.after.2",
+    "ledger.swap_sent.after.1",
+    "ledger.swap_done.after.1",
     "api.dex_confirm_transaction.after.1",
 )
 SIGNING = (
@@ -45,14 +54,18 @@ SIGNING = (
     "wallet.sign.after.2",
     "api.dex_confirm_transaction.before.1",
 )
-BEFORE_CREATE = ("steps.sent.after.2", "wallet.sign.after.2", "api.dex_chain_signatures.after.1")
+BEFORE_CREATE = (
+    "ledger.create_sent.after.1",
+    "wallet.sign.after.2",
+    "api.dex_chain_signatures.after.1",
+)
 """The next question is the create, and it meets a service or a chain that is not there. It is not
 sent a second time: once it is certain that there is no order the swap is over, unpaid."""
 SAMPLE = {
     ("ba", "wallet.broadcast.after.1"),
-    ("ba", "steps.sent.after.2"),
+    ("ba", "ledger.create_sent.after.1"),
     ("ba", "api.create_exchange.after.1"),
-    ("ba", "steps.sent.after.3"),
+    ("ba", "ledger.swap_sent.after.1"),
     ("is", "wallet.sign.after.2"),
 }
 """Killed always, at each kind of boundary once; the others with ``--full``."""
@@ -67,11 +80,11 @@ ON_SOLANA = (
     "wallet.sign.before.1",
     "wallet.sign.after.1",
     "wallet.broadcast.after.1",
-    "intents.mark_created.after.1",
-    "steps.begin.after.1",
-    "steps.sent.after.2",
+    "ledger.create_done.after.1",
+    "ledger.create_prepared.after.1",
+    "ledger.swap_sent.after.1",
     "wallet.broadcast.before.1",
-    "steps.acked.after.1",
+    "ledger.swap_done.after.1",
     "api.dex_confirm_transaction.before.1",
     "api.dex_confirm_transaction.after.1",
 )
@@ -91,7 +104,7 @@ async def paid_once(
     else:
         assert "in your wallet" in outcome.failure.money
     assert await someone.holds(pair[0]) == (40 if outcome.done else 100) * 10**6
-    assert someone.journal.swaps.open_swaps() == []
+    assert open_swaps(someone.journal.ledger) == []
     found = await find_order(
         place.api, place.floor.clock, intent, sent_at=intent.frozen_at, known=(), looks=(0.0,)
     )
@@ -120,7 +133,7 @@ async def taken_on(
         async with killed_at(place.service, keys, what, boundary, works=True) as someone.agent:
             if late:
                 place.floor.world.time.pass_blocks(late)
-            (open_,) = someone.journal.swaps.open_swaps()
+            (open_,) = open_swaps(someone.journal.ledger)
             assert open_.id == intent.id
             outcome = await someone.flow().take_on(open_)
             made = outcome.done or bool(late)
@@ -134,7 +147,7 @@ async def test_a_killed_swap_is_taken_on_and_paid_once(
     pair = place.floor.token("base", "USDC"), place.floor.token("base", "WETH")
     outcome, paid = await taken_on(place, tmp_path, venue, pair, boundary)
     # It may have left; the service shows no order, so nothing was created.
-    assert outcome.done is (boundary != "steps.sent.after.2"), outcome
+    assert outcome.done is (boundary != "ledger.create_sent.after.1"), outcome
     # At Isthmus the solver pays for the transaction.
     assert paid == ([TransactionState.SUCCEEDED] if outcome.done and venue == "ba" else [])
 
@@ -195,11 +208,11 @@ async def test_what_dies_beside_the_desk_comes_back_and_the_swap_is_paid_once(
             await someone.agent.close()
             someone.agent = await reopened(place.wallet(someone.keys))
         while outcome.open:
-            step = someone.journal.swaps.last(intent.id, "swap")
+            payment = newest_part(someone.journal.ledger, intent.id, "swap")
             # Not in the wallet once a transaction that pays was handed out.
-            told = "in your wallet" if step is None else step.told.get("hash", "in your wallet")
-            assert str(told) in outcome.failure.money, outcome
-            (open_,) = someone.journal.swaps.open_swaps()
+            told = (payment and payment.hash) or "in your wallet"
+            assert told in outcome.failure.money, outcome
+            (open_,) = open_swaps(someone.journal.ledger)
             outcome = await someone.flow().take_on(open_)
         paid = await paid_once(someone, pair, intent, outcome, outcome.done)
         assert paid == ([TransactionState.SUCCEEDED] if outcome.done and venue == "ba" else [])
@@ -249,12 +262,12 @@ class Swap(Struct):
         states = {one.hash: one.state for one in await self.signed()}
         assert states.pop(outcome.hash) is State.SUCCEEDED
         assert set(states.values()) <= {State.REPLACED}
-        step = self.someone.journal.swaps.last(self.intent.id, "swap")
-        assert step.told["hash"] == outcome.hash
+        payment = newest_part(self.someone.journal.ledger, self.intent.id, "swap")
+        assert payment.hash == outcome.hash
         client = self.place.floor.readers[CHAIN].client
         assert await client.nonce(self.someone.address) == 2, "an approval and a swap"
         # Nothing waits to be taken on.
-        assert self.someone.journal.swaps.open_swaps() == []
+        assert open_swaps(self.someone.journal.ledger) == []
         assert self.someone.journal.orders.index.ids() == {outcome.order.service_id}
 
 
@@ -276,7 +289,7 @@ async def test_a_node_that_insists_leaves_the_swap_open(swap: Swap) -> None:
     assert again.refused
     assert again.code == "ALREADY_ASKED"
     # Taken on while the node still lies: the same transaction, and still open.
-    (open_,) = swap.someone.journal.swaps.open_swaps()
+    (open_,) = open_swaps(swap.someone.journal.ledger)
     still = await swap.someone.flow(pace=IMPATIENT).take_on(open_)
     assert still.open
     assert [each.hash for each in await swap.signed()] == [one.hash]
@@ -295,7 +308,7 @@ async def test_a_silent_node_is_waited_for(swap: Swap) -> None:
     assert "may still take up to 60 USDC" in outcome.failure.money
     swap.faults.clear()
     swap.someone.agrees = lambda review: True
-    (open_,) = swap.someone.journal.swaps.open_swaps()
+    (open_,) = open_swaps(swap.someone.journal.ledger)
     ended = await swap.someone.flow().take_on(open_)
     await swap.is_paid_once(ended)
 

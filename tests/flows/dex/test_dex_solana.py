@@ -17,6 +17,7 @@ from flows.dishonest_solana import other_blockhash, other_payee
 from flows.faulty_network import DishonestService
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
+from swapdesk.flows.journal.creates import acts_of, open_swaps
 from swapdesk.flows.orders.told_transaction import told_by
 from swapdesk.wallet.answers import Match, TransactionState
 
@@ -54,8 +55,8 @@ async def test_tokens_for_coins(place: SolanaPlace, someone: Swapper) -> None:
     assert await someone.holds(usdc) == 40 * 10**6
     least = promise_of(intent).least_units
     assert await someone.holds(sol) >= 10**9 + least - FEE
-    names = [one.name for one in someone.journal.swaps.steps(intent.id)]
-    assert names == ["permission", "create", "swap", "confirm"]
+    kinds = [act.kind for act in acts_of(someone.journal.ledger, intent.id)]
+    assert kinds == ["create", "swap", "confirm"]
     (signed,) = await someone.agent.transactions(intent.id)
     assert (signed.hash, signed.state) == (outcome.hash, TransactionState.SUCCEEDED)
     assert signed.last_valid_height is not None
@@ -98,7 +99,7 @@ async def test_a_transaction_that_expires_unexecuted_moves_nothing_and_is_over(
     assert outcome.code == "LOST"
     assert "in your wallet" in outcome.failure.money
     assert await someone.holds(usdc) == 100 * 10**6
-    assert someone.journal.swaps.open_swaps() == []
+    assert open_swaps(someone.journal.ledger) == []
     (signed,) = await someone.agent.transactions(intent.id)
     assert signed.state is TransactionState.LOST
 

@@ -11,7 +11,8 @@ from flows.dex.swapping import Place, Swapper
 from flows.following import tracker_of
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.dex.swap_signing import SwapSigning
-from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.journal.creates import acts_of, open_swaps, refuse_create
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.quotes.recent import provider_records
@@ -24,8 +25,8 @@ from swapdesk.wire.tokens import Token
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
-def steps(someone: Swapper, intent_id: str) -> list[tuple[str, StepState]]:
-    return [(one.name, one.state) for one in someone.journal.swaps.steps(intent_id)]
+def steps(someone: Swapper, intent_id: str) -> list[tuple[str, State]]:
+    return [(act.kind, act.state) for act in acts_of(someone.journal.ledger, intent_id)]
 
 
 def loaded(someone: Swapper) -> Tracker:
@@ -50,11 +51,10 @@ async def test_an_approval_a_swap_and_its_order(
     assert got >= int(intent.amount_out * 10**18 * 995 // 1000)
     assert [one.title for one in someone.reviews]
     assert steps(someone, intent.id) == [
-        ("permission", StepState.PREPARED),
-        ("approve", StepState.ACKED),
-        ("create", StepState.ACKED),
-        ("swap", StepState.ACKED),
-        ("confirm", StepState.ACKED),
+        ("create", State.DONE),
+        ("approve", State.DONE),
+        ("swap", State.DONE),
+        ("confirm", State.DONE),
     ]
     signed = await someone.agent.transactions(intent.id)
     assert [(one.purpose, one.state) for one in signed] == [
@@ -62,7 +62,7 @@ async def test_an_approval_a_swap_and_its_order(
         (Purpose.SWAP, TransactionState.SUCCEEDED),
     ]
     assert signed[-1].hash == outcome.hash
-    assert someone.journal.swaps.open_swaps() == []
+    assert open_swaps(someone.journal.ledger) == []
     # The confirmation is used up, whoever asks again.
     again = await someone.flow().swap(intent)
     assert again.refused
@@ -79,8 +79,8 @@ async def test_who_says_no_has_paid_nothing(
     assert outcome.refused, outcome
     assert outcome.code == "NOT_CONFIRMED"
     assert "in your wallet" in outcome.failure.money
-    found = someone.journal.intents.get(intent.id)
-    assert found.state is IntentState.REFUSED
+    found = someone.journal.ledger.get(intent.id)
+    assert found.state is State.REFUSED
     assert await someone.agent.transactions(intent.id) == ()
     # After the approval the venue may take what was approved, and that is said.
     under_review: list[OrderStatus] = []
@@ -95,7 +95,7 @@ async def test_who_says_no_has_paid_nothing(
     assert outcome.refused, outcome
     assert "may still take up to 60 USDC" in outcome.failure.money
     assert outcome.order_id is not None
-    assert someone.journal.swaps.open_swaps() == []
+    assert open_swaps(someone.journal.ledger) == []
     assert await someone.holds(usdc) == 100 * 10**6
     # The order waits for 29 minutes still; nobody is told to wait for the chain.
     (said,) = under_review
@@ -132,7 +132,7 @@ async def test_confirmed_before_is_confirmed(someone: Swapper, usdc: Token, weth
     assert outcome.open, outcome
     assert outcome.hash is not None
     assert outcome.hash in outcome.failure.money
-    (open_,) = someone.journal.swaps.open_swaps()
+    (open_,) = open_swaps(someone.journal.ledger)
     again = await someone.flow().take_on(open_)
     assert again.done, again
     assert again.hash == outcome.hash
@@ -148,7 +148,7 @@ async def test_an_order_of_a_swap_that_is_over_is_not_paid(
 
     def over(request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         if request.method == "POST" and request.url.path.endswith("/exchanges"):
-            assert someone.journal.intents.mark_refused(intent.id, code="NO")
+            assert refuse_create(someone.journal.ledger, intent.id, "NO")
         return response
 
     outcome = await someone.swapped(intent, over)
@@ -211,11 +211,14 @@ async def test_each_way_of_letting_the_venue_take_the_token(
     assert await someone.holds(buy) > had
     assert someone.acts(intent.id) == acts
     assert {(one.findings, one.phrase) for one in someone.reviews} == {((), None)}
-    told = {one.name: one.told for one in someone.journal.swaps.steps(intent.id)}
+    told = {
+        act.body.get("name", act.kind): act.result
+        for act in acts_of(someone.journal.ledger, intent.id)
+    }
     spent = await someone.holds(place.floor.token("base", "ETH")) < coins
     if venue == "fa":
         assert (outcome.hash is None, spent) == (False, True)
-        assert list(told) == ["permission", "sign permit 0", "create", "swap", "confirm"]
+        assert list(told) == ["create", "sign permit 0", "swap", "confirm"]
     elif sold == "WETH":
         assert (outcome.hash, spent) == (None, True)
         assert told["approve"]["spender"] == PERMIT2.lower()
@@ -224,7 +227,7 @@ async def test_each_way_of_letting_the_venue_take_the_token(
     else:
         assert (outcome.hash, spent) == (None, False), "the venue settles it and pays the gas"
         assert set(lines) == {("allowance", "sign 1 permit", "sign 2 order", "settle", "confirm")}
-        assert list(told) == ["permission", "sign order 0", "sign order 1", "create", "confirm"]
+        assert list(told) == ["create", "sign order 0", "sign order 1", "confirm"]
 
 
 async def test_what_is_left_over_is_reset_first(someone: Swapper) -> None:

@@ -21,7 +21,8 @@ from flows.faulty_network import DishonestService, lose_answer
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
-from swapdesk.flows.journal.journal_records import IntentState
+from swapdesk.flows.journal.creates import open_swaps
+from swapdesk.flows.journal.ledger import State
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wire.tokens import Token
 
@@ -201,11 +202,10 @@ async def refused_for(
         assert ("a signature for" in outcome.failure.money) is (honest > len(approved))
         assert outcome.failure.next == "you: ask for new quotes"
         # And it is over: no later start goes on with it.
-        assert someone.journal.swaps.open_swaps() == []
-        entry = someone.journal.intents.get(intent.id)
-        assert entry is not None
-        created = path == CREATE
-        assert entry.state is (IntentState.CREATED if created else IntentState.REFUSED)
+        assert open_swaps(someone.journal.ledger) == []
+        create = someone.journal.ledger.get(intent.id)
+        assert create is not None
+        assert create.state is (State.DONE if path == CREATE else State.REFUSED)
 
 
 @pytest.mark.parametrize("lie", LIES, ids=str)
@@ -248,7 +248,7 @@ async def test_an_earlier_step_that_changed_is_signed_no_second_time(
     cut = await someone.flow().swap(intent)
     assert cut is None or cut.open, cut
     assert someone.acts(intent.id) == ["allow"]
-    (open_,) = someone.journal.swaps.open_swaps()
+    (open_,) = open_swaps(someone.journal.ledger)
     where = "signatures.0.data.message.spender"
     place.network.after = DishonestService(APPROVE, where, instead(ATTACKER))
     outcome = await someone.flow().take_on(open_)

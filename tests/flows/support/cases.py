@@ -19,12 +19,13 @@ from flows.orders import DEPOSIT, NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_records import PaidOnChain
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
     PaidTo,
+    SwapFailure,
     SwapPayment,
-    SwapStage,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, Owner, diagnose
@@ -119,8 +120,8 @@ def hidden(standing: DepositRelease, **more: Any) -> dict[str, Any]:
     return {"withheld": "Its address is hidden.", "standing": standing, **more}
 
 
-def swap(at: SwapStage) -> dict[str, Any]:
-    return {"swap_payment": SwapPayment(at, "in your wallet; nothing was swapped.")}
+def swap(state: State, failure: SwapFailure | None = None) -> dict[str, Any]:
+    return {"swap_payment": SwapPayment(state, "in your wallet; nothing was swapped.", failure)}
 
 
 def batch(at: PaidTo, money: str, actor: str = "you", due: str = "pay the batch") -> dict[str, Any]:
@@ -157,11 +158,11 @@ SITUATIONS = (
     Case("last-heard", _YOU, "wallet, if unsent", {"expires": None}, now=MUCH_LATER),
     Case("last-heard", _YOU, "service", EXCHANGING, {"gone": True}),
     Case("last-heard", _YOU, "wallet, if unsent", tracked={"gone": True}),
-    Case("not-signed-yet", _CUSTOMER, "wallet", DEX, swap(SwapStage.TO_SIGN)),
-    Case("not-signed", _CUSTOMER, "wallet", DEX, swap(SwapStage.NOT_SIGNED)),
-    Case("reverted", _CUSTOMER, "wallet", DEX, swap(SwapStage.REVERTED)),
-    Case("not-executed", _CUSTOMER, "wallet", DEX, swap(SwapStage.NOT_EXECUTED)),
-    Case("executed", _SERVICE, "to the recipient", DEX, swap(SwapStage.EXECUTED)),
+    Case("not-signed-yet", _CUSTOMER, "wallet", DEX, swap(State.PREPARED)),
+    Case("not-signed", _CUSTOMER, "wallet", DEX, swap(State.REFUSED, "not-signed")),
+    Case("reverted", _CUSTOMER, "wallet", DEX, swap(State.REFUSED, "reverted")),
+    Case("not-executed", _CUSTOMER, "wallet", DEX, swap(State.REFUSED, "not-executed")),
+    Case("executed", _SERVICE, "to the recipient", DEX, swap(State.DONE)),
     Case(
         "batch-under-way", _SERVICE, "smart account",
         tracked=batch(PaidTo.WAY, "in your smart account.", "the service", "it carries it out"),

@@ -11,6 +11,8 @@ from flows.signing import TRANSACTION, document, refused, review, swap_intent
 from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.swap_signing import RunningSwaps, SwapSigning
+from swapdesk.flows.journal.creates import begin_create
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.transactions import End, NotAgreed, Outcome
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.wallet.answers import Match, Review, SignedTransaction, TransactionState
@@ -33,12 +35,12 @@ async def opened(run: DeskRun) -> SwapSigning:
     plan = SwapPlan(0, ("permit", "order"))
     signing = app.signing._swaps.begin(swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2
-    if desk.journal.intents.get(signing.id) is not None:
+    ledger = desk.journal.ledger
+    if ledger.get(signing.id) is not None:
         return signing
-    desk.journal.intents.add(signing.intent, "permission", "")
-    seq = desk.journal.swaps.begin(signing.id, "sign order 0", "")
-    desk.journal.swaps.acked(signing.id, seq, signature="0x")
-    desk.journal.swaps.begin(signing.id, "sign order 1", "")
+    begin_create(ledger, signing.intent, "")
+    for place, state in enumerate((State.DONE, State.PREPARED)):
+        ledger.begin("sign", {"name": f"sign order {place}"}, parent=signing.id, state=state)
     return signing
 
 

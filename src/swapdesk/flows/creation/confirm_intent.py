@@ -31,9 +31,9 @@ from swapdesk.flows.intents.intent import (
     Route,
     TokenFacts,
 )
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import percent
-from swapdesk.flows.orders.payment_progress import SwapStage
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import (
     NEVER_PAID,
@@ -64,7 +64,6 @@ _NOTHING_CAME = frozenset(
         DisplayStatus.DELETED,
     }
 )
-_DEAD = frozenset({SwapStage.NOT_SIGNED, SwapStage.REVERTED, SwapStage.NOT_EXECUTED})
 _REFUSED = frozenset({DepositRelease.DIFFERS, DepositRelease.CONTRADICTS})
 AGREED = "yes"
 """The phrase where no number is typed."""
@@ -233,7 +232,7 @@ def came_to_nothing(tracked: TrackedOrder) -> bool:
     swap = tracked.swap_payment
     return (
         display_of(tracked.order) in _NOTHING_CAME
-        or (swap is not None and swap.at in _DEAD)
+        or (swap is not None and swap.state is State.REFUSED)
         or tracked.standing in _REFUSED
     )
 

@@ -53,9 +53,10 @@ from swapdesk.flows.failure_messages import (
     with_payment,
 )
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, ReleaseVerdict
-from swapdesk.flows.journal.intent_log import OrderTaken, TwinPending
+from swapdesk.flows.journal.creates import OrderTaken, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, State
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import ExchangeRequest, Order, PrivateSendRequest
@@ -141,7 +142,7 @@ class ExchangeFlow:
         if refused is not None:
             return refused
         try:
-            if self._journal.intents.get(intent.id) is not None:
+            if self._journal.ledger.get(intent.id) is not None:
                 return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         except JournalUnavailable:
             return NotCreated(NO_JOURNAL, "NO_JOURNAL")
@@ -161,17 +162,17 @@ class ExchangeFlow:
         sent_at = self._api.server_now()
         try:
             known = self._journal.orders.index.ids()
-            self._journal.intents.add(intent, "create", digest)
-            if not self._journal.intents.mark_sent(intent.id, sent_at):
+            begin_create(self._journal.ledger, intent, digest)
+            if not self._journal.ledger.move(intent.id, State.SENT, server_at=sent_at):
                 return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         except JournalUnavailable:
             return NotCreated(NO_JOURNAL, "NO_JOURNAL")
-        except TwinPending:
+        except ClaimTaken:
             return NotCreated(OUTCOME_PENDING, "OUTCOME_PENDING")
         try:
             return await self._send(intent, body, sent_at, known, on_waiting)
         except JournalUnavailable:
-            # The step stands as SENT, so the next start looks for the order.
+            # The create stands as sent, so the next start looks for the order.
             return CreateUnknown(OUTCOME_NOT_WRITTEN, intent.id)
 
     async def create_onchain(
@@ -188,8 +189,9 @@ class ExchangeFlow:
         sent_at = self._api.server_now()
         try:
             known = self._journal.orders.index.ids()
-            seq = self._journal.swaps.begin(intent.id, "create", digest)
-            if not self._journal.swaps.sent(intent.id, seq, server_at=sent_at):
+            if not self._journal.ledger.move(
+                intent.id, State.SENT, server_at=sent_at, digest=digest
+            ):
                 return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         except JournalUnavailable:
             return NotCreated(NO_JOURNAL, "NO_JOURNAL")
@@ -212,15 +214,19 @@ class ExchangeFlow:
             return await self._look_for(intent, sent_at, known, error, on_waiting)
         except ApiError as error:
             code = error.code or f"HTTP_{error.status}"
-            moved = self._journal.intents.mark_refused(
-                intent.id, code=code, status=error.status, request_id=error.request_id
+            moved = refuse_create(
+                self._journal.ledger,
+                intent.id,
+                code,
+                status=error.status,
+                request_id=error.request_id,
             )
             failure = with_payment(failure_of(code, error.status), error)
             outcome = NotCreated(failure, code, error)
             return outcome if moved else await self._decided(intent) or outcome
         except ClientError as error:
             # Definite by the client's own word: nothing left, or nothing happened.
-            moved = self._journal.intents.mark_refused(intent.id, code="NOT_SENT")
+            moved = refuse_create(self._journal.ledger, intent.id, "NOT_SENT")
             code = error.code if isinstance(error, NotPaid) else "NOT_REACHABLE"
             outcome = NotCreated(unsent(error), code, error)
             return outcome if moved else await self._decided(intent) or outcome
@@ -246,7 +252,8 @@ class ExchangeFlow:
     async def _decided(self, intent: Intent) -> Created | None:
         """The order of an intent that would not move, because it became one meanwhile: neither it
         nor its id is lost by what is answered later. None where there is none."""
-        service_id = self._journal.swaps.order_of(intent.id)
+        create = self._journal.ledger.get(intent.id)
+        service_id = None if create is None else create.subject
         known = None if service_id is None else self._journal.orders.get(service_id)
         return None if known is None else await self._adoption.confirm_again(intent, known.order)
 
@@ -263,8 +270,9 @@ class ExchangeFlow:
         error: OutcomeUnknown,
         on_waiting: Callable[[], None] | None,
     ) -> CreateOutcome:
-        moved = self._journal.intents.mark_unknown(
+        moved = self._journal.ledger.move(
             intent.id,
+            State.UNKNOWN,
             code=error.code or "NO_ANSWER",
             status=error.status,
             request_id=error.request_id,
@@ -315,7 +323,7 @@ class ExchangeFlow:
                 return CreateUnknown(OUTCOME_UNKNOWN, intent.id)
         if found.same or found.possible or not found.certain:
             return CreateUnknown(OUTCOME_UNKNOWN, intent.id, (*found.same, *found.possible))
-        moved = self._journal.intents.mark_not_created(intent.id)
+        moved = self._journal.ledger.move(intent.id, State.REFUSED, among=LEFT, code="NOT_CREATED")
         outcome = NotCreated(NOT_CREATED, "NOT_CREATED")
         return outcome if moved else await self._decided(intent) or outcome
 

@@ -60,6 +60,7 @@ from swapdesk.flows.intents.intent import (
     TokenFacts,
     least_units,
 )
+from swapdesk.flows.journal.creates import become_order
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_merge import DOUBLE, display_of, ended, untouched
 from swapdesk.flows.notation import table_amount
@@ -323,12 +324,12 @@ class Adoption:
         self, intent: Intent, order: Order, found_again: bool, request_id: str | None = None
     ) -> Created:
         check = self._check(intent, order)
-        stands = self._journal.intents.mark_created(
+        stands = become_order(
+            self._journal,
             intent.id,
             order,
             source="list" if found_again else "create",
             verdict=check.verdict if check.hard else UNREPEATED,
-            resolved=found_again,
             request_id=request_id,
         )
         if stands.standing is not DepositRelease.UNREPEATED:

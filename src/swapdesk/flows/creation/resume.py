@@ -36,10 +36,11 @@ from swapdesk.flows.creation.order_verification import (
 )
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.intent_log import OrderTaken
+from swapdesk.flows.journal.creates import OrderTaken, intent_of, open_creates, refuse_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import IntentState, JournaledOrder, StepState
+from swapdesk.flows.journal.journal_records import JournaledOrder
+from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import clock_time, exact_amount, grouped_address
 from swapdesk.flows.orders.order_fields import route_of, short_id
@@ -71,13 +72,14 @@ class ResumeReport(Struct):
         return not (self.found or self.not_created or self.unknown)
 
 
-def _goes_on(journal: Journal, intent: Intent) -> bool:
-    """A swap on chains whose create never left is taken on where it stopped (``dex_swap``); of
-    one whose create did leave the order is looked for as of every other."""
-    if intent.route != "dex":
+def _goes_on(journal: Journal, create: Operation) -> bool:
+    """A swap on chains whose create never left is taken on where it stopped (``dex_swap``), unless
+    a part of it was refused; of one whose create did leave the order is looked for as of every
+    other."""
+    if create.state is not State.PREPARED or intent_of(create).route != "dex":
         return False
-    step = journal.intents.step(intent.id)
-    return step is None or step.name != "create"
+    parts = journal.ledger.parts(create.id)
+    return not parts or parts[-1].state is not State.REFUSED
 
 
 async def resume(
@@ -95,41 +97,45 @@ async def resume(
     except TimeoutError:
         others = {one.id for one in (*report.elsewhere, *(one for one, _ in report.unknown))}
         report.left = [
-            entry.intent
-            for entry in journal.intents.unfinished()
-            if entry.intent.id not in others and not _goes_on(journal, entry.intent)
+            intent_of(create)
+            for create in open_creates(journal.ledger)
+            if create.id not in others and not _goes_on(journal, create)
         ]
     return report
 
 
 async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) -> None:
     """All of them at once: the wait for one is the wait for all."""
-    looks = [_look(journal, flow, report, entry.intent) for entry in journal.intents.unfinished()]
+    looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
     await together(*(_repeat(journal, flow, report, one) for one in journal.orders.unrepeated()))
 
 
-async def _look(journal: Journal, flow: ExchangeFlow, report: ResumeReport, intent: Intent) -> None:
-    """Settle one unfinished intent."""
-    if intent.id in flow.running or _goes_on(journal, intent):
+async def _look(
+    journal: Journal, flow: ExchangeFlow, report: ResumeReport, left: Operation
+) -> None:
+    """Settle one unfinished create."""
+    if left.id in flow.running or _goes_on(journal, left):
         return
-    if not journal.intents.adopt(intent.id):
+    intent = intent_of(left)
+    if not journal.ledger.take_over(left.id):
         report.elsewhere.append(intent)
         return
-    step = journal.intents.step(intent.id)
-    if step is None or step.state is StepState.PREPARED or step.sent_at is None:
-        if journal.intents.mark_refused(intent.id, code="NOT_SENT"):
+    # Its owner may have gone on with it until now.
+    create = journal.ledger.get(left.id) or left
+    if create.state is State.PREPARED or create.sent_at is None:
+        if refuse_create(journal.ledger, create.id, "NOT_SENT"):
             report.not_created.append(intent)
         return
-    if step.state is StepState.SENT and not journal.intents.mark_unknown(
-        intent.id, code="INTERRUPTED"
+    if create.state is State.SENT and not journal.ledger.move(
+        create.id, State.UNKNOWN, code="INTERRUPTED"
     ):
         return
-    before = journal.orders.index.seen_before(step.sent_at)
+    before = journal.orders.index.seen_before(create.sent_at)
     # Nobody gives it up or takes an order for it while it is looked for.
     flow.running.add(intent.id)
     try:
-        outcome = await flow.resolve(intent, step.server_at or step.sent_at, before)
+        outcome = await flow.resolve(intent, create.server_at or create.sent_at, before)
     finally:
         flow.running.discard(intent.id)
     if isinstance(outcome, Created):
@@ -144,12 +150,12 @@ async def _repeat(
     journal: Journal, flow: ExchangeFlow, report: ResumeReport, known: JournaledOrder
 ) -> None:
     """Let the service repeat an order that it has not repeated yet."""
-    confirmed = journal.intents.get(known.intent_id) if known.intent_id else None
+    create = journal.ledger.get(known.intent_id) if known.intent_id else None
     found = {created.order.service_id for _, created in report.found}
-    if confirmed is None or ended(display_of(known.order)) or known.order.service_id in found:
+    if create is None or ended(display_of(known.order)) or known.order.service_id in found:
         return
-    again = await flow.confirm_again(confirmed.intent, known.order)
-    report.found.append((confirmed.intent, again))
+    intent = intent_of(create)
+    report.found.append((intent, await flow.confirm_again(intent, known.order)))
 
 
 class CandidateRefused(Exception):
@@ -273,7 +279,9 @@ class Candidates:
         if typed != look.phrase:
             raise CandidateRefused(f'Not the same: type "{look.phrase}".')
         try:
-            moved = self._journal.intents.abandon(intent.id)
+            moved = self._journal.ledger.move(
+                intent.id, State.REFUSED, among=(State.UNKNOWN,), code="ABANDONED"
+            )
         except JournalUnavailable:
             raise CandidateRefused(NO_JOURNAL.cause) from None
         if not moved:
@@ -284,19 +292,18 @@ class Candidates:
         if intent_id in self._flow.running:
             raise CandidateRefused("This order is created or looked for at this moment.")
         try:
-            entry = self._journal.intents.get(intent_id)
-            step = self._journal.intents.step(intent_id)
-            if entry is None or step is None or step.sent_at is None:
+            create = self._journal.ledger.get(intent_id)
+            if create is None or create.sent_at is None:
                 raise CandidateRefused("The journal holds no such request.")
-            if entry.state is IntentState.OPEN and step.state is StepState.SENT:
+            if create.state is State.SENT:
                 raise CandidateRefused("This order is being created by another desk that runs now.")
-            if entry.state is not IntentState.UNKNOWN:
+            if create.state is not State.UNKNOWN:
                 raise CandidateRefused(_KNOWN_BY_NOW)
-            if not self._journal.intents.adopt(intent_id):
+            if not self._journal.ledger.take_over(intent_id):
                 raise CandidateRefused("Another desk that runs now looks after this request.")
         except JournalUnavailable:
             raise CandidateRefused(NO_JOURNAL.cause) from None
-        return entry.intent, step.server_at or step.sent_at
+        return intent_of(create), create.server_at or create.sent_at
 
     def _before(self, intent: Intent, sent_at: datetime) -> set[str]:
         """Orders that were there before, or that other intents became."""

@@ -18,8 +18,9 @@ from swapdesk.flows.failure_messages import (
     with_payment,
 )
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.creates import acts_of, newest_part, refuse_create, refuse_payment
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import IntentState, StepState
+from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, wallet_money
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions import (
@@ -126,7 +127,7 @@ class DexEnding:
     def end(self, code: str, cause: str) -> Outcome:
         """Nothing was paid and nothing more is tried; committed before it is told."""
         words = self.words(cause)
-        if not self.refuse_open_step(code):
+        if not self.refuse_open_part(code):
             words = ended(cause, self.whereabouts())
         return self.over(code, words)
 
@@ -135,24 +136,19 @@ class DexEnding:
         return replace(refused(code, words, hash_), order_id=self.order_id)
 
     def open(self, code: str, words: Failure, hash_: str | None = None) -> Outcome:
-        """It is taken on from the step that stands in the journal."""
+        """It is taken on from what stands in the journal."""
         return replace(still_open(code, words, hash_), order_id=self.order_id)
 
-    def refuse_open_step(self, code: str) -> bool:
-        """The step that stands open in the journal is over, and so is the swap. False where what
-        was begun is done already."""
-        entry = self._journal.intents.get(self._intent.id)
-        if entry is not None and entry.state is IntentState.OPEN:
-            return self._journal.intents.mark_refused(self._intent.id, code=code)
-        steps = self._journal.swaps.steps(self._intent.id)
-        if entry is None or entry.state is not IntentState.CREATED or not steps:
+    def refuse_open_part(self, code: str) -> bool:
+        """What stands open in the journal is over, and so is the swap. False where what was begun
+        is done already."""
+        ledger, intent_id = self._journal.ledger, self._intent.id
+        create = ledger.get(intent_id)
+        if create is not None and create.state is State.PREPARED:
+            return refuse_create(ledger, intent_id, code, among=(State.PREPARED,))
+        if create is None or create.state is not State.DONE:
             return True
-        last = steps[-1]
-        seq = last.seq
-        if last.name == "create":
-            seq = self._journal.swaps.begin(self._intent.id, "swap", "")
-        moved = self._journal.swaps.refused(self._intent.id, seq, code)
-        return moved or last.state is StepState.REFUSED
+        return refuse_payment(ledger, intent_id, code)
 
     # Words
 
@@ -161,23 +157,25 @@ class DexEnding:
 
     def money(self) -> str:
         """Where it is while nothing was paid, and who may take it."""
-        return wallet_money(self._intent, self._journal.swaps.steps(self._intent.id))
+        return wallet_money(self._intent, acts_of(self._journal.ledger, self._intent.id))
 
     def whereabouts(self) -> str:
         """Where it is as far as the journal knows what became of the order's transaction."""
-        step = self._journal.swaps.last(self._intent.id, "swap")
-        hash_ = str(step.told.get("hash") or "") if step is not None else ""
-        if step is None or not hash_:
+        swap = self._swap
+        if swap is None or swap.hash is None:
             return self.money()
-        if step.state is StepState.ACKED:
-            return self.paid_money(hash_)
-        open_ = step.state in (StepState.SENT, StepState.UNKNOWN)
-        return signed_away(hash_) if open_ else self.money()
+        if swap.state is State.DONE:
+            return self.paid_money(swap.hash)
+        return signed_away(swap.hash) if swap.left else self.money()
+
+    @property
+    def _swap(self) -> Operation | None:
+        return newest_part(self._journal.ledger, self._intent.id, "swap")
 
     def _under_way(self, hash_: str) -> str:
         """Where it is while a transaction that was sent is not final: an approval pays nobody."""
-        step = self._journal.swaps.last(self._intent.id, "swap")
-        pays = step is not None and step.told.get("hash") == hash_
+        swap = self._swap
+        pays = swap is not None and swap.hash == hash_
         return on_its_way(hash_) if pays else self.money()
 
     def paid_money(self, hash_: str | None) -> str:

@@ -30,9 +30,9 @@ from swapdesk.flows.dex.dex_plan import (
     signature_kind,
 )
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.dex_log import APPROVE, RESET, DexLog
+from swapdesk.flows.journal.creates import acts_of, newest_part
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import Kind, Ledger, Operation, State
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions import Entry, Look, Pace, Transactor, Watch
 from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction, TransactionState
@@ -66,61 +66,66 @@ AGAIN_LATER = frozenset({RefusalCode.LOCKED, RefusalCode.READ_ONLY, RefusalCode.
 _LATER = frozenset(code.value.upper() for code in AGAIN_LATER)
 
 
-class _Step(Entry):
-    """The newest step of one name in the journal. ``told`` stands with it once it is signed."""
+class SwapPart(Entry):
+    """The newest part of one kind, and of one ``name`` where several have that kind. ``result``
+    stands with it once it is signed."""
 
     def __init__(
-        self, swaps: DexLog, intent_id: str, name: str, digest: str, told: dict[str, Any]
+        self, ledger: Ledger, intent_id: str, kind: Kind, body: dict[str, str], /, **result: Any
     ) -> None:
-        self._swaps = swaps
+        self._ledger = ledger
         self._intent_id = intent_id
-        self._name = name
-        self._digest = digest
-        self._told = told
+        self._kind = kind
+        self._body = body
+        self._result = result
 
     def begin(self) -> None:
-        self._swaps.begin(self._intent_id, self._name, self._digest)
+        self._begin(State.PREPARED)
 
     def signed(self, hash_: str) -> None:
         """Brings the journal to what the wallet's records say."""
-        step = self._swaps.last(self._intent_id, self._name)
-        if step is None:
-            self._sent(self._swaps.begin(self._intent_id, self._name, self._digest), hash_)
-        elif step.state is StepState.PREPARED:
-            self._sent(step.seq, hash_)
-
-    def _sent(self, seq: int, hash_: str) -> None:
-        self._swaps.sent(self._intent_id, seq, hash=hash_, **self._told)
+        with self._ledger.transaction():
+            part = self._newest or self._begin(State.PREPARED)
+            self._ledger.move(part.id, State.SENT, hash=hash_, **self._result)
 
     def done(self, hash_: str) -> None:
-        """What was executed after it had been refused is a step of its own: it is never told as
+        """What was executed after it had been refused is an act of its own: it is never told as
         something that cannot be executed any more."""
-        step = self._swaps.last(self._intent_id, self._name)
-        if step is None:
-            return
-        moved = self._swaps.acked(self._intent_id, step.seq, hash=hash_)
-        if not moved and step.state is StepState.REFUSED:
-            seq = self._swaps.begin(self._intent_id, self._name, step.digest)
-            self._swaps.acked(self._intent_id, seq, **{**step.told, "hash": hash_})
+        with self._ledger.transaction():
+            part = self._newest
+            if part is None or self._ledger.move(part.id, State.DONE, hash=hash_):
+                return
+            if part.state is State.REFUSED:
+                result = part.result | {"hash": hash_}
+                self._begin(State.DONE, part.body, **result)
 
     def refused(self, code: str, hash_: str | None = None) -> None:
-        step = self._swaps.last(self._intent_id, self._name)
-        if step is not None and (hash_ is not None or code not in _LATER):
-            self._swaps.refused(self._intent_id, step.seq, code)
+        part = self._newest
+        if part is not None and (hash_ is not None or code not in _LATER):
+            self._ledger.move(part.id, State.REFUSED, code=code)
+
+    def _begin(self, state: State, body: dict[str, Any] | None = None, **result: Any) -> Operation:
+        return self._ledger.begin(
+            self._kind, body or self._body, parent=self._intent_id, state=state, **result
+        )
+
+    @property
+    def _newest(self) -> Operation | None:
+        return newest_part(self._ledger, self._intent_id, self._kind, self._body.get("name"))
 
 
-class _SignatureStep(_Step):
-    """A step that signs a document; ``told`` stands with it while it is signed."""
+class _SignaturePart(SwapPart):
+    """Signs a document; ``result`` stands with it while it is signed."""
 
     def begin(self) -> None:
-        seq = self._swaps.begin(self._intent_id, self._name, self._digest)
-        self._swaps.sent(self._intent_id, seq, **self._told)
+        self._begin(State.SENT, **self._result)
 
     def given(self, signature: Signature) -> None:
-        step = self._swaps.last(self._intent_id, self._name)
-        assert step is not None  # begun above
-        told = {"signature": signature.signature, "taken": str(signature.taken)}
-        self._swaps.acked(self._intent_id, step.seq, **told)
+        part = self._newest
+        assert part is not None  # begun above
+        self._ledger.move(
+            part.id, State.DONE, signature=signature.signature, taken=str(signature.taken)
+        )
 
 
 class SignedSteps:
@@ -136,7 +141,7 @@ class SignedSteps:
         pace: Pace,
         watch: Watch,
     ) -> None:
-        self._swaps = journal.swaps
+        self._ledger = journal.ledger
         self._promise = promise
         self._transactor = Transactor(wallet, clock, pace, look, watch)
 
@@ -155,30 +160,32 @@ class SignedSteps:
         """Give up what no node has seen; anything else stays what it is."""
         return await self._transactor.give_up_unsent(signed)
 
-    async def sign_document(self, step: str, digest: str, payload: Payload, kind: str) -> Signature:
+    async def sign_document(self, name: str, digest: str, payload: Payload, kind: str) -> Signature:
         """The signature of a document. Raises NotSignable and NotAgreed."""
-        entry = _SignatureStep(self._swaps, self._promise.intent_id, step, digest, {"kind": kind})
+        body = {"name": name, "digest": digest}
+        entry = _SignaturePart(self._ledger, self._promise.intent_id, "sign", body, kind=kind)
         return await self._transactor.confirm_document(
             entry, lambda: self._transactor.agree(payload, self._promise)
         )
 
     async def sign_transaction(
-        self, step: str, digest: str, payload: TransactionPayload | SolanaPayload, **told: Any
+        self, kind: Kind, digest: str, payload: TransactionPayload | SolanaPayload, **result: Any
     ) -> SignedTransaction:
         """A transaction, signed; its bytes may leave then (:meth:`settle`). Raises NotSignable and
         NotAgreed."""
-        entry = _Step(self._swaps, self._promise.intent_id, step, digest, told)
+        body = {"digest": digest}
+        entry = SwapPart(self._ledger, self._promise.intent_id, kind, body, **result)
         return await self._transactor.confirm(
             entry, lambda: self._transactor.agree(payload, self._promise)
         )
 
     async def settle(
-        self, signed: SignedTransaction, step: str, *, until: datetime | None = None
+        self, signed: SignedTransaction, kind: Kind, *, until: datetime | None = None
     ) -> SignedTransaction:
         """Send the bytes, the same ones however often, and wait for their end: that of the
         transaction that was executed, where it got a higher fee meanwhile. Raises StillOpen when
         there is none in time, and Refused when the node does not take them."""
-        entry = _Step(self._swaps, self._promise.intent_id, step, "", {})
+        entry = SwapPart(self._ledger, self._promise.intent_id, kind, {"digest": ""})
         return await self._transactor.settle(signed, entry, until=until)
 
 
@@ -264,33 +271,31 @@ class DexPermission:
 
     def _plan(self, missing: ApproveAnswer) -> None:
         """Journal what the swap takes where it was confirmed without knowing it."""
-        steps = self._journal.swaps.steps(self._intent.id)
-        if steps and journaled_plan(steps) is None:
-            plan = plan_of(missing).as_json()
-            self._journal.swaps.tell(self._intent.id, steps[0].seq, plan=plan)
+        ledger, intent_id = self._journal.ledger, self._intent.id
+        if journaled_plan(acts_of(ledger, intent_id)) is None:
+            ledger.tell(intent_id, plan=plan_of(missing).as_json())
 
     async def _finish_earlier(self) -> None:
         """Approvals of an earlier run: sent again as they are, to their end."""
         for signed in await self._steps.of(Purpose.APPROVE):
             if signed.state not in FINAL:
-                await self._mined(signed, self._step_of(signed.hash))
+                await self._mined(signed, self._kind_of(signed.hash))
 
-    def _step_of(self, hash_: str) -> str:
-        """The step that a transaction was signed for; the newest where none tells a hash yet."""
-        steps = self._journal.swaps.steps(self._intent.id)[::-1]
-        of_approvals = [one for one in steps if one.name in (APPROVE, RESET)]
-        known = [one for one in of_approvals if one.told.get("hash") == hash_]
-        return next((one.name for one in (*known, *of_approvals)), APPROVE)
+    def _kind_of(self, hash_: str) -> Kind:
+        """What a transaction was signed for; as the newest where none tells a hash yet."""
+        approvals = self._journal.ledger.parts(self._intent.id, "approve", "reset")[::-1]
+        known = [part for part in approvals if part.hash == hash_]
+        return next((part.kind for part in (*known, *approvals)), "approve")
 
     async def _approve(self, approval: Approval) -> None:
         payload = approval_of(approval, promise_of(self._intent))
-        step = RESET if payload.data.endswith(_NOTHING) else APPROVE
+        kind: Kind = "reset" if payload.data.endswith(_NOTHING) else "approve"
         digest, spender = _digest(encode_json(approval)), _spender_of(payload)
-        signed = await self._steps.sign_transaction(step, digest, payload, spender=spender)
-        await self._mined(signed, step)
+        signed = await self._steps.sign_transaction(kind, digest, payload, spender=spender)
+        await self._mined(signed, kind)
 
-    async def _mined(self, signed: SignedTransaction, step: str) -> None:
-        done = await self._steps.settle(signed, step, until=self._intent.valid_until)
+    async def _mined(self, signed: SignedTransaction, kind: Kind) -> None:
+        done = await self._steps.settle(signed, kind, until=self._intent.valid_until)
         if done.state is not TransactionState.SUCCEEDED:
             raise ApprovalFailed(done.hash, done.state)
 
@@ -328,11 +333,11 @@ class DexPermission:
         """The signature of a step, made now or as the journal has it."""
         name = f"sign {requirement.key} {requirement.step}"
         digest = _digest(encode_json(requirement))
-        before = self._journal.swaps.last(self._intent.id, name)
-        if before is not None and before.state is StepState.ACKED:
-            if before.digest != digest:
+        before = newest_part(self._journal.ledger, self._intent.id, "sign", name)
+        if before is not None and before.state is State.DONE:
+            if before.body["digest"] != digest:
                 raise ChainBroken(f"step {requirement.step} is another document than before")
-            return _given(requirement, str(before.told["signature"]))
+            return _given(requirement, str(before.result["signature"]))
         kind = signature_kind(requirement.data)
         payload = payload_of(requirement)
         signature = await self._steps.sign_document(name, digest, payload, kind)

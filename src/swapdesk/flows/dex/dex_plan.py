@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown
 from swapdesk.flows.intents.intent import COIN_DECIMALS, DexTerms, Intent, TokenFacts, least_units
-from swapdesk.flows.journal.dex_log import SwapStep
+from swapdesk.flows.journal.ledger import Operation
 from swapdesk.flows.orders.told_transaction import OTHER_KINDS, NotThisSwap, whole
 from swapdesk.wallet.promise import Asset, Promise, Purpose, TransactionPayload
 from swapdesk.wire.dex import Approval, ApproveAnswer, ApproveRequest
@@ -77,7 +77,7 @@ class SwapPlan(Struct, frozen=True):
         return (*first, *signs, "settle" if self.settles else "send", "confirm")
 
     def as_json(self) -> dict[str, Any]:
-        """As the journal keeps it, with the step ``permission`` of the swap."""
+        """As the journal keeps it, in the result of the create."""
         return asdict(self)
 
     @classmethod
@@ -113,10 +113,11 @@ def plan_of(missing: ApproveAnswer) -> SwapPlan:
     return SwapPlan(min(len(missing.approvals), MOST_APPROVALS), tuple(kinds))
 
 
-def journaled_plan(steps: Sequence[SwapStep]) -> SwapPlan | None:
-    """What was journaled of a swap's plan with its first step; None where nothing was."""
-    told = steps[0].told.get("plan") if steps else None
-    return SwapPlan.from_json(told) if isinstance(told, dict) else None
+def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
+    """What was journaled of a swap's plan with its create, the first of ``acts``; None where
+    nothing was."""
+    plan = acts[0].result.get("plan") if acts else None
+    return SwapPlan.from_json(plan) if isinstance(plan, dict) else None
 
 
 class NoDexSwap(ValueError):

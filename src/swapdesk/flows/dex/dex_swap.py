@@ -53,11 +53,10 @@ from swapdesk.flows.failure_messages import (
     QUOTE_ENDED,
 )
 from swapdesk.flows.intents.intent import FOREIGN_TEXT, DepositRelease, Intent
-from swapdesk.flows.journal.dex_log import SWAP
-from swapdesk.flows.journal.intent_log import TwinPending
+from swapdesk.flows.journal.creates import begin_create, newest_part, refuse_payment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import ClaimTaken, State
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
 from swapdesk.flows.transactions import (
     Look,
@@ -162,21 +161,23 @@ class DexSwapFlow:
         if intent.valid_until - self._clock.now() <= LAST_MOMENT:
             return refused("QUOTE_EXPIRED", QUOTE_ENDED)
         try:
-            if self._journal.intents.get(intent.id) is not None:
+            if self._journal.ledger.get(intent.id) is not None:
                 return refused("ALREADY_ASKED", ALREADY_ASKED)
             digest = hashlib.sha256(json.dumps(intent.as_json()).encode()).hexdigest()
-            told = None if plan is None else {"plan": plan.as_json()}
-            self._journal.intents.add(intent, "permission", digest, told)
+            planned = None if plan is None else plan.as_json()
+            begin_create(self._journal.ledger, intent, digest, planned)
         except JournalUnavailable:
             return refused("NO_JOURNAL", NO_JOURNAL)
-        except TwinPending:
+        except ClaimTaken:
             return refused("OUTCOME_PENDING", OUTCOME_PENDING)
         return await self._run(intent)
 
     async def take_on(self, intent: Intent) -> Outcome | None:
         """Go on with a swap that an earlier run left open; None while another desk has it."""
         try:
-            if intent.id in self._exchange.running or not self._journal.intents.adopt(intent.id):
+            if intent.id in self._exchange.running:
+                return None
+            if not self._journal.ledger.take_over(intent.id):
                 return None
         except JournalUnavailable:
             return still_open("NO_JOURNAL", NO_JOURNAL)
@@ -240,17 +241,15 @@ class _Work:
 
     async def _ordered(self) -> Order:
         """The order of this swap, created now or before."""
-        step = self._journal.swaps.last(self._intent.id, "create")
-        known = self._journal.swaps.order_of(self._intent.id)
-        if known is not None:
-            return await self._again(known)
-        if step is not None and step.sent_at is not None:
-            before = self._journal.orders.index.seen_before(step.sent_at)
-            if step.state is StepState.SENT:
-                self._journal.intents.mark_unknown(self._intent.id, code="INTERRUPTED")
-            return self._adopted(
-                await self._exchange.resolve(self._intent, step.server_at or step.sent_at, before)
-            )
+        create = self._journal.ledger.get(self._intent.id)
+        if create is not None and create.subject is not None:
+            return await self._again(create.subject)
+        if create is not None and create.sent_at is not None:
+            before = self._journal.orders.index.seen_before(create.sent_at)
+            if create.state is State.SENT:
+                self._journal.ledger.move(create.id, State.UNKNOWN, code="INTERRUPTED")
+            since = create.server_at or create.sent_at
+            return self._adopted(await self._exchange.resolve(self._intent, since, before))
         if self._intent.valid_until - self._clock.now() <= LAST_MOMENT:
             for signed in await self._steps.of(Purpose.APPROVE):
                 await self._steps.give_up_unsent(signed)
@@ -282,8 +281,7 @@ class _Work:
         if isinstance(outcome, Created):
             self._ending.order_id = outcome.order.service_id
             if outcome.check.hard:
-                seq = self._journal.swaps.begin(self._intent.id, "swap", "")
-                self._journal.swaps.refused(self._intent.id, seq, "ORDER_DIFFERS")
+                refuse_payment(self._journal.ledger, self._intent.id, "ORDER_DIFFERS")
                 said = outcome.withheld or "This order is not what you confirmed."
                 raise SwapStopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
             if outcome.verdict.standing is DepositRelease.FOREIGN:
@@ -297,7 +295,7 @@ class _Work:
                 # A price that moved and an approval that is missing have the same code.
                 cause = f'{cause} The service says: "{outcome.error.message}"'
             words = ended(cause, self._ending.money())
-            self._ending.refuse_open_step(outcome.code)
+            self._ending.refuse_open_part(outcome.code)
             raise SwapStopped(replace(refused(outcome.code, words), error=outcome.error))
         words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
         raise SwapStopped(still_open("OUTCOME_UNKNOWN", words))
@@ -314,9 +312,9 @@ class _Work:
             self._steps.order_until(deadline_of(told))
             digest = hashlib.sha256(encode_json(told)).hexdigest()
             read = half_of if self._promise.chain_id is None else transaction_of
-            signed = await self._steps.sign_transaction(SWAP, digest, read(told, self._promise))
+            signed = await self._steps.sign_transaction("swap", digest, read(told, self._promise))
         try:
-            found = await self._steps.settle(signed, SWAP)
+            found = await self._steps.settle(signed, "swap")
         except Refused as refused:
             # The bytes are written down and are what may be sent once more.
             words = goes_on(f"{refused.words}.", self._ending.whereabouts())
@@ -357,11 +355,14 @@ class _Work:
 
     async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
         """Confirm, with the same hash however often; a service that knows it is content."""
-        swaps, intent_id = self._journal.swaps, self._intent.id
-        step = swaps.last(intent_id, "confirm")
-        seq = step.seq if step is not None else swaps.begin(intent_id, "confirm", hash_ or "")
-        swaps.again(intent_id, seq)
-        swaps.sent(intent_id, seq)
+        ledger, intent_id = self._journal.ledger, self._intent.id
+        with ledger.transaction():
+            confirm = newest_part(ledger, intent_id, "confirm")
+            if confirm is None:
+                confirm = ledger.begin("confirm", {"digest": hash_ or ""}, parent=intent_id)
+            # It may be told as often as it takes.
+            ledger.move(confirm.id, State.PREPARED)
+            ledger.move(confirm.id, State.SENT)
         request = ConfirmTransactionRequest(id=order.service_id, tx_hash=hash_)
         code, error = "NOT_SEEN_YET", None
         for attempt in range(1, CONFIRMATIONS_ASKED + 1):
@@ -371,28 +372,28 @@ class _Work:
                 )
             except ApiError as refused:
                 if refused.code != ErrorCode.ALREADY_SUBMITTED:
-                    return self._not_confirmed(refused, seq, hash_)
+                    return self._not_confirmed(refused, confirm.id, hash_)
                 known = True
             except ClientError as lost:
                 code, error, known = "NO_ANSWER", lost, False
             if known:
-                swaps.acked(intent_id, seq)
+                ledger.move(confirm.id, State.DONE)
                 newest = await self._newest(order)
                 return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
             await self._clock.sleep(2 * attempt * self._pace.look)
-        swaps.unknown(intent_id, seq, code)
+        ledger.move(confirm.id, State.UNKNOWN, code=code)
         said = "The service has not taken note of the swap yet."
         words = goes_on(said, self._ending.paid_money(hash_))
         return replace(self._ending.open(code, words, hash_), error=error)
 
-    def _not_confirmed(self, refused: ApiError, seq: int, hash_: str | None) -> Outcome:
+    def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
         """A refusal is told and not final where money left: the service may see it later."""
         code = refused.code or f"HTTP_{refused.status}"
         said = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
-            self._journal.swaps.refused(self._intent.id, seq, code)
+            self._journal.ledger.move(confirm, State.REFUSED, code=code)
             return replace(self._ending.over(code, self._ending.words(said)), error=refused)
-        self._journal.swaps.unknown(self._intent.id, seq, code)
+        self._journal.ledger.move(confirm, State.UNKNOWN, code=code)
         who = f"you: send the service the order id and transaction {hash_}"
         words = goes_on(said, self._ending.paid_money(hash_), who)
         return replace(self._ending.open(code, words, hash_), error=refused)

@@ -6,7 +6,7 @@ A swap whose payment is already signed needs no pass phrase.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from itertools import zip_longest
 
@@ -18,9 +18,9 @@ from swapdesk.flows.dex.dex_plan import RESET_FIRST, NoDexSwap, SwapPlan, journa
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.dex_log import RESET, SwapStep
+from swapdesk.flows.journal.creates import acts_of, newest_part, open_swaps
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
     Mark,
@@ -34,47 +34,44 @@ from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.encoding.numbers import NumberError
 
-_OVER = frozenset({StepState.REFUSED, StepState.ABANDONED_BY_USER})
-
 
 def flow_steps(
-    steps: Sequence[SwapStep],
+    acts: Sequence[Operation],
     plan: SwapPlan | None = None,
     *,
     ended: bool = False,
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
-    """The line of a swap. ``plan`` counts until one is in the journal; ``ended``: nothing more is
-    done, so what is not done failed; ``allows`` as of a plan."""
-    plan = journaled_plan(steps) or plan
+    """The line of a swap: of its create and the parts of that. ``plan`` counts until one is in the
+    journal; ``ended``: nothing more is done, so what is not done failed; ``allows`` as of a plan.
+    """
+    plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
-    signed = _signed(steps)
-    begun = {one.name.partition(" ")[0] for one in steps}
+    signed = _signed(acts)
+    begun = {act.kind for act in acts if act.kind != "create" or act.sent_at is not None}
     behind = bool(begun & {"create", "swap", "confirm"})
     allowed = behind or "sign" in begun
-    line = _allowance(steps, plan, allowed) if allows else []
+    line = _allowance(acts, plan, allowed) if allows else []
     for at, (kind, one) in enumerate(zip_longest(planned, signed)):
         kind = kind or ""
         if one is not None:
-            kind = one.told.get("kind") or kind
-        done = behind or (one is not None and one.state is StepState.ACKED)
+            kind = one.result.get("kind") or kind
+        done = behind or (one is not None and one.state is State.DONE)
         mark = Mark.DONE if done else Mark.AHEAD if one is None else Mark.NOW
         line.append(FlowStep(f"sign {at + 1} {kind}".rstrip(), mark))
-    line.append(_payment(steps, plan, begun, allows))
-    confirm = _last(steps, "confirm")
+    line.append(_payment(acts, plan, begun, allows))
+    confirm = _last(acts, "confirm")
     told = Mark.AHEAD if confirm is None else Mark.NOW
-    line.append(
-        FlowStep("confirm", Mark.DONE if confirm and confirm.state is StepState.ACKED else told)
-    )
-    return tuple(_failed(line) if ended or _refused(steps) else line)
+    line.append(FlowStep("confirm", Mark.DONE if confirm and confirm.state is State.DONE else told))
+    return tuple(_failed(line) if ended or _refused(acts) else line)
 
 
-def _allowance(steps: Sequence[SwapStep], plan: SwapPlan | None, allowed: bool) -> list[FlowStep]:
+def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) -> list[FlowStep]:
     now = Mark.DONE if allowed else Mark.NOW
     if plan is None or plan.approvals < len(RESET_FIRST):
         return [FlowStep("allowance", now)]
-    reset = _last(steps, RESET)
-    done = allowed or (reset is not None and reset.state is StepState.ACKED)
+    reset = _last(acts, "reset")
+    done = allowed or (reset is not None and reset.state is State.DONE)
     first, second = RESET_FIRST
     return [
         FlowStep(first, Mark.DONE if done else Mark.NOW),
@@ -82,27 +79,27 @@ def _allowance(steps: Sequence[SwapStep], plan: SwapPlan | None, allowed: bool) 
     ]
 
 
-def _signed(steps: Sequence[SwapStep]) -> list[SwapStep]:
+def _signed(acts: Sequence[Operation]) -> list[Operation]:
     """The newest of each signature, in the order they were begun; chains follow one another."""
-    return list({one.name: one for one in steps if one.name.startswith("sign ")}.values())
+    return list({act.body["name"]: act for act in acts if act.kind == "sign"}.values())
 
 
 def _payment(
-    steps: Sequence[SwapStep], plan: SwapPlan | None, begun: set[str], allows: bool
+    acts: Sequence[Operation], plan: SwapPlan | None, begun: Collection[str], allows: bool
 ) -> FlowStep:
-    swap = _last(steps, "swap")
+    swap = _last(acts, "swap")
     settles = swap is None and ("confirm" in begun or (plan is not None and plan.settles))
     name = "settle" if settles else "send"
     if swap is not None:
-        return FlowStep(name, Mark.DONE if swap.state is StepState.ACKED else Mark.NOW)
+        return FlowStep(name, Mark.DONE if swap.state is State.DONE else Mark.NOW)
     if "confirm" in begun:
         return FlowStep(name, Mark.DONE)
     now = "create" in begun or not allows
     return FlowStep(name, Mark.NOW if now else Mark.AHEAD)
 
 
-def _refused(steps: Sequence[SwapStep]) -> bool:
-    return bool(steps) and steps[-1].state in _OVER
+def _refused(acts: Sequence[Operation]) -> bool:
+    return any(act.state is State.REFUSED for act in (*acts[:1], *acts[-1:]))
 
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:
@@ -116,8 +113,8 @@ def _failed(line: list[FlowStep]) -> list[FlowStep]:
     ]
 
 
-def _last(steps: Sequence[SwapStep], name: str) -> SwapStep | None:
-    return next((one for one in reversed(steps) if one.name == name), None)
+def _last(acts: Sequence[Operation], kind: str) -> Operation | None:
+    return next((act for act in reversed(acts) if act.kind == kind), None)
 
 
 class SwapSigning(SigningSession):
@@ -175,27 +172,28 @@ class SwapSigning(SigningSession):
     def order_id(self) -> str | None:
         if self.outcome is not None and self.outcome.order_id is not None:
             return self.outcome.order_id
-        return self._journal.swaps.order_of(self.id)
+        create = self._journal.ledger.get(self.id)
+        return None if create is None else create.subject
 
     @property
     def steps(self) -> tuple[FlowStep, ...]:
         """From the journal."""
         ended = self.outcome is not None and self.outcome.refused
-        steps = self._journal.swaps.steps(self.id)
         allows = self.token.kind == "evm"
-        return flow_steps(steps, self.plan, ended=ended, allows=allows)
+        return flow_steps(
+            acts_of(self._journal.ledger, self.id), self.plan, ended=ended, allows=allows
+        )
 
     @property
     def doing(self) -> str:
         if self.transaction is not None:
             return self.following(self.transaction)
-        steps = self._journal.swaps.steps(self.id)
-        last = steps[-1] if steps else None
-        if last is None or last.name == "permission" or last.state is StepState.ACKED:
-            return "The desk asks the service what comes next."
-        if last.name == "create":
+        swap = acts_of(self._journal.ledger, self.id)
+        if swap and swap[0].left:
             return "The service creates the order."
-        if last.name == "confirm":
+        if not swap[1:] or swap[-1].state is State.DONE:
+            return "The desk asks the service what comes next."
+        if swap[-1].kind == "confirm":
             return "The desk tells the service of the swap."
         return "The wallet reads the chain and looks at what is to be signed."
 
@@ -207,12 +205,12 @@ class SwapSigning(SigningSession):
     def brief(self) -> str | None:
         if self.outcome is not None and self.outcome.done:
             return "swapped"
-        step = self._journal.swaps.last(self.id, "swap")
-        if step is None or not step.told.get("hash"):
+        swap = newest_part(self._journal.ledger, self.id, "swap")
+        if swap is None or swap.hash is None:
             return None
-        if step.state is StepState.ACKED:
+        if swap.state is State.DONE:
             return "with the venue"
-        return "on its way" if step.state in (StepState.SENT, StepState.UNKNOWN) else None
+        return "on its way" if swap.left else None
 
     @property
     def whereabouts(self) -> str:
@@ -242,7 +240,7 @@ class RunningSwaps(RunningSignings[SwapSigning]):
     def left_open(self) -> list[SwapSigning]:
         """Sessions for what the journal has open and nobody here works on. Raises
         JournalUnavailable."""
-        found = self._desk.journal.swaps.open_swaps()
+        found = open_swaps(self._desk.journal.ledger)
         return [self._session(one, fresh=False) for one in found if self.known(one.id) is None]
 
     def _session(

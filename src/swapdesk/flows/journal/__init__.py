@@ -1,6 +1,6 @@
 """What the desk writes down before it acts: one file, and a log for each kind of act.
 
-``journal`` is all of them: ``intent_log``, ``order_log``, ``dex_log``, ``batch_log``,
+``journal`` is all of them: ``ledger`` (with ``creates``), ``order_log``, ``batch_log``,
 ``bundle_log``, ``wallet_payment_log`` and ``outgoing_writes``. ``transaction_log`` reads the
 transactions of an order out of them, ``order_merge`` makes one order of several sightings. The
 schema is the sum of its steps, which only add (``journal_migration``).

@@ -1,11 +1,11 @@
-"""The write-ahead log of the desk: intents before their side effect, outcomes before they show.
+"""The write-ahead log of the desk: acts before their side effect, outcomes before they show.
 
-``journal.intents`` holds what was confirmed and how each request ended, ``journal.orders``
-every order this desk knows, ``journal.swaps`` the steps of swaps on chains, ``journal.batches``
-files of recipients and what became of every row, and ``journal.ledger`` every other act: how
+``journal.ledger`` holds the acts: what was confirmed and how each request ended (``creates``), how
 deposits and groups are paid (``payments``), what came back from smart accounts, writing calls made
-without an intent. ``journal.transactions`` reads out of all of them which transactions an order
-has. All live in one file, so that an order and the end of its intent are one commit.
+without an intent. ``journal.orders`` holds every order this desk knows, ``journal.batches`` files
+of recipients and what became of every row. ``journal.transactions`` reads out of all of them which
+transactions an order has. All live in one file, so that an order and the end of its create are one
+commit.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import Any
 
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.batch_log import BatchLog
-from swapdesk.flows.journal.dex_log import DexLog
-from swapdesk.flows.journal.intent_log import IntentLog
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.ledger import Ledger, State
 from swapdesk.flows.journal.order_log import OrderLog
@@ -34,8 +32,6 @@ class Journal:
         self._second: JournalFile | None = None
         self.ledger = Ledger(file, clock)
         self.orders = OrderLog(file, self._service)
-        self.intents = IntentLog(file, clock, self.orders)
-        self.swaps = DexLog(file, clock)
         self.batches = BatchLog(file, clock)
         self.transactions = TransactionLog(file)
         self.create_requests = CreateRequests(file)

@@ -237,7 +237,7 @@ def _start_ticks(pid: int) -> int | None:
 class Ownership:
     """Of the rows of ``table``, told apart by their ``id``. ``me`` owns what is begun here."""
 
-    def __init__(self, file: JournalFile, table: Literal["intent", "batch"]) -> None:
+    def __init__(self, file: JournalFile, table: Literal["batch"]) -> None:
         self._file = file
         self._table = table
         self.me = ProcessIdentity.current()

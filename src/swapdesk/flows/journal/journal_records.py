@@ -1,4 +1,4 @@
-"""What the journal holds: states of intents and of their requests, orders as last known, and what
+"""What the journal holds: states of requests, orders as last known, and what
 chains showed of their deposits."""
 
 from __future__ import annotations
@@ -10,22 +10,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from swapdesk.flows.intents.intent import Intent, ReleaseVerdict
-from swapdesk.flows.journal.journal_file import ProcessIdentity
+from swapdesk.flows.intents.intent import ReleaseVerdict
 from swapdesk.flows.notation import counted, exact_amount
 from swapdesk.wire.orders import Order
 
 Source = Literal["create", "read", "stream", "list", "journal"]
 """Where a state of an order was seen."""
-
-
-class IntentState(StrEnum):
-    OPEN = "open"
-    CREATED = "created"
-    REFUSED = "refused"
-    UNKNOWN = "unknown"
-    NOT_CREATED = "not_created"
-    ABANDONED = "abandoned"
 
 
 class StepState(StrEnum):
@@ -45,31 +35,6 @@ OPEN_STEP = (StepState.PREPARED, StepState.SENT, StepState.UNKNOWN)
 """How it ends is not known: from here a step may still be done or refused."""
 LEFT_STEP = (StepState.SENT, StepState.UNKNOWN)
 """It left, or may have."""
-
-
-EXECUTED_IN_VAIN = "FAILED"
-"""The code of a transaction that was executed and failed. What was given up, replaced or lost
-moved nothing, and is none of the order's."""
-
-
-class JournaledStep(Struct, frozen=True):
-    intent_id: str
-    seq: int
-    name: str
-    state: StepState
-    sent_at: datetime | None
-    """By the clock of the desk."""
-    server_at: datetime | None
-    """The same moment by the clock of the service, as far as it was known."""
-    status: int | None
-    request_id: str | None
-    code: str | None
-
-
-class JournaledIntent(Struct, frozen=True):
-    intent: Intent
-    state: IntentState
-    owner: ProcessIdentity
 
 
 class JournaledOrder(Struct, frozen=True):

@@ -153,6 +153,7 @@ class Ledger:
         self,
         kind: Kind,
         body: Mapping[str, Any],
+        /,
         *,
         id: str | None = None,  # noqa: A002 - as the column
         parent: str | None = None,
@@ -181,7 +182,7 @@ class Ledger:
                     claim,
                     state,
                     json.dumps(body),
-                    _merged(result),
+                    json.dumps(_named(result)),
                     at,
                     at if left else None,
                     at if ended else None,
@@ -233,10 +234,10 @@ class Ledger:
         ``among``."""
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
+            merged, values = _merging(result)
             told = db.execute(
-                "UPDATE operation SET result = json_patch(result, ?)"  # noqa: S608
-                f" WHERE id = ? AND state IN ({marks})",
-                (_merged(result), id, *among),
+                f"UPDATE operation SET result = {merged} WHERE id = ? AND state IN ({marks})",  # noqa: S608
+                (*values, id, *among),
             )
             return told.rowcount == 1
 
@@ -327,18 +328,30 @@ class Ledger:
             freed = ", ".join(f"'{kind}'" for kind in FREED_WHEN_DONE)
             columns += f", claim = CASE WHEN kind IN ({freed}) THEN NULL ELSE claim END"
         marks = ", ".join("?" * len(among))
+        merged, facts = _merging(result)
         with self._file.write() as db:
             moved = db.execute(
                 "UPDATE operation SET state = ?, code = ?, subject = coalesce(?, subject),"  # noqa: S608
-                f" result = json_patch(result, ?){columns} WHERE {where} AND state IN ({marks})",
-                (state, code, subject, _merged(result), *values, *names, *among),
+                f" result = {merged}{columns} WHERE {where} AND state IN ({marks})",
+                (state, code, subject, *facts, *values, *names, *among),
             )
             return moved.rowcount
 
 
-def _merged(result: Mapping[str, Any]) -> str:
-    """What is to be merged into a result: of None, ``json_patch`` would take what stands away."""
-    return json.dumps({name: value for name, value in result.items() if value is not None})
+def _named(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in result.items() if value is not None}
+
+
+def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The SQL expression of a result with these facts in it, and its values. Each fact takes the
+    place of the one before, whole: ``json_patch`` would mix an object with what stands, and lose
+    members of it that are null."""
+    facts = [
+        text
+        for name, value in _named(result).items()
+        for text in (f'$."{name}"', json.dumps(value))
+    ]
+    return f"json_set(result{', ?, json(?)' * (len(facts) // 2)})", facts
 
 
 def _operation(row: sqlite3.Row) -> Operation:

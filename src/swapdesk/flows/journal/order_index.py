@@ -36,12 +36,12 @@ SELECT service_id FROM known_order INDEXED BY known_order_named
 UNION SELECT service_id FROM told_deposit WHERE instr(lower(hash), ?1)
 UNION SELECT service_id FROM chain_payment WHERE instr(lower(hash), ?1)
 UNION SELECT subject FROM operation
-  WHERE kind IN ('call', 'deposit') AND subject > '' AND parent IS NULL
+  WHERE kind IN ('create', 'call', 'deposit') AND subject > '' AND parent IS NULL
   AND (instr(lower(json_extract(result, '$.hash')), ?1)
     OR instr(lower(json_extract(result, '$.request_id')), ?1))
-UNION SELECT known_order.service_id FROM step JOIN known_order USING (intent_id)
-  WHERE instr(lower(step.request_id), ?1)
-  OR (json_valid(step.result) AND instr(lower(json_extract(step.result, '$.hash')), ?1))
+UNION SELECT made.subject FROM operation AS part JOIN operation AS made ON made.id = part.parent
+  WHERE made.kind = 'create' AND made.subject > ''
+    AND instr(lower(json_extract(part.result, '$.hash')), ?1)
 UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
   ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
   WHERE batch_row.service_id > '' AND instr(lower(batch_group.request_id), ?1)
@@ -61,9 +61,8 @@ SELECT service_id FROM known_order
 UNION SELECT service_id FROM known_order WHERE json_valid(last)
   AND ?1 IN (json_extract(last, '$.id'), json_extract(last, '$.multiId'),
     json_extract(last, '$.depositTag'), json_extract(last, '$.receiverTag'))
-UNION SELECT known_order.service_id FROM known_order
-  JOIN intent ON intent.id = known_order.intent_id
-  WHERE json_extract(intent.frozen, '$.quote_id') = ?1
+UNION SELECT subject FROM operation
+  WHERE kind = 'create' AND subject > '' AND json_extract(body, '$.intent.quote_id') = ?1
 UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
   ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
   WHERE batch_row.service_id > '' AND batch_group.multi_id = ?1
@@ -85,9 +84,10 @@ SELECT service_id, last FROM known_order WHERE json_valid(last) AND (
 """
 
 _RELEASED = f"""
-SELECT json_extract(intent.frozen, '$.token_in.kind') AS kind,
+SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
     json_extract(known_order.last, '$.depositAddress') AS address
-  FROM known_order INDEXED BY known_order_released JOIN intent ON intent.id = known_order.intent_id
+  FROM known_order INDEXED BY known_order_released
+  JOIN operation ON operation.id = known_order.intent_id
   WHERE known_order.standing = '{DepositRelease.RELEASED}' AND json_valid(known_order.last)
 UNION SELECT CASE json_extract(bundle.body, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
     json_extract(deposit.value, '$.address')

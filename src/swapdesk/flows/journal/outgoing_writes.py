@@ -6,8 +6,8 @@ from __future__ import annotations
 from swapdesk.flows.journal.journal_file import JournalFile
 
 _OF_ORDER = """
-SELECT step.request_id FROM known_order JOIN step USING (intent_id)
-    WHERE known_order.service_id = ?1 AND step.name = 'create'
+SELECT json_extract(result, '$.request_id') AS request_id FROM operation
+    WHERE subject = ?1 AND kind = 'create'
 UNION ALL
 SELECT batch_group.request_id FROM batch_row JOIN batch_group
     ON batch_group.batch_id = batch_row.batch_id AND batch_group.number = batch_row.group_number

@@ -1,9 +1,9 @@
 """The transactions of orders: what this desk sent for them, and the deposit the service named.
 
 Nothing is written here. A hash stands where its payment is journaled: with the act of the ledger
-that pays a deposit, a bundle or a part of a group, with the step of a swap on chains (``dex_log``),
-and what the service named as the deposit with the order (``order_log``). An order's link tells only
-the newest of them.
+that pays a deposit, a bundle or a part of a group, with the part of a swap on chains, and what the
+service named as the deposit with the order (``order_log``). An order's link tells only the newest
+of them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from swapdesk.flows.journal.dex_log import APPROVE, RESET, SWAP
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, State
 
 
@@ -28,10 +26,10 @@ class TransactionRole(StrEnum):
     DEPOSIT = "deposit"
     BUNDLE = "bundle"
     """It paid the deposits of a whole group."""
-    APPROVE = APPROVE
-    RESET = RESET
+    APPROVE = "approve"
+    RESET = "reset"
     """An approval of nothing, which some tokens need before another one."""
-    SWAP = SWAP
+    SWAP = "swap"
 
 
 class Fate(StrEnum):
@@ -91,12 +89,10 @@ class TransactionLog:
         return _by_order(one for row in rows for one in _paid(row))
 
     def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
-        for row in self._rows(_STEPS, _OF_INTENT, service_id, APPROVE, RESET, SWAP):
+        for row in self._rows(_PARTS_OF_SWAPS, _OF_INTENT, service_id):
             if (fate := _fate(row)) is not None:
-                yield (
-                    row["service_id"],
-                    _made(row, TransactionRole(row["name"]), fate, Sender.WALLET),
-                )
+                role = TransactionRole(row["kind"])
+                yield row["service_id"], _made(row, role, fate, Sender.WALLET)
         for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id):
             fate = Fate.CONFIRMED if row["state"] == State.DONE else Fate.FAILED
             yield (
@@ -147,18 +143,18 @@ def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
 
 
 def _fate(row: sqlite3.Row) -> Fate | None:
-    if row["state"] in (StepState.ACKED, State.DONE):
+    if row["state"] == State.DONE:
         return Fate.CONFIRMED
-    if row["state"] not in (StepState.REFUSED, State.REFUSED):
+    if row["state"] != State.REFUSED:
         return Fate.SENT
     return Fate.FAILED if row["code"] == EXECUTED_IN_VAIN else None
 
 
-_STEPS = """
-SELECT known_order.service_id, name, state, code, json_extract(result, '$.hash') AS hash
-FROM known_order JOIN step USING (intent_id)
-WHERE name IN (?, ?, ?) AND json_valid(result) AND json_extract(result, '$.hash') > '' {one}
-ORDER BY intent_id, seq
+_PARTS_OF_SWAPS = """
+SELECT known_order.service_id, kind, state, code, json_extract(result, '$.hash') AS hash
+FROM known_order JOIN operation ON operation.parent = known_order.intent_id
+WHERE kind IN ('approve', 'reset', 'swap') AND json_extract(result, '$.hash') > '' {one}
+ORDER BY operation.number
 """
 _OF_INTENT = "AND known_order.service_id = ?"
 _BUNDLES = """

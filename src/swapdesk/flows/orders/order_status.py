@@ -426,7 +426,7 @@ def _knowledge(
         standing=tracked.standing,
         in_batch=tracked.in_batch,
         batch=batch.at if batch is not None else None,
-        swap=swap.at if swap is not None else None,
+        swap=swap,
         paid=own is not None,
         pays_less=paid_less,
     )

@@ -2,20 +2,20 @@
 
 The service says only that it waits. An order of a batch is paid by the bundle of its group, which
 ``flows.batch.order_payments`` works out; whether the transaction of a swap on chains was signed,
-refused or executed stands in the steps of the journal. Both decide where the money is and who acts.
+refused or executed stands in the parts of its create. Both decide where the money is and who acts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct
 
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.dex_log import APPROVE, CONFIRM, SWAP, SwapStep
-from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
+from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, Operation, State
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
@@ -57,83 +57,71 @@ class BatchPayment(Struct, frozen=True):
 QUOTE_AGAIN = "ask for new quotes"
 
 
-class SwapStage(StrEnum):
-    """How far the order's transaction is; journals hold the value of a trouble."""
-
-    TO_SIGN = "not-signed-yet"
-    NOT_SIGNED = "not-signed"
-    """Refused by the trader, by the wallet or by the end of the quote, or never answered before
-    the order was closed; it is not asked again."""
-    REVERTED = "reverted"
-    NOT_EXECUTED = "not-executed"
-    """Signed, and can not be executed any more."""
-    EXECUTED = "executed"
+SwapFailure = Literal["not-signed", "reverted", "not-executed"]
+"""Refused by the trader, by the wallet or by the end of the quote, or never answered before the
+order was closed; executed in vain; signed, and not to be executed any more. Of the last two the
+journal keeps the word with an order that was put away."""
 
 
 class SwapPayment(Struct, frozen=True):
-    """``money`` is where it is as long as nothing was swapped; it follows the word Funds and has
-    its point."""
+    """How the order's transaction stands: still to be signed (prepared), done, or refused by
+    ``failure``. ``money`` is where it is as long as nothing was swapped; it follows the word Funds
+    and has its point."""
 
-    at: SwapStage
+    state: State
     money: str
+    failure: SwapFailure | None = None
 
 
 def swap_payment(
-    intent: Intent, steps: Sequence[SwapStep], *, settles: bool, closed: bool = False
+    intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
     """Of an order whose transaction nobody saw; None where the order's own words say it: the
-    transaction was sent and may be executed, or the venue settles what was signed. ``closed``:
-    the service waits for it no longer, and what was not begun will never be signed."""
-    stage = _stage(steps, settles=settles, closed=closed)
-    return None if stage is None else SwapPayment(stage, f"{wallet_money(intent, steps)}.")
-
-
-def _stage(steps: Sequence[SwapStep], *, settles: bool, closed: bool) -> SwapStage | None:
-    step = next((step for step in steps[::-1] if step.name == SWAP), None)
-    last = steps[-1]
-    if step is None or step.state is StepState.PREPARED:
-        if last.state is StepState.REFUSED and last.name != CONFIRM:
-            return SwapStage.NOT_SIGNED
-        if settles or any(step.name == CONFIRM for step in steps):
-            return None
-        if closed:
-            # A step that was begun may have been signed by a desk that was killed then.
-            return SwapStage.NOT_SIGNED if step is None else None
-        return SwapStage.TO_SIGN
-    if step.state is StepState.ACKED:
-        return SwapStage.EXECUTED
-    if step.state is not StepState.REFUSED:
+    transaction was sent and may be executed, or the venue settles what was signed. ``acts`` are its
+    create and the parts of that. ``closed``: the service waits for it no longer, and what was not
+    begun will never be signed."""
+    swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
+    money = f"{wallet_money(intent, acts)}."
+    failure: SwapFailure = "not-signed"
+    if swap is not None and swap.state is State.DONE:
+        return SwapPayment(State.DONE, money)
+    if swap is not None and swap.state is State.REFUSED:
+        if swap.hash is not None:
+            failure = "reverted" if swap.code == EXECUTED_IN_VAIN else "not-executed"
+        return SwapPayment(State.REFUSED, money, failure)
+    if any(act.state is State.REFUSED for act in (acts[0], acts[-1]) if act.kind != "confirm"):
+        return SwapPayment(State.REFUSED, money, failure)
+    if settles or (swap is not None and swap.left) or any(act.kind == "confirm" for act in acts):
         return None
-    if not step.told.get("hash"):
-        return SwapStage.NOT_SIGNED
-    return SwapStage.REVERTED if step.code == EXECUTED_IN_VAIN else SwapStage.NOT_EXECUTED
+    if not closed:
+        return SwapPayment(State.PREPARED, money)
+    # What was begun may have been signed by a desk that was killed then.
+    return SwapPayment(State.REFUSED, money, failure) if swap is None else None
 
 
-def wallet_money(intent: Intent, steps: Sequence[SwapStep]) -> str:
+def wallet_money(intent: Intent, acts: Sequence[Operation]) -> str:
     """Where the money is as long as nothing was paid, and who may take it; without a point."""
     said = "in your wallet; nothing was swapped"
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
-    allowed = (StepState.SENT, StepState.ACKED)
-    approved = [one for one in steps if one.name == APPROVE and one.state in allowed]
-    if approved and all(one.told.get("spender") == PERMIT2.lower() for one in approved):
+    allowed = (State.SENT, State.DONE)
+    approved = [act for act in acts if act.kind == "approve" and act.state in allowed]
+    if approved and all(act.result.get("spender") == PERMIT2.lower() for act in approved):
         said += (
             f"; Permit2 may pass on up to {amount} by a signature of yours, until you revoke that"
         )
     elif approved:
         said += f"; {venue_of(intent)} may still take up to {amount} until you revoke that"
     signed = {
-        one.name: one
-        for one in steps
-        if one.name.startswith("sign ") and one.state is StepState.ACKED
+        act.body["name"]: act for act in acts if act.kind == "sign" and act.state is State.DONE
     }
     if signed:
         said += f"; {_signatures(intent, list(signed.values()))}"
     return said
 
 
-def _signatures(intent: Intent, signed: Sequence[SwapStep]) -> str:
+def _signatures(intent: Intent, signed: Sequence[Operation]) -> str:
     """What was signed, with the sum that the wallet counted under the last of them."""
-    token, counted = intent.token_in, [one.told.get("taken") for one in signed]
+    token, counted = intent.token_in, [act.result.get("taken") for act in signed]
     if None in counted:
         # Of an earlier release, which added nothing up.
         each = f"{exact_amount(intent.amount_in)} {token.symbol}"

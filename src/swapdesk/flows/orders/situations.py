@@ -24,9 +24,10 @@ from msgspec.structs import replace
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_records import PaidOnChain
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
-from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapStage
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapFailure, SwapPayment
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
@@ -111,7 +112,7 @@ class Knowledge(Struct, frozen=True):
     standing: DepositRelease
     in_batch: bool
     batch: PaidTo | None
-    swap: SwapStage | None
+    swap: SwapPayment | None
     paid: bool
     """This desk sent the deposit, and the service has not seen it."""
     pays_less: bool
@@ -149,6 +150,16 @@ _AT_ADDRESS = "{paid} at the deposit address on {network}."
 _LIKELY = Certainty.LIKELY
 _NOT_KNOWN = Certainty.NOT_KNOWN
 _LEG_STATUSES = frozenset(LegStatus)
+
+
+def _swap(state: State, failure: SwapFailure | None = None) -> Callable[[Knowledge], bool]:
+    """Whether the transaction of a swap on chains stands so."""
+
+    def stands(known: Knowledge) -> bool:
+        swap = known.swap
+        return swap is not None and (swap.state, swap.failure) == (state, failure)
+
+    return stands
 
 
 def _always(order: Order) -> bool:
@@ -313,32 +324,32 @@ class Situation(Enum):
         _WAITING, None, "To be signed", "waiting",
         "The order's transaction is not signed yet",
         "{wallet}", "you", "sign its transaction, or refuse it", None,
-        known=lambda known: known.swap is SwapStage.TO_SIGN and not known.late,
+        known=lambda known: _swap(State.PREPARED)(known) and not known.late,
     )
     NOT_SIGNED = SituationRow(
         _ANY, None, "Not signed", "expired",
         "The order's transaction was not signed and nothing is on the chain",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=lambda known: known.swap is SwapStage.NOT_SIGNED,
+        own=True, known=_swap(State.REFUSED, "not-signed"),
     )
     REVERTED = SituationRow(
         _WAITING, None, "Failed", "trouble",
         "The order's transaction was executed and failed",
         "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=lambda known: known.swap is SwapStage.REVERTED,
+        own=True, known=_swap(State.REFUSED, "reverted"),
     )
     NOT_EXECUTED = SituationRow(
         _WAITING, None, "Not executed", "expired",
         "The order's transaction was not executed, and cannot be any more",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=lambda known: known.swap is SwapStage.NOT_EXECUTED,
+        own=True, known=_swap(State.REFUSED, "not-executed"),
     )
     EXECUTED = SituationRow(
         _WAITING, None, "Executed", "moving",
         "The order's transaction was executed; the service has not seen it yet",
         "with {venue}, which pays {recipient}.",
         "the service", "it takes note of the transaction", NO_TIME,
-        known=lambda known: known.swap is SwapStage.EXECUTED,
+        known=_swap(State.DONE),
     )
     # What the desk knows better: a batch that pays, a deadline, an address that is hidden.
     BATCH_UNDER_WAY = SituationRow(

@@ -21,7 +21,6 @@ from swapdesk.flows.orders.order_fields import (
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
     SwapPayment,
-    SwapStage,
 )
 from swapdesk.flows.orders.situations import STRANDED, deposit_on_chain, situation_of, unseen_match
 from swapdesk.wire.orders import Order
@@ -82,15 +81,15 @@ class TrackedOrder(Struct, frozen=True):
     @property
     def not_signed(self) -> bool:
         """Whether it is a swap on chains of which nothing was signed, and nothing will be."""
-        return self.swap_payment is not None and self.swap_payment.at is SwapStage.NOT_SIGNED
+        return self.swap_payment is not None and self.swap_payment.failure == "not-signed"
 
     @property
     def trouble(self) -> str | None:
         """How it failed, where it holds its owner up until that is dealt with: its money is stuck,
         or its transaction failed on the chain. None for every other order."""
         swap = self.swap_payment
-        if swap is not None and swap.at in (SwapStage.REVERTED, SwapStage.NOT_EXECUTED):
-            return swap.at
+        if swap is not None and swap.failure is not None and not self.not_signed:
+            return swap.failure
         if not ended(display_of(self.order)):
             return None
         found = unseen_match(self.order, self.deposit) or situation_of(self.order)

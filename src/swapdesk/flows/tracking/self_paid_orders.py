@@ -15,15 +15,15 @@ from msgspec.structs import replace
 
 from swapdesk.flows.intents.intent import IN_BATCH_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.batch_log import BatchLog
-from swapdesk.flows.journal.dex_log import DexLog
+from swapdesk.flows.journal.creates import acts_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import Ledger
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
     PaidTo,
     SwapPayment,
-    SwapStage,
     swap_payment,
 )
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
@@ -145,7 +145,7 @@ def awaits_own_deposit(tracked: TrackedOrder) -> bool:
 _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.DELETED})
 
 
-def read_swap_payment(swaps: DexLog, intent: Intent | None, order: Order) -> SwapPayment | None:
+def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
     """None for an order that is no such swap of this desk, or whose transaction the service has
     seen; of one that the service closed only whether it was never signed. Raises
     JournalUnavailable."""
@@ -154,12 +154,12 @@ def read_swap_payment(swaps: DexLog, intent: Intent | None, order: Order) -> Swa
     closed = display_of(order) in _CLOSED
     if not closed and display_of(order) not in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
         return None
-    steps = swaps.steps(intent.id)
-    if not steps:
+    create = acts_of(ledger, intent.id)
+    if not create:
         return None
-    found = swap_payment(intent, steps, settles=_settles(order), closed=closed)
-    unsigned = found is not None and found.at is SwapStage.NOT_SIGNED
-    return found if unsigned or not closed else None
+    payment = swap_payment(intent, create, settles=_settles(order), closed=closed)
+    unsigned = payment is not None and payment.failure == "not-signed"
+    return payment if unsigned or not closed else None
 
 
 def _settles(order: Order) -> bool:

@@ -35,6 +35,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
 from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contradiction
+from swapdesk.flows.journal.creates import intent_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
@@ -696,7 +697,7 @@ class Tracker:
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
         """The same, with what the journal says of the transaction of a swap on chains."""
         payment = told_by_journal(
-            lambda: read_swap_payment(self._journal.swaps, tracked.intent, tracked.order),
+            lambda: read_swap_payment(self._journal.ledger, tracked.intent, tracked.order),
             tracked.swap_payment,
         )
         if payment == tracked.swap_payment:
@@ -716,8 +717,8 @@ class Tracker:
             return before
 
     def _intent_of(self, intent_id: str | None) -> Intent | None:
-        entry = self._journal.intents.get(intent_id) if intent_id else None
-        return entry.intent if entry else None
+        create = self._journal.ledger.get(intent_id) if intent_id else None
+        return intent_of(create) if create else None
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:

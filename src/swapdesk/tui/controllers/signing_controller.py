@@ -176,6 +176,7 @@ class SigningController:
     def take_on(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
         the wallet was gone."""
+        from swapdesk.flows.journal.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
         from swapdesk.flows.journal.payments import open_bundles, unanswered
         from swapdesk.flows.signing.signing_session import Stage
@@ -184,7 +185,7 @@ class SigningController:
         if self._session.settings.reads_only:
             return
         try:
-            if self._swaps is not None or desk.journal.swaps.open_swaps():
+            if self._swaps is not None or open_swaps(desk.journal.ledger):
                 self._begun_swaps().left_open()
             acts = unanswered(desk.journal.ledger)
             paying = any(act.body.get("by") == "wallet" for act in acts)

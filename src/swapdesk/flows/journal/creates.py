@@ -1,0 +1,136 @@
+"""Creates in the ledger: the intent that was confirmed, what it led to, and the order it became.
+
+A create is one act with the id of its intent. Its body has the intent and the digest of what was
+confirmed. What a swap on chains takes beside it are parts of it: approvals, resets and signatures
+before it leaves, the order's transaction (``swap``) and the word of that to the service
+(``confirm``) after it. Its result has the ``plan`` of that swap.
+
+While its end is not known a create claims its payment, so that no twin of it leaves. Its subject is
+the order, from the commit that wrote the order down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from swapdesk.flows.intents.intent import FOREIGN, Intent, ReleaseVerdict
+from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.ledger import OPEN, Kind, Ledger, Operation, State
+from swapdesk.wire.orders import Order
+
+if TYPE_CHECKING:
+    from swapdesk.flows.journal.journal import Journal
+
+
+class OrderTaken(Exception):
+    """The order belongs to another intent of this journal."""
+
+
+def begin_create(
+    ledger: Ledger, intent: Intent, digest: str, plan: dict[str, Any] | None = None
+) -> Operation:
+    """Commit an intent before anything of it leaves. Raises ClaimTaken while the outcome of the
+    same payment is not known."""
+    body = {"intent": intent.as_json(), "digest": digest}
+    claim = f"twin:{intent.fingerprint}"
+    return ledger.begin("create", body, id=intent.id, claim=claim, plan=plan)
+
+
+def intent_of(create: Operation) -> Intent:
+    return Intent.from_json(create.body["intent"])
+
+
+def become_order(
+    journal: Journal,
+    intent_id: str,
+    order: Order,
+    *,
+    source: Source,
+    verdict: ReleaseVerdict,
+    request_id: str | None = None,
+) -> ReleaseVerdict:
+    """Commit the order an intent became, before it is shown; what stands afterwards.
+
+    An intent that was decided before stays as it is. The order is kept all the same, as one that
+    was not confirmed here (FOREIGN), unless it is the one that the intent became. Raises OrderTaken
+    when the journal holds this order for another intent.
+    """
+    ledger, service_id = journal.ledger, order.service_id
+    with ledger.transaction() as db:
+        makers = ledger.where("subject = ? AND kind = 'create'", service_id)
+        if any(maker.id != intent_id for maker in makers):
+            raise OrderTaken(service_id)
+        if ledger.move(intent_id, State.DONE, subject=service_id, request_id=request_id):
+            return journal.orders.put(db, order, source, verdict=verdict, intent_id=intent_id)
+        return journal.orders.put(db, order, source, verdict=verdict if makers else FOREIGN)
+
+
+def refuse_create(
+    ledger: Ledger,
+    intent_id: str,
+    code: str,
+    *,
+    among: Sequence[State] = OPEN,
+    status: int | None = None,
+    request_id: str | None = None,
+) -> bool:
+    """Commit that nothing was created and nothing will be; False for what was decided before. Of
+    one that did not leave yet the part that was begun last is over with it, where it is open."""
+    with ledger.transaction():
+        create = ledger.get(intent_id)
+        if create is None or not ledger.move(
+            intent_id,
+            State.REFUSED,
+            among=among,
+            code=code,
+            status=status,
+            request_id=request_id,
+        ):
+            return False
+        parts = ledger.parts(intent_id) if create.state is State.PREPARED else []
+        if parts:
+            ledger.move(parts[-1].id, State.REFUSED, code=code)
+        return True
+
+
+def refuse_payment(ledger: Ledger, intent_id: str, code: str) -> bool:
+    """Commit that the order of a swap is not paid, or its word to the service not taken; False
+    where what was begun is done already."""
+    with ledger.transaction():
+        parts = ledger.parts(intent_id, "swap", "confirm")
+        last = parts[-1] if parts else ledger.begin("swap", {"digest": ""}, parent=intent_id)
+        return ledger.move(last.id, State.REFUSED, code=code) or last.state is State.REFUSED
+
+
+def open_creates(ledger: Ledger) -> list[Operation]:
+    """Those without a known outcome, oldest first."""
+    return ledger.where("kind = 'create' AND state IN ('prepared', 'sent', 'unknown')")
+
+
+def open_swaps(ledger: Ledger) -> list[Intent]:
+    """On-chain swaps that are neither over nor confirmed to the service, oldest first."""
+    return [intent_of(create) for create in ledger.where(_OPEN_SWAPS)]
+
+
+_OPEN_SWAPS = """number IN (
+  SELECT made.number FROM operation AS made LEFT JOIN operation AS last ON last.number = (
+    SELECT max(number) FROM operation WHERE parent = made.id
+      AND (made.state = 'prepared' OR kind IN ('swap', 'confirm')))
+  WHERE made.kind = 'create' AND made.state <> 'refused'
+    AND last.state IS NOT 'refused' AND (last.kind IS NOT 'confirm' OR last.state <> 'done')
+    AND json_extract(made.body, '$.intent.route') = 'dex')
+"""
+
+
+def acts_of(ledger: Ledger, intent_id: str) -> list[Operation]:
+    """The create of an intent and its parts, in the order in which they were begun."""
+    return ledger.where("id = ?1 OR parent = ?1", intent_id)
+
+
+def newest_part(
+    ledger: Ledger, intent_id: str, kind: Kind, name: str | None = None
+) -> Operation | None:
+    """The part of a kind that was begun last; ``name`` tells signatures apart."""
+    parts = ledger.parts(intent_id, kind)
+    return next((part for part in reversed(parts) if part.body.get("name") == name), None)

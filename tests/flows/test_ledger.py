@@ -1,0 +1,593 @@
+"""The ledger of acts: what was decided stands, whoever says what in whichever order, and of two
+that ask for one claim one is told of the other's.
+
+The law of each kind is written down here once more, from the table of kinds; nothing of it is read
+from the ledger.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from functools import partial
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any, get_args
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+
+import sampling
+from flows.ledger_process import CLAIMS, STATEMENTS
+from patience import PATIENCE
+from swapdesk.clock import ManualClock
+from swapdesk.flows.journal.journal_file import (
+    JournalFile,
+    JournalUnavailable,
+    ProcessIdentity,
+)
+from swapdesk.flows.journal.ledger import ClaimTaken, Kind, Ledger, Operation, State
+
+ROOT = Path(__file__).parents[2]
+FLOWS = ROOT / "src" / "swapdesk" / "flows"
+PROCESS = str(Path(__file__).parent / "ledger_process.py")
+KINDS: tuple[Kind, ...] = get_args(Kind)
+DONE_AGAIN = ("create", "bundle", "fund", "part", "withdraw")
+"""Their claim ends with the act; what else has one is done once for all."""
+PREPARED, SENT, DONE, REFUSED, UNKNOWN = State
+OPEN = (PREPARED, SENT, UNKNOWN)
+DEAD = ProcessIdentity(2**22 + 1, 1)
+"""No process has a number as large."""
+LIVING = ProcessIdentity(1, 0)
+LENGTH = 6
+
+
+@pytest.fixture
+def file(path: Path) -> Iterator[JournalFile]:
+    opened = JournalFile.open(path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def other_file(file: JournalFile, path: Path) -> Iterator[JournalFile]:
+    """Another connection to the same journal, which waits for nobody."""
+    opened = JournalFile.open(path)
+    opened._connection.execute("PRAGMA busy_timeout = 0")  # type: ignore[union-attr]
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def ledger(file: JournalFile, clock: ManualClock) -> Ledger:
+    return Ledger(file, clock)
+
+
+@pytest.fixture
+def other(other_file: JournalFile, clock: ManualClock) -> Ledger:
+    return Ledger(other_file, clock)
+
+
+def owned_by(owner: ProcessIdentity, file: JournalFile, clock: ManualClock) -> Ledger:
+    ledger = Ledger(file, clock)
+    ledger._me = owner
+    return ledger
+
+
+def act(ledger: Ledger, id_: str) -> Operation:
+    found = ledger.get(id_)
+    assert found is not None
+    return found
+
+
+def test_the_table_of_kinds_has_each_and_says_whose_claim_ends() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text().partition("| Kind | ")[2]
+    rows = [line.split("|") for line in page.partition("\n\n")[0].splitlines()[2:]]
+    named = [(re.findall(r"`(\w+)`", row[1]), row[4]) for row in rows]
+    assert [kind for kinds, _ in named for kind in kinds] == list(KINDS)
+    ends = [kind for kinds, claim in named for kind in kinds if "until it is done" in claim]
+    # A part of a group has no claim that could end.
+    assert [*ends, "part"] == sorted(DONE_AGAIN, key=[*ends, "part"].index)
+
+
+# Every sequence of events
+
+
+class Standing(Struct, frozen=True):
+    """How an act stands by the law. ``holder`` is who holds its claim, this act or the one that
+    another desk asked for."""
+
+    state: State = PREPARED
+    code: str | None = None
+    result: tuple[tuple[str, object], ...] = (("hash", "0xbegun"),)
+    subject: str | None = None
+    holder: str | None = "act"
+    owner: ProcessIdentity = DEAD
+
+
+class Event(Struct, frozen=True):
+    """``told`` is what a desk does; ``law`` is how the act stands then, None where nothing may
+    move. Whoever tells it must hear whether it did."""
+
+    told: Callable[[Ledger], object]
+    law: Callable[[Standing], Standing | None]
+
+
+def moving(kind: Kind, state: State, among: tuple[State, ...], **result: object) -> Event:
+    code, subject = result.pop("code", None), result.pop("subject", None)
+
+    def law(at: Standing) -> Standing | None:
+        if at.state not in among:
+            return None
+        merged = {
+            **dict(at.result),
+            **{name: value for name, value in result.items() if value is not None},
+        }
+        ends = state is REFUSED or (state is DONE and kind in DONE_AGAIN)
+        return replace(
+            at,
+            state=state,
+            code=code,
+            subject=subject or at.subject,
+            result=tuple(sorted(merged.items())),
+            holder=None if ends and at.holder == "act" else at.holder,
+        )
+
+    named: dict[str, Any] = {"code": code, "subject": subject, **result}
+    return Event(lambda ledger: ledger.move("act", state, **named), law)
+
+
+def another(kind: Kind) -> Event:
+    """Another desk asks for the same claim."""
+
+    def told(ledger: Ledger) -> bool:
+        holder = ledger.holder("claim")
+        try:
+            ledger.begin(kind, {}, id="another", claim="claim")
+        except ClaimTaken as taken:
+            return taken.holder != holder
+        return True
+
+    return Event(told, lambda at: None if at.holder else replace(at, holder="another"))
+
+
+def told_more(at: Standing) -> Standing:
+    return replace(at, result=tuple(sorted({**dict(at.result), "status": 200}.items())))
+
+
+def freed(at: Standing) -> Standing:
+    return replace(at, holder=None) if (at.state, at.holder) == (DONE, "act") else at
+
+
+def taken_over(by: ProcessIdentity, at: Standing) -> Standing | None:
+    return replace(at, owner=by) if at.owner in (DEAD, by) else None
+
+
+def events(kind: Kind, here: ProcessIdentity) -> dict[str, Event]:
+    left = (SENT, UNKNOWN)
+    return {
+        "sent": moving(kind, SENT, (PREPARED,), hash="0xsent"),
+        "answered": moving(kind, DONE, OPEN, request_id="r1", subject="order", hash=None),
+        "answered late": moving(kind, DONE, OPEN, hash="0xlate", subject=None, code="DIFFERS"),
+        "refused": moving(kind, REFUSED, OPEN, code="NO", request_id=None),
+        "unknown": moving(kind, UNKNOWN, left, code="LOST"),
+        "again": moving(kind, PREPARED, left),
+        "told": Event(lambda ledger: ledger.tell("act", status=200, hash=None), told_more),
+        "another": another(kind),
+        "freed": Event(lambda ledger: ledger.free("claim") is None, freed),
+        "taken over": Event(lambda ledger: ledger.take_over("act"), partial(taken_over, here)),
+    }
+
+
+def everything(db: sqlite3.Connection) -> tuple[tuple[object, ...], ...]:
+    rows = db.execute("SELECT * FROM operation ORDER BY number").fetchall()
+    return tuple(tuple(row) for row in rows)
+
+
+def stands(ledger: Ledger) -> Standing:
+    """How the act stands in the file."""
+    found, holder = act(ledger, "act"), ledger.holder("claim")
+    return Standing(
+        found.state,
+        found.code,
+        tuple(sorted(found.result.items())),
+        found.subject,
+        holder and holder.id,
+        found.owner,
+    )
+
+
+class Walk:
+    """Carries out every sequence of events. Two that lead to the same file go on in the same way,
+    so that each file is gone on from once, for each number of events that is left."""
+
+    def __init__(self, ledger: Ledger, db: sqlite3.Connection, named: dict[str, Event]) -> None:
+        self._ledger = ledger
+        self._db = db
+        self._events = named
+        self._walked: dict[object, int] = {}
+        self.told: Counter[tuple[str, bool]] = Counter()
+        self.reached: set[Standing] = set()
+
+    def sequences(self, at: Standing, left: int) -> int:
+        """How many sequences go on from here; each ends in what the law says."""
+        before = everything(self._db)
+        if (key := (before, left)) in self._walked:
+            return self._walked[key]
+        assert stands(self._ledger) == at
+        self.reached.add(at)
+        count = 0 if left else 1
+        for name, event in self._events.items() if left else ():
+            self._db.execute("SAVEPOINT event")
+            after = event.law(at)
+            answer = event.told(self._ledger)
+            assert answer is (after is not None), (name, at)
+            if after is None:
+                assert everything(self._db) == before, (name, at)
+            self.told[name, bool(answer)] += 1
+            count += self.sequences(after or at, left - 1)
+            self._db.execute("ROLLBACK TO event")
+            self._db.execute("RELEASE event")
+        self._walked[key] = count
+        return count
+
+
+@pytest.mark.parametrize("owner", [DEAD, LIVING], ids=["dead", "living"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_sequence_of_events_follows_the_law(
+    file: JournalFile, clock: ManualClock, kind: Kind, owner: ProcessIdentity
+) -> None:
+    here = ProcessIdentity.current()
+    begun, ledger = owned_by(owner, file, clock), Ledger(file, clock)
+    named = events(kind, here)
+    with begun.transaction() as db:
+        begun.begin(kind, {"what": kind}, id="act", claim="claim", hash="0xbegun")
+        walk = Walk(ledger, db, named)
+        assert walk.sequences(Standing(owner=owner), LENGTH) == len(named) ** LENGTH
+    assert {at.state for at in walk.reached} == set(State)
+    assert {at.holder for at in walk.reached} == {"act", "another", None}
+    # Each was let through and refused, but for what is always heard.
+    always = {"told", "freed", "taken over" if owner is DEAD else ""}
+    assert set(walk.told) >= {
+        (name, True) for name in named if (name, owner) != ("taken over", LIVING)
+    }
+    assert set(walk.told) >= {(name, False) for name in named if name not in always}
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(State, State)))
+def test_whoever_names_states_moves_from_no_other(
+    ledger: Ledger, before: State, after: State
+) -> None:
+    may = {
+        SENT: (PREPARED,),
+        PREPARED: (SENT, UNKNOWN),
+        UNKNOWN: (SENT, UNKNOWN),
+        DONE: OPEN,
+        REFUSED: OPEN,
+    }[after]
+    narrowed: list[tuple[State, ...] | None] = [None, (), *((state,) for state in State)]
+    for among in narrowed:
+        if among is not None and not set(among) <= set(may):
+            with pytest.raises(AssertionError):
+                ledger.move("nobody", after, among=among)
+            continue
+        begun = ledger.begin("call", {}, state=before)
+        moves = before in (may if among is None else among)
+        assert ledger.move(begun.id, after, among=among) is moves
+        assert act(ledger, begun.id).state is (after if moves else before)
+
+
+def test_parts_move_together_and_those_that_were_decided_stay(ledger: Ledger) -> None:
+    parent = ledger.begin("create_group", {})
+    other = ledger.begin("create_group", {})
+    for owner in (parent, other):
+        for state in State:
+            ledger.begin("row", {}, id=f"{owner.id}{state}", parent=owner.id, state=state)
+    ledger.begin("bundle", {}, id="bundle", parent=parent.id)
+    assert ledger.move_parts(parent.id, "row", REFUSED, code="NO", reason="no") == 3
+    states = {part.state: part.code for part in ledger.parts(parent.id, "row")}
+    assert states == {REFUSED: "NO", DONE: None}
+    assert act(ledger, f"{parent.id}refused").code is None
+    assert act(ledger, "bundle").state is PREPARED
+    assert [part.state for part in ledger.parts(other.id)] == list(State)
+    assert ledger.move_parts(other.id, "row", SENT, among=()) == 0
+    assert ledger.move_parts(other.id, "row", DONE, among=(SENT,)) == 1
+
+
+# What is kept of an act
+
+
+def test_facts_are_merged_and_each_is_what_was_told_last(ledger: Ledger) -> None:
+    plan = {"units": 10**30 + 1, "spender": None, "steps": [1, None, {"memo": None}]}
+    begun = ledger.begin(
+        "create", {"memo": None, "amount": "0.5"}, plan=plan, hash="0x1", code=None
+    )
+    assert begun == act(ledger, begun.id)
+    assert (begun.body, begun.result) == (
+        {"memo": None, "amount": "0.5"},
+        {"plan": plan, "hash": "0x1"},
+    )
+    assert ledger.move(begun.id, SENT, hash=None, status=0, accepted=False)
+    assert act(ledger, begun.id).result == {
+        "plan": plan,
+        "hash": "0x1",
+        "status": 0,
+        "accepted": False,
+    }
+    less = {"units": 3, "more": {"a": None}}
+    assert ledger.tell(begun.id, plan=less, hash="0x2")
+    assert act(ledger, begun.id).result == {
+        "plan": less,
+        "hash": "0x2",
+        "status": 0,
+        "accepted": False,
+    }
+    assert act(ledger, begun.id).hash == "0x2"
+    assert not ledger.tell(begun.id, among=(PREPARED, DONE), hash="0x3")
+    assert not ledger.tell("nobody", hash="0x3")
+    assert ledger.tell(begun.id)
+    assert act(ledger, begun.id).hash == "0x2"
+
+
+def test_each_moment_is_of_its_own_move(ledger: Ledger, clock: ManualClock) -> None:
+    start = clock.now()
+    begun = ledger.begin("call", {})
+    clock.advance(1)
+    server = start + timedelta(hours=1)
+    ledger.move(begun.id, SENT, server_at=server)
+    clock.advance(1)
+    ledger.move(begun.id, UNKNOWN, code="LOST")
+    found = act(ledger, begun.id)
+    assert (found.prepared_at, found.sent_at, found.server_at) == (
+        start,
+        start + timedelta(seconds=1),
+        server,
+    )
+    assert (found.ended_at, found.moved_at, found.open, found.left) == (
+        None,
+        found.sent_at,
+        True,
+        True,
+    )
+    ledger.move(begun.id, PREPARED)
+    assert (act(ledger, begun.id).code, act(ledger, begun.id).left) == (None, False)
+    clock.advance(1)
+    ledger.move(begun.id, SENT)
+    again = act(ledger, begun.id)
+    assert (again.sent_at, again.server_at) == (start + timedelta(seconds=3), server)
+    clock.advance(1)
+    ledger.move(begun.id, DONE)
+    ended = act(ledger, begun.id)
+    assert (ended.ended_at, ended.moved_at, ended.open) == (clock.now(), clock.now(), False)
+    clock.advance(1)
+    assert not ledger.move(begun.id, REFUSED, code="NO")
+    assert act(ledger, begun.id) == ended
+    for state in State:
+        at_once = ledger.begin("call", {}, state=state)
+        assert (at_once.sent_at is None) == (state is PREPARED)
+        assert (at_once.ended_at is None) == (state in OPEN)
+
+
+def test_acts_come_in_the_order_in_which_they_were_begun(ledger: Ledger) -> None:
+    parent = ledger.begin("create", {}, id="z")
+    parts = [ledger.begin(kind, {}, parent="z") for kind in ("reset", "approve", "sign", "approve")]
+    assert ledger.parts("z") == parts
+    assert ledger.parts("z", "approve", "reset") == [parts[0], parts[1], parts[3]]
+    assert ledger.where("kind <> ?", "sign") == [parent, *parts[:2], parts[3]]
+    assert ledger.get("nobody") is None
+
+
+# Claims
+
+
+def test_a_claim_is_a_rule_of_the_file(ledger: Ledger) -> None:
+    """Also for a statement that asks nobody."""
+    ledger.begin("deposit", {}, id="first", claim="deposit:o")
+    columns = "kind, claim, body, prepared_at, owner_pid, owner_start"
+    copied = (
+        f"INSERT INTO operation (id, state, {columns})"  # noqa: S608
+        f" SELECT 'second', ?, {columns} FROM operation WHERE id = 'first'"
+    )
+    for state in State:
+        if state is REFUSED:
+            continue
+        with pytest.raises(JournalUnavailable, match="UNIQUE"), ledger.transaction() as db:
+            db.execute(copied, (state,))
+    assert [found.id for found in ledger.where("TRUE")] == ["first"]
+
+
+def test_a_claim_that_is_taken_names_who_has_it(ledger: Ledger, other: Ledger) -> None:
+    first = ledger.begin("deposit", {"by": "faucet"}, claim="deposit:o")
+    for state in (PREPARED, SENT, UNKNOWN, DONE):
+        if state is not PREPARED:
+            assert ledger.move(first.id, state)
+        with pytest.raises(ClaimTaken) as taken:
+            other.begin("deposit", {"by": "wallet"}, claim="deposit:o", state=SENT)
+        assert taken.value.holder == act(ledger, first.id)
+        assert f"held by {first.id}, which is {state}" in str(taken.value)
+    # Another order, and what has no claim, are nobody's business.
+    other.begin("deposit", {}, claim="deposit:p")
+    other.begin("call", {})
+    other.begin("call", {})
+
+
+def test_who_asks_waits_for_who_reads_before_it_writes(ledger: Ledger, other: Ledger) -> None:
+    with ledger.transaction():
+        assert ledger.holder("twin:f") is None
+        with pytest.raises(JournalUnavailable, match="locked"):
+            other.begin("create", {}, claim="twin:f")
+        first = ledger.begin("create", {}, claim="twin:f")
+    with pytest.raises(ClaimTaken) as taken:
+        other.begin("create", {}, claim="twin:f")
+    assert taken.value.holder == first
+
+
+def test_a_move_between_the_look_and_the_move_of_another_is_seen(
+    ledger: Ledger, other: Ledger
+) -> None:
+    """Two desks look at one act and both mean to decide it."""
+    for seed in range(sampling.examples(200)):
+        rng = Random(seed)
+        begun = ledger.begin("deposit", {}, claim=f"deposit:{seed}", state=SENT)
+        desks = [ledger, other] * 2
+        assert all(act(desk, begun.id).state is SENT for desk in desks)
+        told = [
+            desk.move(begun.id, rng.choice((DONE, REFUSED)), hash=f"0x{at}")
+            for at, desk in enumerate(desks)
+        ]
+        assert told == [True, False, False, False]
+        assert act(other, begun.id).hash == "0x0"
+
+
+# Transactions
+
+
+def test_what_breaks_off_leaves_nothing(ledger: Ledger, other: Ledger) -> None:
+    ledger.begin("create", {}, id="one")
+    with contextlib.suppress(KeyError), ledger.transaction():
+        ledger.move("one", DONE)
+        with ledger.transaction():
+            ledger.begin("row", {}, parent="one", claim="x")
+        assert act(ledger, "one").state is DONE
+        assert act(other, "one").state is PREPARED
+        raise KeyError
+    assert act(ledger, "one").state is PREPARED
+    assert ledger.holder("x") is None
+    # Who is told of another's claim may go on with what it began.
+    ledger.begin("deposit", {}, claim="deposit:o")
+    with ledger.transaction():
+        ledger.move("one", SENT)
+        with pytest.raises(ClaimTaken):
+            ledger.begin("deposit", {}, claim="deposit:o")
+    assert act(other, "one").state is SENT
+
+
+def test_one_commit_is_whole_at_every_moment_of_another(ledger: Ledger, other: Ledger) -> None:
+    for number in range(20):
+        with ledger.transaction():
+            parent = ledger.begin("batch", {}, id=f"b{number}")
+            for _ in range(3):
+                ledger.begin("row", {}, parent=parent.id)
+                assert other.get(parent.id) is None
+                assert other.parts(parent.id) == []
+        assert len(other.parts(parent.id)) == 3
+
+
+def test_nothing_is_awaited_inside_a_transaction() -> None:
+    """Another task of the same thread would write into it, and take what is not committed for a
+    promise."""
+    transactions = [
+        (path.name, node)
+        for path in FLOWS.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.With) and opened_by(node) & {"write", "transaction"}
+    ]
+    assert len(transactions) >= 5
+    for name, node in transactions:
+        awaiting = ast.Await | ast.AsyncFor | ast.AsyncWith
+        assert not any(isinstance(each, awaiting) for each in ast.walk(node)), (name, node.lineno)
+
+
+def opened_by(node: ast.With) -> set[str]:
+    """The methods whose results a ``with`` opens."""
+    calls = [one.context_expr for one in node.items if isinstance(one.context_expr, ast.Call)]
+    return {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+
+
+# Processes
+
+
+class Desks:
+    """Processes on one journal that begin at the same moment."""
+
+    def __init__(self, path: Path, what: str, *orders: int) -> None:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._processes = [
+            subprocess.Popen([sys.executable, PROCESS, str(path), what, str(order)], **pipes)  # type: ignore[call-overload]
+            for order in orders
+        ]
+
+    def got(self) -> list[list[str]]:
+        """What each of them got, all alive until the last has ended."""
+        try:
+            for process in self._processes:
+                assert json.loads(process.stdout.readline()) == {}
+            for process in self._processes:
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+            got = [json.loads(process.stdout.readline()) for process in self._processes]
+            for process in self._processes:
+                process.communicate(b"\n", timeout=PATIENCE)
+            return got
+        finally:
+            for process in self._processes:
+                process.kill()
+                process.wait()
+
+
+def test_each_claim_goes_to_one_of_two_processes(
+    file: JournalFile, path: Path, ledger: Ledger
+) -> None:
+    first, second = Desks(path, "claims", 1, -1).got()
+    assert sorted(first + second) == sorted(f"deposit:{number}" for number in range(CLAIMS))
+    begun = Counter(found.claim for found in ledger.where("kind = 'deposit'"))
+    assert set(begun.values()) == {1}
+
+
+def test_what_a_dead_process_began_goes_to_one_of_two(
+    file: JournalFile, path: Path, clock: ManualClock
+) -> None:
+    dead, here = owned_by(DEAD, file, clock), Ledger(file, clock)
+    left = [dead.begin("create", {}).id for _ in range(CLAIMS)]
+    mine = here.begin("create", {}).id
+    first, second = Desks(path, "owners", 1, -1).got()
+    assert sorted(first + second) == sorted(left)
+    # They have ended, and are nobody's again; what is this process's own stays.
+    assert all(here.take_over(one) for one in (*left, mine))
+    assert not here.take_over("nobody")
+    assert not owned_by(LIVING, file, clock).take_over(mine)
+
+
+def test_a_transaction_that_is_killed_is_whole_or_nothing(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    """``kill -9`` before each of its statements, the commit as well, and after the last."""
+    states, path = [], tmp_path / "journal.db"
+    with closing(JournalFile.open(path)) as file:
+        Ledger(file, clock).begin("deposit", {}, id="before", claim="deposit:before", state=SENT)
+        with closing(sqlite3.connect(path)) as db:
+            clean = db.serialize()
+    for number in range(1, 100):
+        at = tmp_path / str(number) / "journal.db"
+        at.parent.mkdir()
+        at.touch(0o600)
+        at.write_bytes(clean)
+        child = subprocess.run(
+            [sys.executable, PROCESS, str(at), "begin group", str(number)], check=False
+        )
+        assert child.returncode in (0, -signal.SIGKILL)
+        with closing(JournalFile.open(at)) as file:
+            ledger = Ledger(file, clock)
+            before, group = act(ledger, "before"), ledger.parts("group")
+            states.append((before.state, before.hash, before.claim, len(group)))
+            assert {part.state for part in group} <= {SENT}
+            assert (ledger.holder("batch:file") is None) == (not group)
+        if child.returncode == 0:
+            break
+    nothing, whole = (SENT, None, "deposit:before", 0), (DONE, "0xpaid", None, 2)
+    *killed, ended = states
+    assert ended == whole
+    assert set(killed) == {nothing}
+    assert len(killed) == STATEMENTS

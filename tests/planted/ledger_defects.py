@@ -1,0 +1,180 @@
+"""Defects of the ledger of acts, which alone forbids a twin, a second payment, a second batch."""
+
+from __future__ import annotations
+
+from .defect import Defect
+
+ACTS = "swapdesk/flows/journal/ledger.py"
+FILE = "swapdesk/flows/journal/journal_file.py"
+TESTS = "tests/flows/test_ledger.py"
+SEQUENCES = f"{TESTS}::test_every_sequence_of_events_follows_the_law"
+FACTS = f"{TESTS}::test_facts_are_merged_and_each_is_what_was_told_last"
+
+LEDGER = (
+    Defect(
+        "act-moves-from-any-state",
+        "A late refusal stands over an order that is known, or over a deposit that is paid.",
+        ACTS,
+        "WHERE {where} AND state IN ({marks})",
+        "WHERE {where} AND (state IN ({marks}) OR 1)",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "act-refused-then-done",
+        "What was refused is told as done, and two acts may hold its claim.",
+        ACTS,
+        "    State.DONE: OPEN,\n",
+        "    State.DONE: (*OPEN, State.REFUSED),\n",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "act-done-then-refused",
+        "A deposit that is paid is refused by a late answer, and is paid once more.",
+        ACTS,
+        "    State.REFUSED: OPEN,\n",
+        "    State.REFUSED: (*OPEN, State.DONE),\n",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "act-sent-twice",
+        "What left and is not answered leaves once more, by another desk of the same home.",
+        ACTS,
+        "    State.SENT: (State.PREPARED,),\n",
+        "    State.SENT: (State.PREPARED, *LEFT),\n",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "act-that-never-left-unknown",
+        "A payment that nobody was asked to sign blocks its order for good.",
+        ACTS,
+        "    State.UNKNOWN: LEFT,",
+        "    State.UNKNOWN: OPEN,",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "move-told-that-was-none",
+        "A desk whose answer came too late goes on as if it had decided.",
+        ACTS,
+        "        return moved == 1\n",
+        "        return moved >= 0\n",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "claim-without-an-index",
+        "A statement that asks nobody begins a second payment of a deposit.",
+        "swapdesk/flows/journal/journal_migration.py",
+        "CREATE UNIQUE INDEX operation_claim ON",
+        "CREATE INDEX operation_claim ON",
+        (f"{TESTS}::test_a_claim_is_a_rule_of_the_file",),
+    ),
+    Defect(
+        "claim-taken-and-untold",
+        "Who asks for what another desk did is told that the journal is broken.",
+        ACTS,
+        "self.holder(claim) if claim else None",
+        "self.holder(claim) if not claim else None",
+        (f"{TESTS}::test_a_claim_that_is_taken_names_who_has_it",),
+    ),
+    Defect(
+        "claim-looked-at-before-the-lock",
+        "Of two desks that pay one deposit at a time the slower one is told of a broken journal.",
+        FILE,
+        'execute("BEGIN IMMEDIATE")',
+        'execute("BEGIN")',
+        (f"{TESTS}::test_who_asks_waits_for_who_reads_before_it_writes",),
+    ),
+    Defect(
+        "claim-of-what-is-open-freed",
+        "A file that is being sent is sent once more.",
+        ACTS,
+        '"UPDATE operation SET claim = NULL WHERE claim = ? AND state = ?",\n'
+        "                (claim, State.DONE),",
+        '"UPDATE operation SET claim = NULL WHERE claim = ? AND state <> ?",\n'
+        "                (claim, State.REFUSED),",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "claim-of-a-paid-deposit-freed",
+        "A deposit that is paid is paid again.",
+        ACTS,
+        'FREED_WHEN_DONE: tuple[Kind, ...] = ("create",',
+        'FREED_WHEN_DONE: tuple[Kind, ...] = ("deposit", "create",',
+        (SEQUENCES,),
+    ),
+    Defect(
+        "claim-of-a-refusal-kept",
+        "A deposit whose payment was refused can never be paid.",
+        ACTS,
+        "claim = ? AND state <> '{State.REFUSED}'",
+        "claim = ? OR state = '{State.REFUSED}' AND claim = '{claim}'",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "hash-lost-by-an-answer",
+        "The transaction of a payment is forgotten by an answer that names none.",
+        ACTS,
+        "for name, value in result.items() if value is not None}",
+        "for name, value in result.items()}",
+        (SEQUENCES, FACTS),
+    ),
+    Defect(
+        "facts-mixed-with-older-ones",
+        "A swap on chains goes on by a plan of two quotes, without its members that are null.",
+        ACTS,
+        """    return f"json_set(result{', ?, json(?)' * (len(facts) // 2)})", facts\n""",
+        """    del facts\n    return "json_patch(result, ?)", [json.dumps(_named(result))]\n""",
+        (FACTS,),
+    ),
+    Defect(
+        "reason-of-before",
+        "An order that was found is shown as one whose answer is lost.",
+        ACTS,
+        "SET state = ?, code = ?,",
+        "SET state = ?, code = coalesce(?, code),",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "told-whatever-stands",
+        "A signature is kept for an act that another desk has ended.",
+        ACTS,
+        "SET result = {merged} WHERE id = ? AND state IN ({marks})",
+        "SET result = {merged} WHERE id = ? AND (state IN ({marks}) OR 1)",
+        (FACTS,),
+    ),
+    Defect(
+        "taken-over-from-the-living",
+        "Two desks carry out one swap.",
+        ACTS,
+        "if row is None or not self._me.may_take_over(ProcessIdentity(*row)):",
+        "if row is None:",
+        (SEQUENCES,),
+    ),
+    Defect(
+        "rows-of-every-group",
+        "The answer about one group refuses the rows of all of them.",
+        ACTS,
+        '        where = "parent = ? AND kind = ?"\n',
+        "        where = \"? <> '' AND kind = ?\"\n",
+        (f"{TESTS}::test_parts_move_together_and_those_that_were_decided_stay",),
+    ),
+    Defect(
+        "commit-of-a-half",
+        "A batch that broke off while it was written is there with a part of its rows.",
+        FILE,
+        "                except BaseException:\n"
+        '                    self._connection.execute("ROLLBACK")\n'
+        "                    raise\n",
+        "                except BaseException:\n"
+        '                    self._connection.execute("COMMIT")\n'
+        "                    raise\n",
+        (f"{TESTS}::test_what_breaks_off_leaves_nothing",),
+    ),
+    Defect(
+        "time-of-the-service-lost",
+        "An order is looked for from a wrong moment on, and told as never created.",
+        ACTS,
+        "server_at = coalesce(?, server_at)",
+        "server_at = ?",
+        (f"{TESTS}::test_each_moment_is_of_its_own_move",),
+    ),
+)
