@@ -79,7 +79,6 @@ from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import PaymentTerms, RequiredPayment
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.bundle_promise import (
-    Payer,
     funding_payload,
     funding_promise,
     item_promise,
@@ -111,8 +110,10 @@ from swapdesk.wallet.promise import (
 )
 from swapdesk.wallet.protocol import AgentOperation, Frame, Refused
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
+from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.operations import OPERATIONS
+from swapdesk.wire.tokens import Token
 
 PHRASE = Secret("correct horse battery staple")
 ETHEREUM, BASE = "ethereum", "base"
@@ -640,7 +641,7 @@ async def bridge(trader: Trader, service: Service) -> bool:
     return await trader.signs(payload, promise, buying(made, {PORTAL}), taken, got)
 
 
-def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Payer, Bundle, BundleItem]:
+def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Token, Bundle, BundleItem]:
     """Two deposits of one token, and an operation as the service makes it."""
     listed = service.listed(service.random.choice(["USDC", "WBTC", "PEPE"]))
     flips(trader, service, listed)
@@ -672,9 +673,18 @@ def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Payer, B
     item = BundleItem(
         listed.id, asset.symbol, asset.decimals, asset.contract, 0, deposits, sum(rows), told
     )
-    payer = Payer(multi_id, ETHEREUM, IDS[ETHEREUM], TRUE[ETHEREUM]["ETH"], Decimal(2_500))
+    chain = Chain(id="1", name="Ethereum", short_name=ETHEREUM, kind="evm", chain_id=IDS[ETHEREUM])
+    coin = Token(
+        id="eth",
+        chain=ETHEREUM,
+        chain_data=chain,
+        decimals=18,
+        symbol="ETH",
+        name="Ether",
+        price=Decimal(2_500),
+    )
     built = Bundle("evm", ETHEREUM, trader.address, operation.sender, (item,), gas_units=10**16)
-    return payer, built, item
+    return coin, built, item
 
 
 def _paying(contract: str | None, to: str, units: int) -> InnerCall:
@@ -692,8 +702,8 @@ def _taken(call: InnerCall) -> Taken:
 
 async def bundle(trader: Trader, service: Service) -> bool:
     multi_id = f"group-{service.random.random()}"
-    payer, built, item = bundle_of(trader, service, multi_id)
-    promise = item_promise(payer, built, item, multi_id)
+    coin, built, item = bundle_of(trader, service, multi_id)
+    promise = item_promise(multi_id, coin, built, item, multi_id)
     data = bytes.fromhex(item.document["userOperation"]["callData"][2:])
     taken = [_taken(one) for one in decode_batch(data, EntryPointVersion.V07)]
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({DEPOSIT}))
@@ -702,10 +712,10 @@ async def bundle(trader: Trader, service: Service) -> bool:
 
 async def funding(trader: Trader, service: Service) -> bool:
     multi_id = f"fund-{service.random.random()}"
-    payer, built, item = bundle_of(trader, service, multi_id)
+    coin, built, item = bundle_of(trader, service, multi_id)
     contract = service.contract(item.contract)
     need = Sum(item.symbol, item.decimals, item.contract, service.units(item.sum.units))
-    promise = funding_promise(payer, built, need, f"{multi_id} fund 0")
+    promise = funding_promise(coin, built, need, f"{multi_id} fund 0")
     payload = funding_payload(built, replace(need, contract=contract))
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({trader.smart_account}))
     return await trader.signs(

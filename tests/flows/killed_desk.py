@@ -23,7 +23,7 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
-from swapdesk.flows.batch.group_payment import GroupSettling
+from swapdesk.flows.batch.group_payment import GroupPayment
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
@@ -79,7 +79,7 @@ async def pay(api: PartnerApi, log: Journal, agent: WalletClient, chain: str, by
     (made,) = await BatchCreation(api, log, clock, looks=(0.0,)).run(BATCH)
     assert made.error is None, made.error
     coin = find(chain, "SOL" if chain == "solana" else "ETH")
-    settling = GroupSettling(
+    settling = GroupPayment(
         api, log, clock, agent, tokens.get, coin, BATCH, made.group, account, agree, pace=QUICK
     )
     ending = await settling.advance(Until.SETTLED)

@@ -36,20 +36,21 @@ from swapdesk.cli.wallet_session import consent, make_ready, says_yes, unlock
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.group_payment import (
-    NotSettled,
+    GroupWatch,
+    Turn,
     group_account,
+    payment_of_group,
     require_payers,
-    settling_of,
 )
 from swapdesk.flows.batch.group_status import (
     GroupStanding,
+    Stopped,
     Until,
     group_standing,
     outcome_of,
     signs,
     standings,
 )
-from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
@@ -421,7 +422,7 @@ class _Work:
             if signs(standing, until) and not self._unlocked:
                 await unlock(session)
                 self._unlocked = True
-            settling = await settling_of(
+            payment = await payment_of_group(
                 desk,
                 standing,
                 account,
@@ -429,8 +430,8 @@ class _Work:
                 pace=Pace(),
                 watch=_Progress(session.call.output, standing),
             )
-            return await settling.advance(until)
-        except NotSettled as error:
+            return await payment.advance(until)
+        except Stopped as error:
             raise _not_settled(error, standing.whereabouts) from None
         except WalletError as error:
             failed = of_wallet_error(error)
@@ -478,7 +479,7 @@ async def _require_payers(session: CommandSession, plan: BatchPlan, account: str
     """What could not be paid from here is not created."""
     try:
         await require_payers(session.desk, plan, account)
-    except NotSettled as error:
+    except Stopped as error:
         raise _not_settled(error, f"{IN_WALLET}; nothing was created") from None
 
 
@@ -492,7 +493,7 @@ def _owned(standing: GroupStanding) -> CommandError:
     )
 
 
-def _not_settled(error: NotSettled, money: str) -> CommandError:
+def _not_settled(error: Stopped, money: str) -> CommandError:
     end = _ENDS.get(error.code, Exit.OWN_REFUSAL)
     return CommandError(end, error.code, str(error), money, error.next)
 

@@ -22,7 +22,7 @@ from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
-from swapdesk.flows.batch.group_payment import GroupSettling
+from swapdesk.flows.batch.group_payment import GroupPayment
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
 from swapdesk.flows.journal.batch_records import JournaledGroup, NewGroup, NewRow
 from swapdesk.flows.journal.journal import Journal
@@ -112,12 +112,12 @@ class Payer(Swapper):
         *,
         agent: WalletClient | None = None,
         arrives: timedelta | None = None,
-    ) -> GroupSettling:
+    ) -> GroupPayment:
         floor = self.place.floor
         group = self.group(batch_id)
         coin = floor.token(group.chain, self.place.COIN)
 
-        return GroupSettling(
+        return GroupPayment(
             self.place.api,
             self.journal,
             floor.clock,

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from decimal import Decimal
-
-from msgspec import Struct
 
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.journal import Journal
@@ -36,35 +33,25 @@ from swapdesk.wallet.promise import (
     Purpose,
     TransactionPayload,
 )
+from swapdesk.wire.tokens import Token
 
 _TRANSFER = "0xa9059cbb"
 """``transfer(address,uint256)``; the agent decodes what was made of it."""
 
 
-class Payer(Struct, frozen=True):
-    """Who pays a group where: ``chain`` is its short name, ``coin`` its coin, ``price`` that of
-    the coin in dollars, None where nobody says."""
-
-    multi_id: str
-    chain: str
-    chain_id: int | None
-    coin: Asset
-    price: Decimal | None
-
-
-def item_intent(payer: Payer, item: BundleItem) -> str:
+def item_intent(multi_id: str, item: BundleItem) -> str:
     """The same however often the item is built: whatever was signed under it pays these once."""
-    return f"{payer.multi_id} {item.contract or 'coin'} {item.part}"
+    return f"{multi_id} {item.contract or 'coin'} {item.part}"
 
 
-def part_intent(payer: Payer, item: BundleItem, number: int) -> str:
+def part_intent(multi_id: str, item: BundleItem, number: int) -> str:
     """Of a transaction on Solana, which stands for one partition: that of bundle ``number``."""
-    return f"{item_intent(payer, item)} {number}"
+    return f"{item_intent(multi_id, item)} {number}"
 
 
-def funding_intent(payer: Payer, need: Sum, number: int) -> str:
+def funding_intent(multi_id: str, need: Sum, number: int) -> str:
     """Of what bundle ``number`` of the group needs, which is sent once."""
-    return f"{payer.multi_id} fund {number} {need.contract or 'coin'}"
+    return f"{multi_id} fund {number} {need.contract or 'coin'}"
 
 
 def funded_bundle(payment: Operation) -> int:
@@ -72,7 +59,9 @@ def funded_bundle(payment: Operation) -> int:
     return int(intent_of(payment).split(" ")[2])
 
 
-def item_promise(payer: Payer, built: Bundle, item: BundleItem, intent_id: str) -> Promise:
+def item_promise(
+    multi_id: str, coin: Token, bundle: Bundle, item: BundleItem, intent_id: str
+) -> Promise:
     """What one signature may do: pay exactly these deposits."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
@@ -80,25 +69,25 @@ def item_promise(payer: Payer, built: Bundle, item: BundleItem, intent_id: str) 
         for one in item.deposits
     )
     return _promise(
-        payer,
-        built,
+        coin,
+        bundle,
         intent_id,
         sold,
         item.confirmed,
-        built.gas_units,
-        BundlePromise(payer.multi_id, item.part, deposits),
+        bundle.gas_units,
+        BundlePromise(multi_id, item.part, deposits),
     )
 
 
-def funding_promise(payer: Payer, built: Bundle, need: Sum, intent_id: str) -> Promise:
+def funding_promise(coin: Token, bundle: Bundle, need: Sum, intent_id: str) -> Promise:
     """What may be sent to the smart account: no more than deposits and their gas can need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
-    bound = sum(item.confirmed for item in built.items if item.contract == need.contract)
+    bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
     bound += bound // 10_000
     if need.contract is None:
-        bound += built.gas_units
-    gas = gas_bound(payer.price, "evm")
-    return _promise(payer, built, intent_id, sold, bound, gas, None)
+        bound += bundle.gas_units
+    gas = gas_bound(coin.price, "evm")
+    return _promise(coin, bundle, intent_id, sold, bound, gas, None)
 
 
 def operation_payload(item: BundleItem) -> OperationPayload:
@@ -112,43 +101,45 @@ def operation_payload(item: BundleItem) -> OperationPayload:
     )
 
 
-def funding_payload(built: Bundle, need: Sum) -> TransactionPayload:
+def funding_payload(bundle: Bundle, need: Sum) -> TransactionPayload:
     """A plain transfer to the smart account."""
     if need.contract is None:
-        return TransactionPayload(Purpose.FUND, built.sender, "0x", need.units)
-    payee = built.sender[2:].lower().rjust(64, "0")
+        return TransactionPayload(Purpose.FUND, bundle.sender, "0x", need.units)
+    payee = bundle.sender[2:].lower().rjust(64, "0")
     data = f"{_TRANSFER}{payee}{need.units:064x}"
     return TransactionPayload(Purpose.FUND, need.contract, data, 0)
 
 
 def _promise(
-    payer: Payer,
-    built: Bundle,
+    coin: Token,
+    bundle: Bundle,
     intent_id: str,
     sold: Asset,
     units: int,
     gas_units: int,
-    bundle: BundlePromise | None,
+    pays: BundlePromise | None,
 ) -> Promise:
+    """``coin`` is the chain's own."""
+    chain_id = coin.chain_data.chain_id if bundle.kind == "evm" else None
     return Promise(
         intent_id=intent_id,
-        account=built.account,
-        chain=payer.chain,
-        chain_id=payer.chain_id,
+        account=bundle.account,
+        chain=bundle.chain,
+        chain_id=chain_id,
         sell=sold,
         sell_units=units,
         # Deposits buy nothing by themselves; what each order buys stands in the order.
         buy=sold,
-        chain_out=payer.chain,
-        chain_out_id=payer.chain_id,
+        chain_out=bundle.chain,
+        chain_out_id=chain_id,
         least_units=0,
         quoted_units=0,
-        recipient=built.account,
+        recipient=bundle.account,
         venue=None,
         quote_id=None,
-        valid_until=built.expires,
+        valid_until=bundle.expires,
         gas_units=gas_units,
-        bundle=bundle,
+        bundle=pays,
     )
 
 

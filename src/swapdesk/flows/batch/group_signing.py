@@ -13,9 +13,21 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.group_payment import NotSettled, first_token, group_account, settling_of
-from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
-from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
+from swapdesk.flows.batch.group_payment import (
+    GroupWatch,
+    Turn,
+    first_token,
+    group_account,
+    payment_of_group,
+)
+from swapdesk.flows.batch.group_status import (
+    GroupStanding,
+    Stopped,
+    Until,
+    group_standing,
+    signs,
+    standings,
+)
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.batch_records import JournaledGroup
@@ -204,7 +216,7 @@ def group_id(batch_id: str, group: int) -> str:
 class RunningBundles(RunningSignings[GroupSigning]):
     """By batch and number of the group."""
 
-    FAILURES = (WalletError, NotSettled, JournalUnavailable)
+    FAILURES = (WalletError, Stopped, JournalUnavailable)
 
     def __init__(
         self,
@@ -222,7 +234,7 @@ class RunningBundles(RunningSignings[GroupSigning]):
     def begin(self, batch_id: str, group: int, account: str = "") -> GroupSigning:
         """The session of a group that was created, the one there is where there is one;
         :meth:`run` does the work. ``account`` is a name or an address, empty for the first of the
-        chain. Raises NotSettled, KeyError for no such group, and JournalUnavailable."""
+        chain. Raises Stopped, KeyError for no such group, and JournalUnavailable."""
         known = self.get(batch_id, group)
         if known is not None:
             return known
@@ -273,15 +285,15 @@ class RunningBundles(RunningSignings[GroupSigning]):
         session.wallet = account.name or account.address
         if signs(standing, session.until):
             await open_keys(desk.wallet, account.address, session)
-        settling = await settling_of(
+        payment = await payment_of_group(
             desk, standing, account, session.look, pace=self._pace, watch=session
         )
-        return await settling.advance(session.until)
+        return await payment.advance(session.until)
 
     def _failed(self, session: GroupSigning, error: Exception) -> Outcome:
         if isinstance(error, JournalUnavailable):
             return still_open("NO_JOURNAL", NO_JOURNAL)
-        if isinstance(error, NotSettled):
+        if isinstance(error, Stopped):
             failure = Failure(str(error), session.whereabouts, error.next)
             return still_open(error.code, failure)
         assert isinstance(error, WalletError)

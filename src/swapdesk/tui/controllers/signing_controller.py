@@ -122,7 +122,7 @@ class SigningController:
         self.open(signing)
 
     def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSigning:
-        """Go on with the payment of a group that was created; its session. Raises NotSettled and
+        """Go on with the payment of a group that was created; its session. Raises Stopped and
         JournalUnavailable."""
         bundles = self._begun_bundles()
         signing = bundles.begin(batch_id, group)
@@ -202,12 +202,11 @@ class SigningController:
 
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
-        from swapdesk.flows.batch.group_payment import NotSettled
-        from swapdesk.flows.batch.group_status import Until
+        from swapdesk.flows.batch.group_status import Stopped, Until
 
         try:
             found = self._begun_bundles().left_open()
-        except NotSettled as error:
+        except Stopped as error:
             log.warning("a batch is not gone on with: %s", error)
             return
         for one in found:
