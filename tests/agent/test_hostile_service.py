@@ -675,7 +675,7 @@ def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Token, B
     )
     chain = Chain(id="1", name="Ethereum", short_name=ETHEREUM, kind="evm", chain_id=IDS[ETHEREUM])
     coin = Token(
-        id="eth",
+        id="e" * 24,
         chain=ETHEREUM,
         chain_data=chain,
         decimals=18,
