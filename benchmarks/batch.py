@@ -21,8 +21,8 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.planned import PlannedRow
 from swapdesk.flows.batch.planner import BatchPlanner
+from swapdesk.flows.batch.rows import Row
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook
@@ -134,7 +134,7 @@ async def _once(planner: BatchPlanner, api: PartnerApi, figures: Figures) -> Non
             now = time.perf_counter()
             longest, last = max(longest, now - last), now
 
-    def told(rows: Sequence[PlannedRow]) -> None:
+    def told(rows: Sequence[Row]) -> None:
         if not first and any(row.problems for row in rows):
             first.append(time.perf_counter() - begin)
 

@@ -112,6 +112,7 @@ BEGUN_FIRST = (
     "test_wallets.py",
     "test_kills.py",
     "test_kill_loop.py",
+    "test_home_kills.py",
 )
 """Their tests take up to half a minute: one that is begun last keeps a worker when no other has
 work. Each worker begins with its share of them."""

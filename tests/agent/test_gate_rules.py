@@ -46,6 +46,7 @@ from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.signers import EvmSigner
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.smart_account import CREATE_ACCOUNT, account_address
+from swapdesk.chain.solana import Transfer
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.answers import Match, Severity, Simulation, TransactionState
 from swapdesk.wallet.promise import Purpose, TransactionPayload
@@ -437,6 +438,20 @@ def test_the_own_smart_account_is_funded_and_nobody_else():
     assert "FUNDING_PAYEE_DIFFERS" in fund().holding(accounts=None).codes()
     # As a deposit the same transfer pays no order.
     assert "DEPOSIT_MISSING" in fund().sent(purpose=Purpose.DEPOSIT).codes()
+
+
+def test_each_maker_that_has_to_sign_has_signed():
+    """A transaction with three signers: one of the makers signed, and the other has to as well."""
+    me, makers = honest_solana.ME, (honest_solana.MAKER, honest_solana.THIEF)
+    both = [
+        *honest_solana.BUDGET,
+        *(honest_solana.tokens(one.pubkey(), me, honest_solana.QUOTED // 2) for one in makers),
+        Transfer(me, honest_solana.MAKERS_KEY, honest_solana.UNITS).build(),
+    ]
+    known = frozenset(("at", str(one.pubkey())) for one in makers)
+    assert built(both, makers).holding(makers=known).codes() == set()
+    for one in makers:
+        assert built(both, (one,)).holding(makers=known).codes() == {"COSIGNER_UNKNOWN"}
 
 
 @pytest.mark.parametrize("code", TABLE)

@@ -140,7 +140,7 @@ def test_a_batch_of_another_desk_is_left_to_it(desk: Desk, tmp_path: Path) -> No
     batch = desk.made("batch", "create", file, "--yes")["batch"]
     settings = load_settings({}, Home.at(desk.home))
     with closing(Journal.open(settings.places.journal, SystemClock())) as here:
-        assert here.batches.adopt(batch)
+        assert here.ledger.take_over(batch)
         for words in (("resume", batch), ("build", batch)):
             refused = desk.process("batch", *words, "--json")
             error = refused.error

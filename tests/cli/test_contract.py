@@ -207,7 +207,7 @@ NO_ENDS = {
     "SWAP_COMPLETED": "a state of an order",
 }
 """Texts that look like codes."""
-FINDINGS = ("flows/batch/planned.py", "flows/batch/planner.py")
+FINDINGS = ("flows/batch/planner.py", "flows/batch/rows.py")
 """Files whose codes are of rows: a command ends with BATCH_PROBLEMS for them."""
 
 

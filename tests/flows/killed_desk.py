@@ -80,7 +80,7 @@ async def pay(api: PartnerApi, log: Journal, agent: WalletClient, chain: str, by
     assert made.error is None, made.error
     coin = find(chain, "SOL" if chain == "solana" else "ETH")
     settling = GroupPayment(
-        api, log, clock, agent, tokens.get, coin, BATCH, made.group, account, agree, pace=QUICK
+        api, log, clock, agent, tokens.get, coin, made.group, account, agree, pace=QUICK
     )
     ending = await settling.advance(Until.SETTLED)
     assert ending.failure is None, ending.failure
@@ -150,7 +150,7 @@ async def gone_on_with(place: PayingPlace, directory: Path, boundary: str) -> As
         await someone.agent.close()
         keys, what = place.wallet(directory / "keys"), [place.CHAIN, someone.account.address]
         async with killed_at(place.service, keys, what, boundary) as someone.agent:
-            assert someone.journal.batches.adopt(BATCH)
+            assert someone.journal.ledger.take_over(BATCH)
             await someone.creation().run(BATCH)
             yield someone
 

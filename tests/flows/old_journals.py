@@ -30,15 +30,18 @@ def stepped(path: Path, steps: Iterable[str]) -> Path:
     return path
 
 
-def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
+def rows(path: Path, *, ledger: bool = False) -> dict[str, list[tuple[object, ...]]]:
     """Everything that stands in a journal, by table; columns that a later version added and that
-    are empty are left out, as are its empty tables."""
+    are empty are left out, as are its empty tables, and without ``ledger`` what was made of the
+    others."""
     with closing(sqlite3.connect(path)) as db:
         tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         found = {
             name: db.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall()  # noqa: S608
             for (name,) in tables
         }
+    if not ledger:
+        found.pop("operation", None)
     return {name: [_trimmed(row) for row in told] for name, told in found.items() if told}
 
 

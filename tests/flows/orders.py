@@ -9,6 +9,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.flows.batch.batches import (
+    begin_batch,
+    complete_group,
+    find_batch,
+    leave_group,
+    move_row,
+)
+from swapdesk.flows.batch.rows import Group, Row, SheetColumn
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import (
     RELEASED,
@@ -19,7 +27,6 @@ from swapdesk.flows.intents.intent import (
     ReleaseVerdict,
     TokenFacts,
 )
-from swapdesk.flows.journal.batch_records import NewGroup, NewRow
 from swapdesk.flows.journal.creates import become_order, begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
@@ -29,7 +36,6 @@ from swapdesk.flows.journal.payments import (
     BundleItem,
     Sum,
     add_bundle,
-    group_act,
     sign_bundle,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -124,10 +130,47 @@ NEED = Sum("USDC", 6, "0xdd", 243 * 10**6)
 def batch_of_one(journal: Journal, number: int = 1) -> str:
     """A batch of one row, written down and not sent."""
     batch_id = f"{number:032x}"
-    row = NewRow(1, 2, {"to": "@bob"})
-    groups = [NewGroup("base", "bundle", "{}", (row,))]
-    journal.batches.add(batch_id, "payout.csv", f"digest{number}", groups)
+    begin_group(journal, batch_id)
     return batch_id
+
+
+def begin_group(journal: Journal, batch_id: str, rows: int = 1, body: str = "{}") -> Group:
+    """A batch of one group, written down and not sent; ``body`` is its request."""
+    cells = {SheetColumn.TO: "@bob"}
+    some = tuple(Row(number, number + 1, cells) for number in range(1, rows + 1))
+    groups = [(Group(1, "base", "bundle", some), body)]
+    begin_batch(journal.ledger, batch_id, "payout.csv", f"digest {batch_id}", groups)
+    return group_of(journal, batch_id)
+
+
+def group_of(journal: Journal, batch_id: str) -> Group:
+    """The first group of a batch as the journal has it now."""
+    batch = find_batch(journal.ledger, batch_id)
+    assert batch is not None
+    return batch.groups[0]
+
+
+def create_group(
+    journal: Journal,
+    group: Group,
+    multi_id: str,
+    *names: str,
+    code: str | None = None,
+    request_id: str | None = None,
+) -> bool:
+    """The group was created, each row as the order of its name; ``code``: as what differs."""
+    with journal.ledger.transaction():
+        moved = complete_group(journal.ledger, group, multi_id, request_id=request_id)
+        for row, name in zip(group.rows, names, strict=True) if moved else ():
+            move_row(journal.ledger, row, State.DONE, service_id=name, code=code)
+        return moved
+
+
+def created_batch(journal: Journal, batch_id: str, multi_id: str, *names: str, **ends: Any) -> None:
+    """A batch whose group was created with an order of each name."""
+    group = begin_group(journal, batch_id, len(names), ends.pop("body", "{}"))
+    assert leave_group(journal.ledger, group, NOW)
+    assert create_group(journal, group, multi_id, *names, **ends)
 
 
 def built(*paid: str) -> Bundle:
@@ -141,6 +184,6 @@ def built(*paid: str) -> Bundle:
 
 
 def signed_bundle(journal: Journal, batch_id: str, *paid: str) -> Bundle:
-    bundle = add_bundle(journal.ledger, group_act(batch_id, 1), built(*paid))
+    bundle = add_bundle(journal.ledger, group_of(journal, batch_id).act.id, built(*paid))
     assert sign_bundle(journal.ledger, bundle, ["0x51"] * len(paid))
     return bundle

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from flows import old_journals
 from flows.faulty_network import After, lose_answer, on
-from flows.orders import BTC, NOW, created_here, intent, order
+from flows.orders import BTC, NOW, created_batch, created_here, intent, order
 from flows.orders import intent as confirmed
 from flows.orders import order as ordered
 from swapdesk.chain.addresses.kinds import derive_address
@@ -37,11 +37,11 @@ from swapdesk.flows.creation.resume import (
     resume,
 )
 from swapdesk.flows.intents.intent import UNREPEATED, Intent
-from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.journal.creates import become_order, begin_create, open_creates
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import begin_payment
+from swapdesk.flows.support.support_case import create_request
 from swapdesk.wire.orders import ExchangeRequest, Order
 from world import World
 
@@ -287,7 +287,7 @@ ORDER = order()
 
 
 def named(journal: Journal) -> str | None:
-    return journal.create_requests.of(ORDER.service_id)
+    return create_request(journal.ledger, ORDER.service_id)
 
 
 async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -> None:
@@ -297,7 +297,7 @@ async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -
         "POST", lambda _, response: answered.append(response.headers["x-request-id"])
     )
     outcome = await trade.created()
-    assert [trade.journal.create_requests.of(outcome.order.service_id)] == answered
+    assert [create_request(trade.journal.ledger, outcome.order.service_id)] == answered
     assert answered[0]
 
 
@@ -310,7 +310,7 @@ def unsafe(request: httpx2.Request, response: httpx2.Response) -> httpx2.Respons
 async def test_a_name_that_is_unsafe_or_was_lost_is_not_kept(trade: World, after: After) -> None:
     trade.network.after = after
     outcome = await trade.created()
-    assert trade.journal.create_requests.of(outcome.order.service_id) is None
+    assert create_request(trade.journal.ledger, outcome.order.service_id) is None
 
 
 def test_what_the_failed_answer_was_called_stays_when_its_order_is_found(journal: Journal) -> None:
@@ -331,11 +331,7 @@ def test_the_steps_of_a_swap_that_follow_are_not_its_create(journal: Journal) ->
 
 
 def test_an_order_of_a_batch_was_created_by_the_request_of_its_group(journal: Journal) -> None:
-    batch, rows = "a" * 32, (NewRow(1, 2, {"to": "@bob"}),)
-    journal.batches.add(batch, "payout.csv", "digest", [NewGroup("base", "bundle", "{}", rows)])
-    assert journal.batches.mark_sent(batch, 1, NOW)
-    ends = [RowEnd(0, RowState.CREATED, ORDER.service_id)]
-    journal.batches.mark_created(batch, 1, "kXb7PqLmN4sTvWzYcDfGhJ", ends, request_id="r-7")
+    created_batch(journal, "a" * 32, "kXb7PqLmN4sTvWzYcDfGhJ", ORDER.service_id, request_id="r-7")
     assert named(journal) == "r-7"
 
 
@@ -353,5 +349,5 @@ def test_orders_without_a_known_request_name_none(journal: Journal, tmp_path: Pa
     created_here(journal, ORDER)
     assert named(journal) is None
     old = Journal.open(old_journals.written(tmp_path / "old" / "journal.db"), ManualClock(NOW))
-    assert old.create_requests.of("oldPaidByFaucet1") is None
+    assert create_request(old.ledger, "oldPaidByFaucet1") is None
     old.close()

@@ -17,15 +17,30 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from flows.orders import NEED, NOW, batch_of_one, intent, order, signed_bundle
+from flows.orders import (
+    NEED,
+    NOW,
+    batch_of_one,
+    create_group,
+    group_of,
+    intent,
+    order,
+    signed_bundle,
+)
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.batches import (
+    find_batch,
+    keep_group,
+    leave_group,
+    lose_group,
+    refuse_group,
+)
+from swapdesk.flows.batch.rows import NOT_CREATED
 from swapdesk.flows.deposits.wallet_funding import PaymentEntry
 from swapdesk.flows.dex.dex_permission import SwapPart
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
-from swapdesk.flows.journal.batch_records import RowEnd, RowState
 from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.ledger import LEFT, OPEN, ClaimTaken, Ledger, Operation, State
 from swapdesk.flows.journal.payments import (
     Sum,
@@ -36,7 +51,6 @@ from swapdesk.flows.journal.payments import (
     commit_signed,
     end_payment,
     end_transaction,
-    group_act,
     move_bundle,
     newest_bundle,
     payment_of,
@@ -135,41 +149,34 @@ def a_part(journal: Journal, number: int) -> Act:
 
 def a_group(journal: Journal, number: int) -> Act:
     batch_id = batch_of_one(journal, number)
-    assert journal.batches.mark_sent(batch_id, 1, NOW)
-    sent, unknown = StepState.SENT, StepState.UNKNOWN
-    left = (sent, unknown)
-    told: dict[str, Any] = {"code": "NO", "status": 422, "request_id": None}
-    end = RowEnd(0, RowState.CREATED, f"row{number}")
-    failed = RowEnd(0, RowState.FAILED, None, "NO", "no")
+    group = group_of(journal, batch_id)
+    assert leave_group(journal.ledger, group, NOW)
+    left = (State.SENT, State.UNKNOWN)
 
     def of(journal: Journal) -> str:
-        batch = journal.batches.get(batch_id)
-        (group,), (row,) = batch.groups, batch.rows
-        created = group.state is StepState.ACKED
-        assert (group.multi_id, row.service_id) == (
-            (f"multi{number}", f"row{number}") if created else (None, None)
+        batch = find_batch(journal.ledger, batch_id)
+        (now,), (row,) = batch.groups, batch.rows
+        assert (now.multi_id, row.service_id) == (
+            (f"multi{number}", f"row{number}") if now.act.state is State.DONE else (None, None)
         )
-        if group.state in (StepState.REFUSED, StepState.RESOLVED_NO):
-            assert row.state is RowState.FAILED
-        return group.state
+        # Its row goes with it, and the batch ends with it.
+        assert row.act.state is now.act.state
+        if not now.act.open:
+            assert batch.operation.state is now.act.state
+        return now.act.state
+
+    def refused(journal: Journal, code: str) -> bool:
+        return refuse_group(journal.ledger, group, ["no"], code=code, status=422)
 
     laws = {
-        "sent": Law(lambda j: j.batches.mark_sent(batch_id, 1, NOW), sent, (StepState.PREPARED,)),
-        "not sent": Law(lambda j: j.batches.mark_not_sent(batch_id, 1), StepState.PREPARED, left),
-        "unknown": Law(lambda j: j.batches.mark_unknown(batch_id, 1, **told), unknown, left),
-        "refused": Law(
-            lambda j: j.batches.mark_refused(batch_id, 1, [failed], **told),
-            StepState.REFUSED,
-            left,
-        ),
+        "sent": Law(lambda j: leave_group(j.ledger, group, NOW), State.SENT, (State.PREPARED,)),
+        "not sent": Law(lambda j: keep_group(j.ledger, group), State.PREPARED, left),
+        "unknown": Law(lambda j: lose_group(j.ledger, group, "NO"), State.UNKNOWN, left),
+        "refused": Law(lambda j: refused(j, "NO"), State.REFUSED, left),
         "created": Law(
-            lambda j: j.batches.mark_created(batch_id, 1, f"multi{number}", [end]),
-            StepState.ACKED,
-            left,
+            lambda j: create_group(j, group, f"multi{number}", f"row{number}"), State.DONE, left
         ),
-        "not created": Law(
-            lambda j: j.batches.mark_not_created(batch_id, 1), StepState.RESOLVED_NO, left
-        ),
+        "not created": Law(lambda j: refused(j, NOT_CREATED), State.REFUSED, left),
     }
     return Act(laws, of)
 
@@ -210,7 +217,7 @@ def a_bundle(journal: Journal, number: int) -> Act:
     }
 
     def of(journal: Journal) -> str:
-        newest = newest_bundle(journal.ledger, group_act(batch_id, 1))
+        newest = newest_bundle(journal.ledger, group_of(journal, batch_id).act.id)
         return newest.word
 
     return Act(laws, of, paid, "confirmed")
@@ -227,7 +234,7 @@ def _ended(journal: Journal, kind: str, number: int) -> Act:
     """A transaction of the wallet that pays an order, or none."""
     hash_ = f"0xpaid{number}"
     if kind == "part":
-        group, paid = group_act(batch_of_one(journal, number), 1), f"paid{number}"
+        group, paid = group_of(journal, batch_of_one(journal, number)).act.id, f"paid{number}"
         act = begin_transaction(journal.ledger, "part", group, NEED, f"part{number}", [paid])
     else:
         taken, paid = (Sum("USDC", 6, "0xdd", 1),), None
@@ -478,7 +485,7 @@ def test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle(
     begin_payment(both[1].ledger, "paid1", "faucet", b"{}")
     with pytest.raises(ClaimTaken):
         move_bundle(both[0].ledger, bundle, State.SENT)
-    assert newest_bundle(both[1].ledger, group_act(batch_id, 1)).signed
+    assert newest_bundle(both[1].ledger, group_of(both[1], batch_id).act.id).signed
 
 
 def test_a_deposit_that_is_signed_after_it_was_refused_is_a_payment_of_its_own(
@@ -503,7 +510,7 @@ def test_a_part_of_a_group_that_is_signed_after_it_was_refused_is_one_of_its_own
     both: tuple[Journal, Journal],
 ) -> None:
     here, there = (journal.ledger for journal in both)
-    group = group_act(batch_of_one(both[0]), 1)
+    group = group_of(both[0], batch_of_one(both[0])).act.id
     entry = ActEntry(here, lambda: begin_transaction(here, "part", group, NEED, "part", ["paid1"]))
     entry.begin()
     (one,) = transactions_of(there, group)

@@ -26,7 +26,7 @@ from swapdesk.flows.journal.payments import By, begin_payment, commit_signed, en
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY, deposit_destination
-from swapdesk.flows.orders.order_export import ExportForm, export_bytes, export_rows
+from swapdesk.flows.orders.order_export import export_bytes, export_rows
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.chains import Chain
@@ -190,7 +190,7 @@ def test_the_transactions_of_a_swap_on_chains_are_told_each_by_its_name() -> Non
     assert (document["depositHash"], document["paidTo"]) == (None, None)
     (row,) = export_rows([of], NOW, {ID: made})
     assert (row["approveHash"], row["swapHash"]) == (f"{reset.hash} {approve.hash}", swap.hash)
-    assert swap.hash in export_bytes([of], NOW, ExportForm.CSV, {ID: made}).decode()
+    assert swap.hash in export_bytes([of], NOW, "csv", {ID: made}).decode()
 
 
 def test_the_service_may_name_another_deposit_than_was_sent() -> None:

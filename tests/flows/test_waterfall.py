@@ -34,7 +34,7 @@ from swapdesk.flows.quotes.quote_columns import (
 )
 from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
-from swapdesk.flows.quotes.ranking import Arrangement, QuoteOrder
+from swapdesk.flows.quotes.ranking import Arrangement
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.quotes import Quote, RouteType
 
@@ -295,12 +295,12 @@ ONLY_STANDARD = Arrangement().narrowed(RouteType.STANDARD)
         (GAS, Arrangement().switched(), [("v1", 1), ("v4", 2), ("v2", 3), ("v3", 4)], "v1"),
         (
             GAS,
-            Arrangement(QuoteOrder.TIME),
+            Arrangement("time"),
             [("v4", 4), ("v3", 1), ("v2", 2), ("v1", 3)],
             "v3",
         ),
         # An unknown duration is last, and the places are those of the net.
-        (TIMES, Arrangement(QuoteOrder.TIME), [("v3", 3), ("v2", 2), ("v1", 1)], "v1"),
+        (TIMES, Arrangement("time"), [("v3", 3), ("v2", 2), ("v1", 1)], "v1"),
         # A filter hides rows and changes no place.
         (GAS, ONLY_STANDARD, [("v4", 4)], None),
         (TIMES, ONLY_STANDARD.narrowed(RouteType.STANDARD), PLAIN, "v1"),

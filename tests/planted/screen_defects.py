@@ -189,7 +189,7 @@ SCREENS = (
     Defect(
         "live-bundle-without-a-smart-account",
         "A live batch is created whose orders nothing can pay together.",
-        "swapdesk/flows/batch/planned.py",
+        "swapdesk/flows/batch/rows.py",
         'paid_by(token_in) == "bundle" and not smart_accounts',
         'paid_by(token_in) == "bundle" and smart_accounts is None',
         ("tests/flows/batch/test_planning.py",),

@@ -505,4 +505,20 @@ SIGNING = (
             "::test_a_review_is_for_one_digest_once_and_for_unlocked_keys",
         ),
     ),
+    Defect(
+        "third-signature-missing",
+        "On Solana a swap is signed that one of two makers has not: it may be filled in later.",
+        "swapdesk/agent/shapes/solana.py",
+        "        if signature.verify(key, signed):\n            yield str(key)\n",
+        "        if signature.verify(key, signed):\n            yield from map(str, signers)\n",
+        ("tests/agent/test_gate_rules.py::test_each_maker_that_has_to_sign_has_signed",),
+    ),
+    Defect(
+        "ended-allowance-told",
+        "An allowance of Permit2 that has ended is shown as standing, and gas is paid to end it.",
+        "swapdesk/agent/process/chain_handlers.py",
+        "elif words[0] and not (pair.granted and words[1] < head.timestamp):",
+        "elif words[0]:",
+        ("tests/wallet/test_signing.py::test_an_allowance_of_permit2_that_has_ended_is_not_told",),
+    ),
 )

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from flows.batch.test_reading import read_sheet
 from service.world import USDC
 from swapdesk.chain.addresses.kinds import derive_address
+from swapdesk.flows.batch.batches import newest_batches
 from swapdesk.flows.batch.plan import BatchPlan, Means, Total
-from swapdesk.flows.batch.planned import PlannedRow, look, problem
 from swapdesk.flows.batch.progress import sheet_of
-from swapdesk.flows.journal.batch_records import RowState
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.batch.rows import look, problem
 from swapdesk.tui.painting import DOTS, masked
 from swapdesk.tui.screens.batch import (
     BatchScreen,
@@ -86,9 +86,9 @@ async def test_problems_are_walked_put_right_or_skipped_and_the_others_created(
         assert screen.plan.creatable
         await run.press_still("c")
         await run.see("created, not funded")
-        (batch,) = run.app.session.desk.journal.batches.newest()
-        assert [group.state for group in batch.groups] == [StepState.ACKED]
-        assert [row.state for row in batch.rows] == [RowState.CREATED] * 5
+        (batch,) = newest_batches(run.app.session.desk.journal.ledger, 9)
+        assert [group.word for group in batch.groups] == ["ACKED"]
+        assert [row.became for row in batch.rows] == ["created"] * 5
         assert "– 1 skipped" in run.text
         assert market.network.posts() == 1
 
@@ -121,12 +121,12 @@ async def test_a_row_that_failed_is_told_and_taken_again_by_itself(market: Marke
         await run.see("✗ failed")
         await run.see("● created")
         made = screen.made
-        assert [row.state for row in made.rows] == [RowState.FAILED, RowState.CREATED]
+        assert [row.became for row in made.rows] == ["failed", "created"]
         plan = screen.plan
         await run.press("r")
         await run.settle(partial(planned_anew, screen, plan), "the row that failed")
         plan = screen.plan
-        assert [row.row.cells for row in plan.rows] == [sheet_of(made).rows[0].cells]
+        assert [row.cells for row in plan.rows] == [sheet_of(made).rows[0].cells]
         assert "at least 999.90001" in run.text
         # The others are still to be paid, and nothing of them is lost.
         await run.press("r")
@@ -156,8 +156,8 @@ async def test_a_create_goes_on_when_the_screen_is_left_and_another_run_shows_it
         await run.settle(asked.is_set, "the create")
         await run.press("escape")
         go.set()
-        batches = run.app.session.desk.journal.batches
-        await run.settle(lambda: batches.newest()[0].groups[0].multi_id, "the group")
+        ledger = run.app.session.desk.journal.ledger
+        await run.settle(lambda: newest_batches(ledger, 1)[0].groups[0].multi_id, "the group")
         assert market.network.posts() == 1
         # The same file is not created twice.
         await opened(run)
@@ -178,7 +178,7 @@ async def test_a_create_goes_on_when_the_screen_is_left_and_another_run_shows_it
         rows = list(csv.DictReader(written.read_text().splitlines()))
         assert [row["orderState"] for row in rows] == ["WAITING_FOR_DEPOSIT"] * 2
         assert len([one for one in market.network.seen if "minMax" in one]) == asked
-        (batch,) = run.app.session.desk.journal.batches.newest()
+        (batch,) = newest_batches(run.app.session.desk.journal.ledger, 9)
         await run.press("o")
         await run.settle(lambda: run.screen(OrdersScreen)._table.rows, "the orders")
         assert f"group:{(batch.groups[0].multi_id or '').lower()}" in run.text
@@ -305,14 +305,14 @@ def test_all_that_is_wrong_with_a_row_is_said_of_it() -> None:
     (cells,) = SHEET.rows
     first = look("alike", None, "Row 1 is the same.", "Keep it or delete it.")
     second = problem("least", None, "It takes 30.", "Write 30 or more.")
-    row = PlannedRow(cells, None, (first, second))
+    row = replace(cells, findings=(first, second))
     assert row_detail(row, None) == (
         "It takes 30. Write 30 or more. Row 1 is the same. Keep it or delete it."
     )
 
 
 def test_the_state_grows_with_the_terminal() -> None:
-    plan = BatchPlan(SHEET, tuple(PlannedRow(row, None) for row in SHEET.rows), (), ())
+    plan = BatchPlan(SHEET, SHEET.rows, (), ())
 
     def state(width: int) -> int:
         placed = TableLayout(batch_columns(plan, width)).placed(width)
@@ -327,7 +327,7 @@ def test_the_state_grows_with_the_terminal() -> None:
 def test_the_head_of_amounts_names_the_token_where_all_rows_sell_one() -> None:
     def head(content: bytes) -> str:
         sheet = read_sheet("a.csv", content)
-        rows = tuple(PlannedRow(row, None) for row in sheet.rows)
+        rows = sheet.rows
         columns = batch_columns(BatchPlan(sheet, rows, (), (), limits_known=True), 100)
         return next(one.label for one in columns if one.key == "sells")
 

@@ -227,7 +227,7 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
     async with market.desk() as run:
         bundle = await bundled(run)
         ledger = run.app.session.desk.journal.ledger
-        batch_id, number = group_of(bundle.operation)
+        batch_id, number = group_of(ledger, bundle.operation)
         group = str(bundle.operation.parent)
 
         def begun() -> RunningBundles:

@@ -26,7 +26,6 @@ from swapdesk.flows.journal.payments import (
     BundleItem,
     Sum,
     add_bundle,
-    group_act,
     move_bundle,
     sign_bundle,
 )
@@ -112,7 +111,8 @@ class Owner(Struct):
         )
         built = Bundle("evm", CHAIN, self.trader.address, self.mine, items)
         ledger = self.journal.ledger
-        bundle = add_bundle(ledger, group_act("failed" if failed else "signed", 1), built)
+        group = ledger.begin("create_group", {"number": 1}, parent="batch")
+        bundle = add_bundle(ledger, group.id, built)
         sign_bundle(ledger, bundle, ("0x01", "0x02"))
         if failed:
             move_bundle(ledger, bundle, State.REFUSED, code="FAILED")

@@ -483,6 +483,30 @@ async def test_an_allowance_is_seen_and_revoked(someone: Trader, who: str) -> No
         assert refused.value.code is RefusalCode.BAD_REQUEST
 
 
+async def test_an_allowance_of_permit2_that_has_ended_is_not_told(someone: Trader) -> None:
+    """The contract keeps it, and nobody can take anything by it any more."""
+    chain, ends = someone.world.chain(CHAIN), int(datetime.now(UTC).timestamp()) - 1
+    async with someone.agent() as agent:
+        key = await agent.export(someone.address, export_phrase(someone.address), PASSPHRASE)
+        signed = EthAccount.from_key(key.reveal().decode()).sign_transaction(
+            {
+                "type": 2,
+                "chainId": CHAIN_ID,
+                "nonce": chain.accounts.get_nonce(bytes.fromhex(someone.address[2:])),
+                "to": PERMIT2,
+                "data": permit2.APPROVE.call(USDC.contract, ROUTER["fa"], 7 * 10**6, ends),
+                "value": 0,
+                "gas": 100_000,
+                "maxFeePerGas": 10**10,
+                "maxPriorityFeePerGas": 10**6,
+            }
+        )
+        chain.submit(bytes(signed.raw_transaction))
+        await someone.world.node.confirmed(CHAIN, bytes(signed.hash))
+        told = await agent.allowances(someone.address, CHAIN, [USDC])
+    assert (told.allowances, told.complete) == ((), True)
+
+
 async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> None:
     async with someone.agent() as agent:
         solana = await agent.create(Kind.SOLANA, "", PASSPHRASE)

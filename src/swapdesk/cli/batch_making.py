@@ -4,8 +4,10 @@ run`` and ``batch resume``.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from swapdesk.cli.batch_report import (
     arrives_words,
@@ -34,6 +36,7 @@ from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import consent, make_ready, says_yes, unlock
 from swapdesk.client.errors import ClientError
+from swapdesk.flows.batch.batches import Batch
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.group_payment import (
     GroupWatch,
@@ -53,10 +56,10 @@ from swapdesk.flows.batch.group_status import (
 )
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
+from swapdesk.flows.batch.rows import Became
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
-from swapdesk.flows.journal.batch_records import BatchCreatedBefore, JournaledBatch, RowState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
 from swapdesk.flows.notation import counted, exact_amount
 from swapdesk.flows.transactions import Agreed, Outcome, Pace
 from swapdesk.wallet.answers import Review, SignedTransaction
@@ -172,7 +175,7 @@ def _and_more(count: int) -> str:
 
 async def created(
     session: CommandSession, plan: BatchPlan, *, again: bool, payer: str | None = None
-) -> tuple[JournaledBatch, CommandError | None]:
+) -> tuple[Batch, CommandError | None]:
     """Journal the plan and create its groups; with a ``payer`` they are paid afterwards, also by
     whoever goes on with it. The batch, and why not all of it was created."""
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
@@ -185,17 +188,15 @@ async def created(
             f"Sells {sells_words(plan)}; arrives {arrives_words(plan)}.",
         )
         return await gone_on(session, batch_id)
-    except BatchCreatedBefore as error:
-        raise _before(session, error.batch_id) from None
+    except ClaimTaken as error:
+        raise _before(error.holder) from None
     except JournalUnavailable:
         raise CommandError(
             Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, HOME, NO_JOURNAL.next
         ) from None
 
 
-async def gone_on(
-    session: CommandSession, batch_id: str
-) -> tuple[JournaledBatch, CommandError | None]:
+async def gone_on(session: CommandSession, batch_id: str) -> tuple[Batch, CommandError | None]:
     """Look for what is unknown, and create what never left; as :func:`created`."""
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
     outcomes = await creation.run(batch_id, lambda one: _say(session.call.output, one))
@@ -203,33 +204,30 @@ async def gone_on(
     return batch, _creation_error(batch, outcomes)
 
 
-def _before(session: CommandSession, batch_id: str) -> CommandError:
+def _before(batch: Operation) -> CommandError:
     """A twin that is open is gone on with, one that was created is asked for on purpose."""
-    known = session.desk.journal.batches.get(batch_id)
-    waits = known is not None and any(
-        group.open or group.state is StepState.PREPARED for group in known.groups
-    )
-    go_on = f"you: swapdesk batch resume {batch_id[:8]} goes on with it"
-    anew = f"you: swapdesk batch status {batch_id[:8]}; add --again to create all of it once more"
+    name = batch.id[:8]
+    go_on = f"you: swapdesk batch resume {name} goes on with it"
+    anew = f"you: swapdesk batch status {name}; add --again to create all of it once more"
     return own_refusal(
         "CREATED_BEFORE",
-        f"The same rows are batch {batch_id[:8]} already.",
-        next=go_on if waits else anew,
+        f"The same rows are batch {name} already.",
+        next=go_on if batch.open else anew,
     )
 
 
 def _say(output: Output, outcome: GroupOutcome) -> None:
     group = outcome.group
-    counts = {state: sum(row.state is state for row in group.rows) for state in RowState}
-    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    counts = Counter(row.became for row in group.rows)
+    told = ", ".join(f"{counts[word]} {word}" for word in get_args(Became) if counts[word])
     name = f" {group.multi_id}" if group.multi_id else ""
     output.talk(f"Group {group.number}{name}: {told}.")
 
 
-def _creation_error(batch: JournaledBatch, outcomes: list[GroupOutcome]) -> CommandError | None:
+def _creation_error(batch: Batch, outcomes: list[GroupOutcome]) -> CommandError | None:
     """Why the groups were not all created: exit 8 when one is unknown, else what stopped it."""
-    unknown = any(row.state is RowState.UNKNOWN for row in batch.rows)
-    if unknown or any(group.open for group in batch.groups):
+    unknown = any(row.became == "unknown" for row in batch.rows)
+    if unknown or any(group.act.left for group in batch.groups):
         return CommandError(
             Exit.UNKNOWN,
             "OUTCOME_UNKNOWN",
@@ -241,10 +239,10 @@ def _creation_error(batch: JournaledBatch, outcomes: list[GroupOutcome]) -> Comm
     if stopped is not None:
         failed = of_client_error(stopped)
         failed.money = money_with_payment(HOME, stopped)
-        if any(group.state is StepState.PREPARED for group in batch.groups):
+        if any(group.act.state is State.PREPARED for group in batch.groups):
             failed.next += f"; swapdesk batch resume {batch.id[:8]} goes on with what is left"
         return failed
-    differs = [row for row in batch.rows if row.state is RowState.DIFFERS]
+    differs = [row for row in batch.rows if row.became == "differs"]
     if differs:
         return CommandError(
             Exit.OWN_REFUSAL,
@@ -256,9 +254,9 @@ def _creation_error(batch: JournaledBatch, outcomes: list[GroupOutcome]) -> Comm
     return None
 
 
-def creation_exit(session: CommandSession, batch: JournaledBatch) -> int:
+def creation_exit(session: CommandSession, batch: Batch) -> int:
     """Exit 4 when the service refused rows, and how they are asked for again; the others stand."""
-    failed = sum(row.state is RowState.FAILED for row in batch.rows)
+    failed = sum(row.became == "failed" for row in batch.rows)
     if not failed:
         return Exit.DONE
     rows = "1 row was" if failed == 1 else f"{failed} rows were"
@@ -336,7 +334,7 @@ async def resume_batch(session: CommandSession, name: str | None, account: str, 
     was begun to be paid is paid. Raises CommandError."""
     found = find_batch(session, name)
     journal = session.desk.journal
-    if not journal.batches.adopt(found.id):
+    if not journal.ledger.take_over(found.id):
         groups = standings(journal, found.id)
         at = next((one for one in groups if one.begun), groups[0])
         raise _owned(at)
@@ -345,16 +343,16 @@ async def resume_batch(session: CommandSession, name: str | None, account: str, 
     if stopped is not None:
         tell_batch(session, batch)
         raise stopped
-    payer = journal.batches.payer(found.id)
+    payer = found.payer
     if payer is None and not any(one.begun for one in standings(journal, found.id)):
         tell_batch(session, batch)
-        if [one.state for one in batch.groups] == [one.state for one in found.groups]:
+        if [one.word for one in batch.groups] == [one.word for one in found.groups]:
             _refuse_idle(session, batch)
         return creation_exit(session, batch)
     return await _all_groups(session, batch, account or payer or "", yes=yes, begun=payer is None)
 
 
-def _refuse_idle(session: CommandSession, batch: JournaledBatch) -> None:
+def _refuse_idle(session: CommandSession, batch: Batch) -> None:
     """Raises CommandError for a batch of which nothing was interrupted and a group is unpaid: it
     failed, or the trader has not begun to pay it."""
     found = standings(session.desk.journal, batch.id)
@@ -377,7 +375,7 @@ def _refuse_idle(session: CommandSession, batch: JournaledBatch) -> None:
 
 
 async def _all_groups(
-    session: CommandSession, batch: JournaledBatch, account: str, *, yes: bool, begun: bool = False
+    session: CommandSession, batch: Batch, account: str, *, yes: bool, begun: bool = False
 ) -> int:
     """Pay one group after another, with ``begun`` those of which something was signed. The first
     that stops stops all."""
@@ -394,7 +392,7 @@ async def _all_groups(
     return creation_exit(session, again)
 
 
-async def _tell_paid(session: CommandSession, batch: JournaledBatch) -> None:
+async def _tell_paid(session: CommandSession, batch: Batch) -> None:
     """How the batch stands, with the orders of paid groups asked after once. That a deposit was
     paid is what the command ends with, whether or not the service can say more of it."""
     paid = {one.group.number for one in standings(session.desk.journal, batch.id) if one.over}
@@ -414,7 +412,7 @@ class _Work:
         """Raises CommandError for what cannot be begun."""
         session, desk = self._session, self._session.desk
         try:
-            if not desk.journal.batches.adopt(standing.batch_id):
+            if not desk.journal.ledger.take_over(standing.batch_id):
                 raise _owned(standing)
             account = await group_account(desk, standing, self._account)
             if signs(standing, until):
@@ -498,7 +496,7 @@ def _not_settled(error: Stopped, money: str) -> CommandError:
     return CommandError(end, error.code, str(error), money, error.next)
 
 
-def _chosen(session: CommandSession, batch: JournaledBatch, number: int | None) -> GroupStanding:
+def _chosen(session: CommandSession, batch: Batch, number: int | None) -> GroupStanding:
     found = standings(session.desk.journal, batch.id)
     if number is None:
         return next((one for one in found if not one.over and one.next is not None), found[-1])
@@ -524,7 +522,7 @@ def _end(session: CommandSession, standing: GroupStanding, outcome: Outcome) -> 
     failure = outcome.failure
     if failure is None:
         return
-    now = group_standing(session.desk.journal, standing.batch_id, standing.group)
+    now = group_standing(session.desk.journal, standing.group)
     end = _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
     if (now.bundle is not None and now.bundle.under_way) or any(one.open for one in now.payments):
         end = Exit.UNKNOWN

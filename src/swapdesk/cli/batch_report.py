@@ -19,21 +19,15 @@ from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_client_
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
+from swapdesk.flows.batch.batches import Batch, newest_batches
+from swapdesk.flows.batch.batches import find_batch as batch_called
 from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back, standings
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
     BatchPlan,
-    PlannedGroup,
     Total,
     against_means,
     plan_document,
-)
-from swapdesk.flows.batch.planned import (
-    UNLESS_MEANT,
-    PlannedRow,
-    Sheet,
-    SheetColumn,
-    skipping,
 )
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
@@ -45,9 +39,16 @@ from swapdesk.flows.batch.progress import (
     results_csv,
 )
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
-from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledGroup
+from swapdesk.flows.batch.rows import (
+    UNLESS_MEANT,
+    Group,
+    GroupWord,
+    Row,
+    Sheet,
+    SheetColumn,
+    skipping,
+)
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.journal.payments import Bundle, BundleWord, paid_orders, sum_of
 from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
@@ -82,7 +83,7 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
     wanted = [row for row in plan.rows if not row.skipped]
     for row in wanted:
         for one in row.findings:
-            place = f"Row {row.number}, line {row.row.line}"
+            place = f"Row {row.number}, line {row.line}"
             column = f", column {one.column}" if one.column is not None else ""
             do = "" if one.do == UNLESS_MEANT else f" {one.do}"
             output.say(f"{place}{column}: {one.reason}{do}")
@@ -142,7 +143,7 @@ def arrives_words(plan: BatchPlan) -> str:
     )
 
 
-def group_words(group: PlannedGroup) -> str:
+def group_words(group: Group) -> str:
     """``20 rows on Ethereum, 1 bundle of 20 transfers, signed once``, for each token once."""
     count = len(group.rows)
     words = f"{count} row{'' if count == 1 else 's'} on {group.chain_name}"
@@ -159,19 +160,18 @@ def calls_words(plan: BatchPlan) -> str:
     return f"{plan.creates} create, {plan.creates} build, {plan.submits} submit"
 
 
-def _row(row: PlannedRow) -> tuple[str, ...]:
+def _row(row: Row) -> tuple[str, ...]:
     order = row.order
     found = () if row.skipped else row.problems or row.findings
     said = found[0].short if found else row.state
     if order is None:
-        cells = row.row
-        sold = f"{cells.cell(SheetColumn.SELL_AMOUNT)[:44]} {cells.cell(SheetColumn.SELL)[:44]}"
-        texts = (cells.cell(SheetColumn.TO)[:44], sold.strip(), cells.cell(SheetColumn.BUY)[:44])
-        return str(row.number), str(cells.line), *texts, cells.cell(SheetColumn.ROUTE)[:44], said
+        sold = f"{row.cell(SheetColumn.SELL_AMOUNT)[:44]} {row.cell(SheetColumn.SELL)[:44]}"
+        texts = (row.cell(SheetColumn.TO)[:44], sold.strip(), row.cell(SheetColumn.BUY)[:44])
+        return str(row.number), str(row.line), *texts, row.cell(SheetColumn.ROUTE)[:44], said
     name = f"{order.label} " if order.label else ""
     return (
         str(row.number),
-        str(row.row.line),
+        str(row.line),
         f"{name}{order.recipient}",
         f"{exact_amount(order.amount)} {_spec(order.token_in)}",
         f"{about_amount(order.about)} {_spec(order.token_out)}",
@@ -332,7 +332,7 @@ class GroupDocument(Struct, frozen=True, rename="camel"):
     group: int
     chain: str
     paid: str
-    state: StepState
+    state: GroupWord
     multi_id: str | None
     code: str | None
     rows: list[int]
@@ -378,10 +378,10 @@ def _group(standing: GroupStanding, orders: Mapping[str, Order]) -> GroupDocumen
         group=group.number,
         chain=group.chain,
         paid=group.paid,
-        state=group.state,
+        state=group.word,
         multi_id=group.multi_id,
-        code=group.code,
-        rows=[row.number for row in group.rows],
+        code=group.act.code,
+        rows=list(group.numbers),
         standing=standing.word,
         left_out=standing.left_out,
         bundle=None if standing.bundle is None else _bundle(standing, standing.bundle),
@@ -450,8 +450,7 @@ def next_words(standing: GroupStanding, orders: Mapping[str, Order] | None = Non
     """Who acts next, and by which command."""
     batch = standing.batch_id[:8]
     if standing.group.multi_id is None:
-        group = standing.group
-        waits = group.open or group.state is StepState.PREPARED
+        waits = standing.group.act.open
         return f"you: swapdesk batch {'resume' if waits else 'create --failed'} {batch}"
     if standing.over:
         payouts = payouts_of([standing], orders or {})
@@ -491,7 +490,7 @@ Asked = tuple[Mapping[str, Order], ClientError | None]
 them."""
 
 
-def _end_of(output: Output, batch: JournaledBatch, error: ClientError | None) -> int:
+def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
     """Say what could not be asked; exit 3 to 8 for it, else 0."""
     if error is None:
         return Exit.DONE
@@ -525,7 +524,7 @@ async def export_batch(session: CommandSession, name: str | None, out: Path | No
     return _end_of(output, found, error)
 
 
-def tell_batch(session: CommandSession, batch: JournaledBatch, asked: Asked = ({}, None)) -> int:
+def tell_batch(session: CommandSession, batch: Batch, asked: Asked = ({}, None)) -> int:
     """How it stands now, by the journal and the orders ``asked`` after."""
     output, journal = session.call.output, session.desk.journal
     orders, error = asked
@@ -536,10 +535,10 @@ def tell_batch(session: CommandSession, batch: JournaledBatch, asked: Asked = ({
     return _end_of(output, batch, error)
 
 
-def find_batch(session: CommandSession, batch: str | None) -> JournaledBatch:
-    log = session.desk.journal.batches
+def find_batch(session: CommandSession, batch: str | None) -> Batch:
+    ledger = session.desk.journal.ledger
     if batch is None:
-        newest = log.newest(1)
+        newest = newest_batches(ledger, 1)
         if newest:
             return newest[0]
         raise CommandError(
@@ -548,7 +547,7 @@ def find_batch(session: CommandSession, batch: str | None) -> JournaledBatch:
             "No batch was created here.",
             next="you: swapdesk batch create FILE makes one",
         )
-    found = log.get(batch)
+    found = batch_called(ledger, batch)
     if found is None:
         raise CommandError(
             Exit.NOT_FOUND,
@@ -562,8 +561,8 @@ def find_batch(session: CommandSession, batch: str | None) -> JournaledBatch:
 
 async def ask_orders(
     session: CommandSession,
-    batch: JournaledBatch,
-    of: Callable[[JournaledGroup], bool] = lambda _: True,
+    batch: Batch,
+    of: Callable[[Group], bool] = lambda _: True,
 ) -> Asked:
     """Orders of the groups that are meant by ``of``, each asked after once, with one call a group,
     and not after the first call that fails. Those the service forgot are as the journal has
@@ -582,9 +581,7 @@ async def ask_orders(
     return orders, None
 
 
-def batch_document(
-    journal: Journal, batch: JournaledBatch, orders: Mapping[str, Order]
-) -> BatchDocument:
+def batch_document(journal: Journal, batch: Batch, orders: Mapping[str, Order]) -> BatchDocument:
     found = standings(journal, batch.id)
     groups = [_group(one, orders) for one in found]
     at = groups[_at(found, orders)]
@@ -600,7 +597,7 @@ def batch_document(
 
 
 def batch_table(
-    output: Output, journal: Journal, batch: JournaledBatch, orders: Mapping[str, Order]
+    output: Output, journal: Journal, batch: Batch, orders: Mapping[str, Order]
 ) -> None:
     output.facts([("Batch", batch.id), ("File", batch.file)])
     rows = result_rows(batch, orders)

@@ -139,7 +139,6 @@ def _mend_profile(problem: ConfigProblem | None) -> str:
 def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
     """What is wrong in ``config.toml`` and the environment, keys and the name of the theme
     included."""
-    from swapdesk.settings import Origin
 
     problems = list(settings.problems)
     if settings.keys:
@@ -147,7 +146,7 @@ def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
         from swapdesk.tui.commands.keymap import checked_keymap
 
         problems += checked_keymap(settings.keys, all_commands(), settings.key_problem)[1]
-    if settings.theme.origin is not Origin.DEFAULT:
+    if settings.theme.origin != "default":
         from swapdesk.palette_files import read_palettes
 
         misnamed = settings.misnamed_theme(read_palettes(settings.home.themes).all)

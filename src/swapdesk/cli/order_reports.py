@@ -54,7 +54,6 @@ from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_e
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
     Proceeds,
-    ProceedsOutcome,
     deposit_arrived,
     get_label,
     route_of,
@@ -165,7 +164,7 @@ def order_facts(
     """Labels and values to read; ``made`` are the transactions of the order."""
     order, summary = tracked.order, order_status(tracked, now, made)
     got = tracked.proceeds
-    back = got.outcome is ProceedsOutcome.CAME_BACK
+    back = got.outcome == "came back"
     theirs = tracked.intent is not None and tracked.intent.kind == "private_send"
     spent = ""
     stages = summary.stages
@@ -329,7 +328,9 @@ class OrdersDocument(Struct, frozen=True):
     unknown: tuple[UnknownFacts, ...]
 
 
-async def chosen_orders(session: CommandSession, kept: FilterLine, sort: str) -> list[TrackedOrder]:
+async def chosen_orders(
+    session: CommandSession, kept: FilterLine, sort: Sorting
+) -> list[TrackedOrder]:
     """The orders, read from the service; as last known when it cannot be asked."""
     await session.settle(TELLING_SECONDS)
     await session.link.tracker.load_past()
@@ -342,7 +343,7 @@ async def chosen_orders(session: CommandSession, kept: FilterLine, sort: str) ->
         )
     tell_left_out(session)
     now = session.desk.service_clock.now()
-    known = sort_orders(session.link.tracker.orders(), Sorting(sort))
+    known = sort_orders(session.link.tracker.orders(), sort)
     if kept.empty:
         return known
     desk = session.desk
@@ -360,12 +361,12 @@ def tell_left_out(session: CommandSession) -> None:
 
 
 async def export_orders(
-    session: CommandSession, form: str, out: Path | None, kept: FilterLine, sort: str
+    session: CommandSession, form: ExportForm, out: Path | None, kept: FilterLine, sort: Sorting
 ) -> None:
     """Write the orders to a file, or to standard output."""
     orders = await chosen_orders(session, kept, sort)
     made = session.desk.journal.transactions.all()
-    content = export_bytes(orders, session.desk.service_clock.now(), ExportForm(form), made)
+    content = export_bytes(orders, session.desk.service_clock.now(), form, made)
     if out is None:
         session.call.output.file(content)
         return
@@ -383,7 +384,7 @@ async def export_orders(
     session.call.output.talk(f"{counted(len(orders), 'order')} written to {out}.")
 
 
-async def report_orders(session: CommandSession, kept: FilterLine, sort: str) -> None:
+async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting) -> None:
     """The list, refreshed from the service; as last known when it cannot be asked."""
     output = session.call.output
     orders = await chosen_orders(session, kept, sort)

@@ -117,7 +117,7 @@ class Batches(Protocol):
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         """Write the rows of a plan down and create them, ``agreed`` with what is doubted in it.
         Raises NotCreatable,
-        BatchCreatedBefore and JournalUnavailable, and nothing was sent then."""
+        ClaimTaken and JournalUnavailable, and nothing was sent then."""
 
     def go_on(self) -> None:
         """Create what waits to be, and look for what may have been created."""

@@ -13,7 +13,7 @@ from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream, World
+from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
@@ -184,16 +184,15 @@ class Page(DeskScreen):
     def frame_now(self) -> FrameState:
         session = self.session
         link = session.link
-        world = World.LIVE if session.live else World.SANDBOX
         if link is None:
-            gone = Badge(Stream.OFFLINE) if session.reached else None
-            return FrameState(self.NAME, world, self.context, badge=gone)
+            gone = Badge("offline") if session.reached else None
+            return FrameState(self.NAME, session.live, self.context, badge=gone)
         tracker = link.tracker
         seconds = tracker.stream_age()
-        badge = Badge(Stream[tracker.stream_state.name], int(seconds) if seconds < 1e9 else None)
+        badge = Badge(tracker.stream_state, int(seconds) if seconds < 1e9 else None)
         return FrameState(
             self.NAME,
-            world,
+            session.live,
             self.context,
             link.connection.partner,
             badge if not link.connection.read_only else None,
@@ -221,9 +220,9 @@ def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
 
     Reads go on by themselves, so their count is an age too, until few are left.
     """
-    if state.badge is None or shown.badge is None or state.badge.stream is not shown.badge.stream:
+    if state.badge is None or shown.badge is None or state.badge.stream != shown.badge.stream:
         return state
-    if state.badge.stream in (Stream.RESUMING, Stream.OFFLINE):
+    if state.badge.stream in ("resuming", "offline"):
         return state
     if (state.badge.age or 0) >= RESET_SHOWN_FROM:
         return state

@@ -16,15 +16,17 @@ from msgspec import field
 
 from flows.dex.swapping import PACE, Place, SolanaPlace, Swapper
 from flows.faulty_network import changed, on
+from flows.orders import group_of
 from sandbox.solana.solana_world import StandingTime, running
 from service.dex.solana_floor import SolanaFloor, over_solana
 from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
 from swapdesk.clock import SystemClock
+from swapdesk.flows.batch.batches import begin_batch
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupPayment
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
-from swapdesk.flows.journal.batch_records import JournaledGroup, NewGroup, NewRow
+from swapdesk.flows.batch.rows import Group, Row, SheetColumn
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.payments import Bundle, BundleDeposit
 from swapdesk.flows.transactions import Outcome
@@ -72,13 +74,12 @@ def write_batch(
     ]
     body = encode_json(MultiExchangeRequest(orders=orders), exclude_none=True).decode()
     cells = [
-        NewRow(number, number + 1, {"to": recipient, "amount": amount, "sell": symbol})
-        for number, (symbol, amount) in enumerate(rows, start=1)
+        {SheetColumn.TO: recipient, SheetColumn.SELL_AMOUNT: amount, SheetColumn.SELL: symbol}
+        for symbol, amount in rows
     ]
-    paid = "solana" if chain == "solana" else "bundle"
-    journal.batches.add(
-        batch_id, "payout.csv", batch_id, [NewGroup(chain, paid, body, tuple(cells))]
-    )
+    some = tuple(Row(number, number + 1, each) for number, each in enumerate(cells, start=1))
+    group = Group(1, chain, "solana" if chain == "solana" else "bundle", some)
+    begin_batch(journal.ledger, batch_id, "payout.csv", batch_id, [(group, body)])
 
 
 class Payer(Swapper):
@@ -99,9 +100,8 @@ class Payer(Swapper):
     def creation(self) -> BatchCreation:
         return BatchCreation(self.place.api, self.journal, self.place.floor.clock, looks=(0.0,))
 
-    def group(self, batch_id: str) -> JournaledGroup:
-        batch = self.journal.batches.get(batch_id)
-        return batch.groups[0]
+    def group(self, batch_id: str) -> Group:
+        return group_of(self.journal, batch_id)
 
     def standing(self, batch_id: str) -> GroupStanding:
         return standings(self.journal, batch_id)[0]
@@ -124,7 +124,6 @@ class Payer(Swapper):
             agent or self.agent,
             self.place.token_of,
             coin,
-            batch_id,
             group,
             self.account,
             self.look,

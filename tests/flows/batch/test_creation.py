@@ -21,11 +21,18 @@ from swapdesk.cli.batch_report import next_words
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.batches import (
+    Batch,
+    complete_group,
+    find_batch,
+    leave_group,
+    move_row,
+    newest_batches,
+)
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
 from swapdesk.flows.batch.group_status import standings
 from swapdesk.flows.batch.payable import differing
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.planned import SheetColumn, skipping
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
     HEADS,
@@ -34,15 +41,10 @@ from swapdesk.flows.batch.progress import (
     result_rows,
     results_csv,
 )
+from swapdesk.flows.batch.rows import Became, GroupWord, SheetColumn, skipping
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.journal.batch_records import (
-    BatchCreatedBefore,
-    JournaledBatch,
-    RowEnd,
-    RowState,
-)
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import ClaimTaken, State
 from swapdesk.flows.notation import iso
 from swapdesk.flows.payees.address_book import AddressBook
 from swapdesk.wire.multi import MultiOrderRequest
@@ -66,10 +68,15 @@ class Desk(Struct):
     def creation(self) -> BatchCreation:
         return BatchCreation(self.api, self.journal, self.clock, looks=(0.0,))
 
-    def batch(self, batch_id: str) -> JournaledBatch:
-        batch = self.journal.batches.get(batch_id)
+    def batch(self, batch_id: str) -> Batch:
+        batch = find_batch(self.journal.ledger, batch_id)
         assert batch is not None
         return batch
+
+    def left(self, batch_id: str) -> bool:
+        """The first group leaves, and the desk dies."""
+        (group,) = self.batch(batch_id).groups
+        return leave_group(self.journal.ledger, group, self.api.server_now())
 
     async def plan(self, *rows: str) -> BatchPlan:
         content = (HEAD + "\n".join(rows) + "\n").encode()
@@ -91,21 +98,21 @@ async def test_a_clean_file_becomes_a_group_with_an_order_a_row(desk: Desk) -> N
     plan = await desk.plan(*CLEAN)
     batch_id = desk.creation.write(plan)
     written = desk.batch(batch_id)
-    assert [group.state for group in written.groups] == [StepState.PREPARED]
+    assert [group.word for group in written.groups] == ["PREPARED"]
     (outcome,) = await desk.creation.run(batch_id)
     assert outcome.error is None
-    assert outcome.group.state is StepState.ACKED
-    assert [row.state for row in outcome.group.rows] == [RowState.CREATED] * 2
+    assert outcome.group.word == "ACKED"
+    assert [row.became for row in outcome.group.rows] == ["created"] * 2
     status = await desk.api.get_multi_exchange(str(outcome.group.multi_id))
     assert [order.service_id for order in status.orders] == [
         row.service_id for row in outcome.group.rows
     ]
     assert await desk.creation.run(batch_id) == []
     assert await desk.groups() == {outcome.group.multi_id}
-    # A result for each line of the file. An older desk that runs beside this one reads the cells
-    # by these names.
+    # A result for each line of the file.
     batch = desk.batch(batch_id[:8])
-    assert batch.rows[0].cells.keys() >= {"to", "amount", "token", "sell"}
+    assert batch.operation.state is State.DONE
+    assert {row.act.body["place"] for row in batch.rows} == {0, 1}
     read = list(csv.reader(io.StringIO(results_csv(result_rows(batch, {})).decode())))
     assert read[0] == [*HEADS]
     assert read[0][2:6] == ["to", "sell_amount", "sell", "buy"]
@@ -119,12 +126,12 @@ async def test_a_clean_file_becomes_a_group_with_an_order_a_row(desk: Desk) -> N
 async def test_the_same_rows_are_created_again_only_on_purpose(desk: Desk) -> None:
     plan = await desk.plan(*CLEAN)
     first = desk.creation.write(plan)
-    with pytest.raises(BatchCreatedBefore):
+    with pytest.raises(ClaimTaken):
         desk.creation.write(plan, again=True)  # the first one has not left yet
     await desk.creation.run(first)
-    with pytest.raises(BatchCreatedBefore) as caught:
+    with pytest.raises(ClaimTaken) as caught:
         desk.creation.write(plan)
-    assert caught.value.batch_id == first
+    assert caught.value.holder.id == first
     second = desk.creation.write(plan, again=True)
     await desk.creation.run(second)
     assert len(await desk.groups()) == 2
@@ -155,7 +162,7 @@ async def test_rows_that_were_created_are_told_in_every_other_file(desk: Desk) -
 async def test_rows_that_may_have_been_created_are_in_no_other_batch(desk: Desk) -> None:
     more = "@bob,300,ETH,base,,,USDC.ethereum"
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    assert desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
+    assert desk.left(batch_id)
     desk.clock.advance(3 * DAY)
     plan = await desk.plan(more, CLEAN[0])
     assert [row.state for row in plan.rows] == ["ready", "problem"]
@@ -174,7 +181,7 @@ async def test_a_plan_with_problems_is_never_written(desk: Desk) -> None:
     unlimited = await desk.planner.judged(plan.sheet)
     with pytest.raises(NotCreatable):
         desk.creation.write(unlimited)
-    assert desk.journal.batches.newest() == []
+    assert newest_batches(desk.journal.ledger, 9) == []
 
 
 async def test_a_row_that_is_doubted_is_agreed_to_before_it_is_written(desk: Desk) -> None:
@@ -190,28 +197,28 @@ async def test_a_row_that_is_doubted_is_agreed_to_before_it_is_written(desk: Des
         assert [number for number, _ in plan.doubted] == [row.number for row in plan.rows]
         with pytest.raises(NotCreatable):
             desk.creation.write(plan)
-        assert desk.journal.batches.newest() == []
+        assert newest_batches(desk.journal.ledger, 9) == []
     assert desk.creation.write(plan, agreed=True)
 
 
 async def test_a_batch_that_is_to_be_paid_says_so_before_anything_leaves(desk: Desk) -> None:
     plan = await desk.plan(*CLEAN)
     paid = desk.creation.write(plan, payer="trading")
-    assert desk.journal.batches.payer(paid) == "trading"
+    assert desk.batch(paid).payer == "trading"
     (standing,) = standings(desk.journal, paid)
     assert next_words(standing) == f"you: swapdesk batch resume {paid[:8]}"
     await desk.creation.run(paid)
     again = desk.creation.write(plan, again=True)
-    assert desk.journal.batches.payer(again) is None
+    assert desk.batch(again).payer is None
 
 
 @pytest.mark.parametrize(
     ("before", "after", "died", "state", "rows", "says"),
     [
-        (None, lose_answer, False, StepState.RESOLVED_YES, RowState.CREATED, "build"),
-        (refuse_connection, None, False, StepState.PREPARED, RowState.PLANNED, "resume"),
+        (None, lose_answer, False, "RESOLVED_YES", "created", "build"),
+        (refuse_connection, None, False, "PREPARED", "planned", "resume"),
         # There is nothing to go on with: its rows are created anew, on purpose.
-        (None, None, True, StepState.RESOLVED_NO, RowState.FAILED, "create --failed"),
+        (None, None, True, "RESOLVED_NO", "failed", "create --failed"),
     ],
 )
 async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent_again(
@@ -219,8 +226,8 @@ async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent
     before: Callable[[httpx2.Request], None] | None,
     after: After | None,
     died: bool,
-    state: StepState,
-    rows: RowState,
+    state: GroupWord,
+    rows: Became,
     says: str,
 ) -> None:
     """Beside the group of another batch, which is not taken for it."""
@@ -231,19 +238,21 @@ async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
     desk.network.before, desk.network.after = before, after
     if died:
-        assert desk.journal.batches.mark_sent(batch_id, 1, desk.api.server_now())
+        assert leave_group(
+            desk.journal.ledger, desk.batch(batch_id).groups[0], desk.api.server_now()
+        )
     (outcome,) = await desk.creation.run(batch_id)
-    assert outcome.group.state is state
+    assert outcome.group.word == state
     assert isinstance(outcome.error, Unreachable) is (before is not None)
-    assert {row.state for row in outcome.group.rows} == {rows}
+    assert {row.became for row in outcome.group.rows} == {rows}
     (standing,) = standings(desk.journal, batch_id)
     assert next_words(standing).startswith(f"you: swapdesk batch {says} {batch_id[:8]}")
     desk.network.before = desk.network.after = None
-    made = {outcome.group.multi_id} if rows is RowState.CREATED else set()
+    made = {outcome.group.multi_id} if rows == "created" else set()
     assert await desk.groups() - others == made
     # Only what never left may leave later.
     again = await desk.creation.run(batch_id)
-    assert [one.group.state for one in again] == [StepState.ACKED] * (before is not None)
+    assert [one.group.word for one in again] == ["ACKED"] * (before is not None)
 
 
 async def test_a_group_from_before_is_not_the_one_that_was_asked_for(desk: Desk) -> None:
@@ -259,7 +268,7 @@ async def test_a_group_from_before_is_not_the_one_that_was_asked_for(desk: Desk)
         (outcome,) = await desk.creation.run(desk.creation.write(plan, again=again))
         ended.append(outcome.group)
     first, second = ended
-    assert (first.state, second.state) == (StepState.ACKED, StepState.RESOLVED_YES)
+    assert (first.word, second.word) == ("ACKED", "RESOLVED_YES")
     assert first.multi_id != second.multi_id
     names = [{row.service_id for row in group.rows} for group in ended]
     assert not names[0] & names[1]
@@ -275,8 +284,8 @@ async def test_one_order_is_not_the_order_of_two_rows(desk: Desk) -> None:
     plan = await desk.plan(CLEAN[0], CLEAN[0])
     (outcome,) = await desk.creation.run(desk.creation.write(plan))
     first, second = outcome.group.rows
-    assert first.state is RowState.CREATED
-    assert (second.state, second.service_id) == (RowState.UNKNOWN, None)
+    assert first.became == "created"
+    assert (second.became, second.service_id) == ("unknown", None)
     assert second.reason == (
         f"The service answered with order {first.service_id}, which is of another row or was"
         " there before."
@@ -306,7 +315,7 @@ async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
         "'@x",
         "1,5",
     ]
-    with pytest.raises(BatchCreatedBefore):
+    with pytest.raises(ClaimTaken):
         desk.creation.write(again, agreed=True)
 
 
@@ -341,16 +350,17 @@ async def test_results_say_what_arrived_by_which_transaction_and_when(desk: Desk
 
 async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: Desk) -> None:
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    log = desk.journal.batches
+    ledger = desk.journal.ledger
     batch = desk.batch(batch_id)
     with pytest.raises(NoFailedRows):
         failed_sheet(batch)  # nothing is known of them yet
-    assert log.mark_sent(batch_id, 1, desk.api.server_now())
-    ends = [
-        RowEnd(0, RowState.CREATED, "kXb7PqLmN4sTvWzYcDfGhJ"),
-        RowEnd(1, RowState.FAILED, None, "AMOUNT_TOO_LOW", "It is too little."),
-    ]
-    log.mark_created(batch_id, 1, "multi", ends)
+    (group,) = batch.groups
+    assert leave_group(ledger, group, desk.api.server_now())
+    assert complete_group(ledger, group, "multi")
+    first, second = group.rows
+    move_row(ledger, first, State.DONE, service_id="kXb7PqLmN4sTvWzYcDfGhJ")
+    why = "It is too little."
+    move_row(ledger, second, State.REFUSED, code="AMOUNT_TOO_LOW", reason=why)
     batch = desk.batch(batch_id)
     sheet = failed_sheet(batch)
     assert [(row.number, row.line, row.cell(SheetColumn.TO)) for row in sheet.rows] == [
@@ -359,8 +369,8 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     plan = await desk.planner.with_limits(await desk.planner.judged(sheet), desk.api)
     again = desk.creation.write(plan)
     (outcome,) = await desk.creation.run(again)
-    assert [row.state for row in outcome.group.rows] == [RowState.CREATED]
-    with pytest.raises(BatchCreatedBefore):
+    assert [row.became for row in outcome.group.rows] == ["created"]
+    with pytest.raises(ClaimTaken):
         desk.creation.write(plan)
     made = desk.batch(again)
     with pytest.raises(NoFailedRows):

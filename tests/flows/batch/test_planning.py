@@ -15,18 +15,17 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, plan_of
-from swapdesk.flows.batch.planned import (
-    InputRow,
+from swapdesk.flows.batch.planner import STEP, BatchPlanner, SheetTokens, arrives_about
+from swapdesk.flows.batch.reading import template, with_decimal_commas
+from swapdesk.flows.batch.rows import (
     Level,
-    PlannedRow,
+    Row,
     Separator,
     Sheet,
     SheetColumn,
     selling,
     skipping,
 )
-from swapdesk.flows.batch.planner import STEP, BatchPlanner, SheetTokens, arrives_about
-from swapdesk.flows.batch.reading import template, with_decimal_commas
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.address_book import AddressBook, BookEntry
@@ -58,7 +57,7 @@ async def planned(planner: BatchPlanner, api: PartnerApi, *rows: str) -> BatchPl
     return await planner.with_limits(plan, api)
 
 
-def found(row: PlannedRow) -> list[tuple[str, SheetColumn | None]]:
+def found(row: Row) -> list[tuple[str, SheetColumn | None]]:
     return [(one.code, one.column) for one in row.findings]
 
 
@@ -580,8 +579,8 @@ def tokens(catalog: Catalog, clock: ManualClock) -> SheetTokens:
     return SheetTokens(catalog, clock.now())
 
 
-def row(**cells: str) -> InputRow:
-    return InputRow(1, 2, {SheetColumn(name): text for name, text in cells.items()})
+def row(**cells: str) -> Row:
+    return Row(1, 2, {SheetColumn(name): text for name, text in cells.items()})
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from flows.batch.paying import RECIPIENT, Payer, PayingPlace, paying, told_other
 from flows.faulty_network import After, DishonestService, changed, lose_answer, on
 from flows.killed_desk import BATCH, gone_on_with, paid_once, sampled
 from swapdesk.flows.batch.group_status import Until
-from swapdesk.flows.journal.batch_records import RowState
+from swapdesk.flows.batch.rows import Became
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import begin_payment, move_bundle, payment_of, sum_of
 from swapdesk.wallet.promise import Purpose
@@ -252,23 +252,23 @@ async def test_addresses_that_change_stop_everything(someone: Payer) -> None:
 @pytest.mark.parametrize(
     ("batch", "old", "new", "state"),
     [
-        ("b5002", RECIPIENT, "0x" + "7" * 40, RowState.DIFFERS),
+        ("b5002", RECIPIENT, "0x" + "7" * 40, "differs"),
         (
             "b5003",
             f'"inStatus":{LegStatus.WAITING:d}',
             f'"inStatus":{LegStatus.CONFIRMING:d}',
-            RowState.CREATED,
+            "created",
         ),
     ],
 )
 async def test_an_order_that_is_another_one_or_was_paid_is_not_paid(
-    someone: Payer, batch: str, old: str, new: str, state: RowState
+    someone: Payer, batch: str, old: str, new: str, state: Became
 ) -> None:
     await someone.created(batch, ("USDC", "25"), ("USDC", "35"))
     one, other = (str(row.service_id) for row in someone.group(batch).rows)
     someone.place.network.after = told_otherwise(old, new, beside=one)
     await someone.settles(batch, Until.BUILT)
-    assert [row.state for row in someone.group(batch).rows] == [state, RowState.CREATED]
+    assert [row.became for row in someone.group(batch).rows] == [state, "created"]
     assert [deposit.service_id for deposit in someone.deposits(batch)] == [other]
 
 
@@ -305,8 +305,8 @@ async def test_an_account_that_has_too_little_is_told_so(
 
 # kill -9 of the desk
 
-CREATING = ("batches.mark_sent.after.1", "api.create_multi_exchange.after.1")
-CREATED = ("batches.mark_created.after.1", "api.build_multi_transactions.after.1")
+CREATING = ("api.create_multi_exchange.before.1", "api.create_multi_exchange.after.1")
+CREATED = ("creation._create.after.1", "api.build_multi_transactions.after.1")
 FUNDING = (
     "ledger.bundle_prepared.after.1",
     "ledger.fund_prepared.after.1",
@@ -341,9 +341,9 @@ async def test_a_killed_group_is_gone_on_with_and_paid_once(
     place: PayingPlace, tmp_path: Path, boundary: str
 ) -> None:
     async with gone_on_with(place, tmp_path, boundary) as someone:
-        if boundary == "batches.mark_sent.after.1":
+        if boundary == "api.create_multi_exchange.before.1":
             # It may have left; the service shows no such group.
-            assert {row.state for row in someone.group(BATCH).rows} == {RowState.FAILED}
+            assert {row.became for row in someone.group(BATCH).rows} == {"failed"}
             assert await someone.held(someone.account.address, "USDC") == 1000 * 10**6
             return
         # The smart account was filled once, and holds nothing that was not needed.

@@ -7,12 +7,11 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from flows.following import announced, sighted, tracker_of
-from flows.orders import NEED, NOW, batch_of_one, built, order
+from flows.orders import NEED, NOW, built, created_batch, group_of, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.batch.progress import BatchProgress, Payouts, batch_progress
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.batch_records import RowEnd, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import (
@@ -24,7 +23,6 @@ from swapdesk.flows.journal.payments import (
     begin_withdrawal,
     commit_signed,
     end_transaction,
-    group_act,
     move_bundle,
     sign_bundle,
 )
@@ -39,9 +37,7 @@ BATCH = f"{1:032x}"
 
 def created(journal: Journal) -> None:
     """The group, as a batch writes it down."""
-    assert journal.batches.mark_sent(batch_of_one(journal), 1, NOW)
-    ends = [RowEnd(0, RowState.CREATED, ORDER.service_id)]
-    journal.batches.mark_created(BATCH, 1, GROUP, ends)
+    created_batch(journal, BATCH, GROUP, ORDER.service_id)
 
 
 def test_an_order_of_a_batch_is_paid_by_it_and_hides_its_address(journal: Journal) -> None:
@@ -86,7 +82,9 @@ class Followed:
         self.known = tracker_of(journal, batch_payments=OrderPayments(journal))
 
     def built(self, service_id: str = ORDER.service_id) -> Bundle:
-        return add_bundle(self.journal.ledger, group_act(BATCH, 1), built(service_id))
+        return add_bundle(
+            self.journal.ledger, group_of(self.journal, BATCH).act.id, built(service_id)
+        )
 
     def sent(self, service_id: str = ORDER.service_id) -> Bundle:
         bundle = self.built(service_id)
@@ -97,7 +95,7 @@ class Followed:
 
     def funded(self) -> None:
         intent, ledger = f"{GROUP} fund 1 0xdd", self.journal.ledger
-        act = begin_transaction(ledger, "fund", group_act(BATCH, 1), NEED, intent)
+        act = begin_transaction(ledger, "fund", group_of(self.journal, BATCH).act.id, NEED, intent)
         commit_signed(ledger, act.id, "0xf0")
         end_transaction(ledger, act, State.DONE, hash_="0xf0")
 
@@ -204,7 +202,7 @@ def test_a_look_asks_once_for_a_group_and_not_for_each_of_its_orders(journal: Jo
         sighted(followed.known, one, "list")
     followed.known.look_at_payments()
     asked: list[str] = []
-    connection = journal.batches._file._connection
+    connection = journal._file._connection
     connection.set_trace_callback(asked.append)
     assert announced(followed.known) == []
     connection.set_trace_callback(None)

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.journal.batch_log import BatchLog
+from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.ledger import Ledger, Operation, State
 from swapdesk.wallet.client import WalletClient
@@ -25,7 +25,7 @@ from swapdesk.wallet.client import WalletClient
 ROOMS = {
     "api": PartnerApi,
     "wallet": WalletClient,
-    "batches": BatchLog,
+    "creation": BatchCreation,
 }
 
 

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from flows.faulty_network import After, changed, on
+from flows.orders import created_batch
 from flows.support.searching import (
     REFUND,
     SupportDesk,
@@ -21,7 +22,6 @@ from flows.support.searching import (
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.journal.batch_records import NewGroup, NewRow, RowEnd, RowState
 from swapdesk.flows.support.order_search import MOST_FOUND, NO_HASH, Answer, Cost, Place
 from swapdesk.flows.support.support_case import facts_of, support_case
 from swapdesk.wallet.accounts import ChainLink, Kind
@@ -79,12 +79,7 @@ async def test_orders_of_a_group_that_only_the_batch_knows_are_read_with_it(
 ) -> None:
     group = await support.make_group(3)
     ids = [one.order.service_id for one in group.orders if one.order is not None]
-    rows = tuple(NewRow(number, number + 1, {"to": "@bob"}) for number in (1, 2, 3))
-    batches = support.desk.journal.batches
-    batches.add("a" * 32, "pay.csv", "digest", [NewGroup("ethereum", "bundle", "{}", rows)])
-    assert batches.mark_sent("a" * 32, 1, support.market.clock.now())
-    ends = [RowEnd(place, RowState.CREATED, name) for place, name in enumerate(ids)]
-    batches.mark_created("a" * 32, 1, group.multi_id, ends)
+    created_batch(support.desk.journal, "a" * 32, group.multi_id, *ids)
     search = support.look(group.multi_id)
     assert said(search)[JOURNAL] == (Answer.FOUND, "3 orders, by id")
     assert search.next_cost == Cost(1, "1 read by id")

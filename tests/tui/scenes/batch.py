@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import httpx2
 
+from swapdesk.flows.batch.batches import newest_batches
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import (
     Bundle,
@@ -19,7 +20,6 @@ from swapdesk.flows.journal.payments import (
     add_bundle,
     begin_transaction,
     end_transaction,
-    group_act,
     move_bundle,
     newest_bundle,
     sign_bundle,
@@ -168,7 +168,7 @@ async def bundled(run: DeskRun) -> Bundle:
 def built_bundle(run: DeskRun) -> Bundle:
     """The bundle of the group that was created."""
     desk = run.app.session.desk
-    (batch,) = desk.journal.batches.newest()
+    (batch,) = newest_batches(desk.journal.ledger, 9)
     (group,) = batch.groups
     deposits = tuple(
         BundleDeposit(
@@ -183,7 +183,7 @@ def built_bundle(run: DeskRun) -> Bundle:
         Sum("USDC", 6, contract, 2_100_000_000),
     )
     built = Bundle("evm", group.chain, OWNER, SMART, (item,), needs, 4_100_000_000_000_000)
-    return add_bundle(desk.journal.ledger, group_act(batch.id, group.number), built)
+    return add_bundle(desk.journal.ledger, group.act.id, built)
 
 
 def fund(run: DeskRun, bundle: Bundle) -> None:
@@ -197,7 +197,8 @@ def fund(run: DeskRun, bundle: Bundle) -> None:
 def bundle_of(run: DeskRun) -> Bundle:
     """The newest bundle of the newest batch."""
     journal = run.app.session.desk.journal
-    bundle = newest_bundle(journal.ledger, group_act(journal.batches.newest()[0].id, 1))
+    (group,) = newest_batches(journal.ledger, 1)[0].groups
+    bundle = newest_bundle(journal.ledger, group.act.id)
     assert bundle is not None
     return bundle
 

@@ -1,8 +1,8 @@
 """Many recipients from one file: read, judged row by row, planned as groups, created once.
 
-``reading`` turns bytes into a ``Sheet`` of cells, ``planner`` each row of it into a ``planned``
-order or its problems without holding the screen up, and ``plan`` is what comes out. Nothing of
-that asks for money or sends anything but ``GET /minMax``.
+``reading`` turns bytes into a ``Sheet`` of ``rows``, ``planner`` finds the order of each row or its
+problems without holding the screen up, and ``plan`` is what comes out. Nothing of that asks for
+money or sends anything but ``GET /minMax``. ``batches`` has them in the journal.
 ``creation`` creates the groups of a plan; ``progress`` tells how far they are and what came of
 them.
 

@@ -171,9 +171,9 @@ def relying(journal: Journal, account: str, chain: str, now: datetime) -> Bundle
     return next(_relying(journal, account, chain, now), None)
 
 
-def group_name(bundle: Bundle) -> str:
+def group_name(ledger: Ledger, bundle: Bundle) -> str:
     """``group 1 of batch 3f0c9a12``."""
-    batch_id, number = group_of(bundle.operation)
+    batch_id, number = group_of(ledger, bundle.operation)
     return f"group {number} of batch {batch_id[:8]}"
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 
 from msgspec import Struct
 
@@ -23,21 +24,24 @@ from swapdesk.client.errors import (
     RateLimited,
 )
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.payable import differing
-from swapdesk.flows.batch.plan import BatchPlan, PlannedGroup
-from swapdesk.flows.batch.planned import journal_cells
-from swapdesk.flows.creation.order_verification import LOOKS, SKEW, WINDOW, list_since
-from swapdesk.flows.journal.batch_records import (
-    JournaledBatch,
-    JournaledGroup,
-    NewGroup,
-    NewRow,
-    RowEnd,
-    RowState,
+from swapdesk.flows.batch.batches import (
+    begin_batch,
+    complete_group,
+    find_batch,
+    keep_group,
+    leave_group,
+    lose_group,
+    move_row,
+    read_group,
+    refuse_group,
 )
+from swapdesk.flows.batch.payable import differing
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.rows import NOT_CREATED, ORDER_DIFFERS, Group, Row
+from swapdesk.flows.creation.order_verification import LOOKS, SKEW, WINDOW, list_since
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.wire.encoding.codec import decode, encode_json
+from swapdesk.flows.journal.ledger import State
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.multi import MultiExchange, MultiExchangeRequest
 from swapdesk.wire.orders import Order
 
@@ -50,7 +54,7 @@ class NotCreatable(Exception):
 class GroupOutcome(Struct, frozen=True):
     """What one group came to. ``error`` is what stopped it; None for a group that exists."""
 
-    group: JournaledGroup
+    group: Group
     error: ClientError | None = None
 
 
@@ -67,7 +71,7 @@ class BatchCreation:
         looks: tuple[float, ...] = LOOKS,
     ) -> None:
         self._api = api
-        self._log = journal.batches
+        self._ledger = journal.ledger
         self._orders = journal.orders
         self._clock = clock
         self._looks = looks
@@ -81,17 +85,18 @@ class BatchCreation:
         payer: str | None = None,
     ) -> str:
         """Journal the plan as it was confirmed, with the ``payer`` of all of it where it shall be
-        paid at once (:meth:`BatchLog.add`); the id of the batch. ``agreed``: a person said yes to
+        paid at once (:attr:`Batch.payer`); the id of the batch. ``agreed``: a person said yes to
         everything that the plan says is doubted.
 
-        Raises NotCreatable, BatchCreatedBefore and JournalUnavailable.
+        Raises NotCreatable, ClaimTaken by the batch that these rows are, and JournalUnavailable.
         """
         if not plan.creatable or (plan.doubts and not agreed):
             raise NotCreatable
-        groups = [_new_group(group) for group in plan.groups]
-        digest = hashlib.sha256("\n".join(group.body for group in groups).encode()).hexdigest()
+        groups = [(group, _request(group)) for group in plan.groups]
+        digest = hashlib.sha256("\n".join(body for _, body in groups).encode()).hexdigest()
         batch_id = uuid.uuid4().hex
-        self._log.add(batch_id, plan.sheet.name, digest, groups, again=again, payer=payer)
+        name = plan.sheet.name
+        begin_batch(self._ledger, batch_id, name, digest, groups, again=again, payer=payer)
         return batch_id
 
     async def run(
@@ -101,199 +106,179 @@ class BatchCreation:
 
         Ends early at a group whose outcome is unknown, at a limit of calls and where nobody
         answers: what follows stays as it is and goes on with another call of this. Raises
-        JournalUnavailable; nothing leaves without the journal.
+        KeyError for no such batch, and JournalUnavailable; nothing leaves without the journal.
         """
         outcomes: list[GroupOutcome] = []
-        if not self._log.adopt(batch_id):
+        if not self._ledger.take_over(batch_id):
             return outcomes
-        for group in self._batch(batch_id).groups:
-            if group.state is StepState.PREPARED:
-                error = await self._create(batch_id, group)
-            elif group.open:
-                error = await self.resolve(batch_id, group)
-            else:
+        batch = find_batch(self._ledger, batch_id)
+        if batch is None:
+            raise KeyError(batch_id)
+        for group in batch.groups:
+            if not group.act.open:
                 continue
-            outcome = GroupOutcome(self._group(batch_id, group.number), error)
+            error = await (self.resolve(group) if group.act.left else self._create(group))
+            outcome = GroupOutcome(self._now(group), error)
             outcomes.append(outcome)
             if on_group is not None:
                 on_group(outcome)
-            if outcome.group.open or outcome.group.state is StepState.PREPARED:
+            if outcome.group.act.open:
                 break
         return outcomes
 
-    async def _create(self, batch_id: str, group: JournaledGroup) -> ClientError | None:
-        request = decode(MultiExchangeRequest, group.body.encode(), side="service")
-        known = self._orders.index.ids() | self._log.service_ids()
-        groups = self._log.multi_ids()
-        if not self._log.mark_sent(batch_id, group.number, self._api.server_now()):
+    async def _create(self, group: Group) -> ClientError | None:
+        known = self._orders.index.ids() | self._ledger.subjects("row")
+        groups = self._ledger.subjects("create_group")
+        if not leave_group(self._ledger, group, self._api.server_now()):
             return None
         try:
-            receipt = await self._api.create_multi_exchange(request)
+            receipt = await self._api.create_multi_exchange(group.request)
         except OutcomeUnknown as error:
-            self._log.mark_unknown(
-                batch_id,
-                group.number,
-                code=error.code or "NO_ANSWER",
+            lose_group(
+                self._ledger,
+                group,
+                error.code or "NO_ANSWER",
                 status=error.status,
                 request_id=error.request_id,
             )
-            lost = await self.resolve(batch_id, self._group(batch_id, group.number))
-            return lost or (error if self._group(batch_id, group.number).multi_id is None else None)
+            lost = await self.resolve(self._now(group))
+            return lost or (error if self._now(group).multi_id is None else None)
         except RateLimited as error:
-            return error if self._log.mark_not_sent(batch_id, group.number) else None
+            return error if keep_group(self._ledger, group) else None
         except ApiError as error:
-            code = error.code or f"HTTP_{error.status}"
-            moved = self._log.mark_refused(
-                batch_id,
-                group.number,
-                _refused_ends(error, code, len(request.orders)),
-                code=code,
+            moved = refuse_group(
+                self._ledger,
+                group,
+                _reasons(error, len(group.rows)),
+                code=error.code or f"HTTP_{error.status}",
                 status=error.status,
                 request_id=error.request_id,
             )
             return error if moved else None
         except ClientError as error:
             # Definite by the client's own word: nothing left, or nothing happened.
-            return error if self._log.mark_not_sent(batch_id, group.number) else None
-        made = receipt.made
+            return error if keep_group(self._ledger, group) else None
+        made, request_id = receipt.made, receipt.request_id
         if made.multi_id in groups:
             # A group that was there before is not the one that was asked for.
-            self._log.mark_unknown(
-                batch_id, group.number, code="OTHER_ID", status=None, request_id=receipt.request_id
-            )
-            return await self.resolve(batch_id, self._group(batch_id, group.number))
-        moved = self._log.mark_created(
-            batch_id,
-            group.number,
-            made.multi_id,
-            _ends(request, made, known),
-            request_id=receipt.request_id,
-        )
-        if moved or self._group(batch_id, group.number).multi_id == made.multi_id:
+            lose_group(self._ledger, group, "OTHER_ID", request_id=request_id)
+            return await self.resolve(self._now(group))
+        with self._ledger.transaction():
+            moved = complete_group(self._ledger, group, made.multi_id, request_id=request_id)
+            if moved:
+                self._end_rows(group, made, known)
+        if moved or self._now(group).multi_id == made.multi_id:
             return None
         # What the group became was decided before; its orders are kept, and none of them is paid.
         self._orders.record((one.order, "create", False) for one in made.orders if one.order)
         said = f"created group {made.multi_id} of a request that was over: pay none of its orders"
-        return AnswerRefused(said, OTHER_ID, 200, receipt.request_id)
+        return AnswerRefused(said, OTHER_ID, 200, request_id)
 
-    async def resolve(self, batch_id: str, group: JournaledGroup) -> ClientError | None:
+    def _end_rows(self, group: Group, made: MultiExchange, known: set[str]) -> None:
+        """Every row by its place; a place that the answer leaves out is not known. ``known`` are
+        the orders that were there before."""
+        taken = set(known)
+        unknown = partial(move_row, self._ledger, state=State.UNKNOWN)
+        for place, (row, asked) in enumerate(zip(group.rows, group.request.orders, strict=True)):
+            result = made.orders[place] if place < len(made.orders) else None
+            order = result.order if result is not None else None
+            if order is not None and order.service_id in taken:
+                other = f"order {order.service_id}, which is of another row or was there before"
+                unknown(row, code="OTHER_ID", reason=f"The service answered with {other}.")
+            elif order is not None:
+                taken.add(order.service_id)
+                self._end_row(row, order.service_id, differing(asked, order))
+            elif result is not None and result.error is not None:
+                error = result.error
+                fields = ", ".join(error.fields or ())
+                reason = f"{error.message} ({fields})" if fields else error.message
+                code = error.code or "ERROR"
+                move_row(self._ledger, row, State.REFUSED, code=code, reason=reason)
+            else:
+                unknown(row, code="NO_RESULT", reason="The answer says nothing of this row.")
+
+    def _end_row(self, row: Row, service_id: str, differs: str | None) -> None:
+        code = reason = None
+        if differs is not None:
+            code = ORDER_DIFFERS
+            reason = f"The order is not what was asked for: the {differs} differs. Do not pay it."
+        move_row(self._ledger, row, State.DONE, service_id=service_id, code=code, reason=reason)
+
+    async def resolve(self, group: Group) -> ClientError | None:
         """Find out what became of a group whose outcome is not known."""
-        sent_at = group.server_at
-        if sent_at is None or not group.open:
+        act = group.act
+        if act.server_at is None or not act.left:
             return None
-        if group.state is StepState.SENT:
-            self._log.mark_unknown(
-                batch_id, group.number, code="INTERRUPTED", status=None, request_id=None
-            )
-        request = decode(MultiExchangeRequest, group.body.encode(), side="service")
+        code = act.code
+        if act.state is State.SENT:
+            code = "INTERRUPTED"
+            lose_group(self._ledger, group, code)
         certain = False
         failed: ClientError | None = None
         for wait in self._looks:
             await self._clock.sleep(wait)
             try:
-                found, certain = await self._groups_since(request, sent_at)
+                groups, certain = await self._groups_since(group, act.server_at)
             except ClientError as error:
                 failed, certain = error, False
                 continue
             failed = None
-            if len(found) == 1:
-                multi_id, ends = found[0]
-                self._log.mark_created(batch_id, group.number, multi_id, ends, resolved=True)
-                return None
-            if found:
+            if len(groups) == 1:
+                self._found(group, *groups[0], code)
+            if groups:
                 return None
         if certain:
-            self._log.mark_not_created(batch_id, group.number)
+            reasons = ["The service shows no such order."] * len(group.rows)
+            refuse_group(self._ledger, group, reasons)
         return failed
 
+    def _found(self, group: Group, multi_id: str, names: dict[int, str], code: str | None) -> None:
+        with self._ledger.transaction():
+            if not complete_group(self._ledger, group, multi_id, code=code):
+                return
+            for place, row in enumerate(group.rows):
+                if place in names:
+                    move_row(self._ledger, row, State.DONE, service_id=names[place])
+                else:
+                    reason = "The service has no order of this row."
+                    move_row(self._ledger, row, State.REFUSED, code=NOT_CREATED, reason=reason)
+
     async def _groups_since(
-        self, request: MultiExchangeRequest, sent_at: datetime
-    ) -> tuple[list[tuple[str, list[RowEnd]]], bool]:
-        """Groups that are made of rows of ``request`` and of nothing else, and whether every
-        order since was seen. Raises ClientError."""
+        self, group: Group, sent_at: datetime
+    ) -> tuple[list[tuple[str, dict[int, str]]], bool]:
+        """Groups that are made of rows of ``group`` and of nothing else, each with its orders by
+        the places of their rows, and whether every order since was seen. Raises ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
-        known = self._log.multi_ids()
+        known = self._ledger.subjects("create_group")
         listed = dict.fromkeys(
             order.multi_id for order in orders if order.multi_id and order.multi_id not in known
         )
-        found: list[tuple[str, list[RowEnd]]] = []
+        found: list[tuple[str, dict[int, str]]] = []
         for multi_id in listed:
-            members = (await self._api.get_multi_exchange(multi_id)).orders
-            ends = _placed(request, members)
-            if ends is not None:
-                found.append((multi_id, ends))
+            names = _placed(group, (await self._api.get_multi_exchange(multi_id)).orders)
+            if names:
+                found.append((multi_id, names))
         return found, whole and self._api.server_now() - sent_at < WINDOW
 
-    def _batch(self, batch_id: str) -> JournaledBatch:
-        batch = self._log.get(batch_id)
-        if batch is None:
-            raise KeyError(batch_id)
-        return batch
-
-    def _group(self, batch_id: str, number: int) -> JournaledGroup:
-        return self._batch(batch_id).groups[number - 1]
+    def _now(self, group: Group) -> Group:
+        act = self._ledger.get(group.act.id)
+        assert act is not None  # no act is ever deleted
+        return read_group(self._ledger, act)
 
 
-def _new_group(group: PlannedGroup) -> NewGroup:
+def _request(group: Group) -> str:
     request = MultiExchangeRequest(orders=[order.request() for order in group.orders])
-    rows = tuple(
-        NewRow(
-            row.number,
-            row.row.line,
-            journal_cells(row.row.cells),
-        )
-        for row in group.rows
-    )
-    body = encode_json(request, exclude_none=True).decode()
-    return NewGroup(group.chain, group.paid, body, rows)
+    return encode_json(request, exclude_none=True).decode()
 
 
-def _ends(
-    request: MultiExchangeRequest, answer: MultiExchange, known: Collection[str]
-) -> list[RowEnd]:
-    """Every row by its place; a place that the answer leaves out is not known. ``known`` are the
-    orders that were there before."""
-    ends: list[RowEnd] = []
-    taken = set(known)
-    for place, asked in enumerate(request.orders):
-        result = answer.orders[place] if place < len(answer.orders) else None
-        if result is None or (result.order is None and result.error is None):
-            reason = "The answer says nothing of this row."
-            ends.append(RowEnd(place, RowState.UNKNOWN, None, "NO_RESULT", reason))
-        elif result.order is not None:
-            name = result.order.service_id
-            ends.append(_end_of(place, differing(asked, result.order), result.order, name in taken))
-            taken.add(name)
-        elif result.error is not None:
-            message = result.error.message
-            fields = ", ".join(result.error.fields or ())
-            reason = f"{message} ({fields})" if fields else message
-            code = result.error.code or "ERROR"
-            ends.append(RowEnd(place, RowState.FAILED, None, code, reason))
-    return ends
-
-
-def _end_of(place: int, differs: str | None, order: Order, taken: bool) -> RowEnd:
-    if taken:
-        other = f"order {order.service_id}, which is of another row or was there before"
-        reason = f"The service answered with {other}."
-        return RowEnd(place, RowState.UNKNOWN, None, "OTHER_ID", reason)
-    if differs is None:
-        return RowEnd(place, RowState.CREATED, order.service_id)
-    reason = f"The order is not what was asked for: the {differs} differs. Do not pay it."
-    return RowEnd(place, RowState.DIFFERS, order.service_id, "ORDER_DIFFERS", reason)
-
-
-def _refused_ends(error: ApiError, code: str, count: int) -> list[RowEnd]:
+def _reasons(error: ApiError, count: int) -> list[str]:
+    """Why each of ``count`` rows was refused: what is said of it, else of all."""
     reasons = {
         place: problem.message
         for name, problem in error.fields.items()
         if (place := _place_of(name)) is not None
     }
-    return [
-        RowEnd(place, RowState.FAILED, None, code, reasons.get(place, error.message))
-        for place in range(count)
-    ]
+    return [reasons.get(place, error.message) for place in range(count)]
 
 
 def _place_of(name: str) -> int | None:
@@ -304,26 +289,15 @@ def _place_of(name: str) -> int | None:
     return None
 
 
-def _placed(request: MultiExchangeRequest, members: Sequence[Order]) -> list[RowEnd] | None:
-    """Each order of a group at a row of its own, in the order of the rows; None when one fits
-    no row that is left."""
-    ends: dict[int, RowEnd] = {}
+def _placed(group: Group, members: Sequence[Order]) -> dict[int, str]:
+    """Each order of a group of the service at a row of its own, in the order of the rows; none when
+    one fits no row that is left."""
+    asked = group.request.orders
+    names: dict[int, str] = {}
     for order in members:
-        place = next(
-            (
-                place
-                for place, asked in enumerate(request.orders)
-                if place not in ends and differing(asked, order) is None
-            ),
-            None,
-        )
+        free = (place for place in range(len(asked)) if place not in names)
+        place = next((place for place in free if differing(asked[place], order) is None), None)
         if place is None:
-            return None
-        ends[place] = RowEnd(place, RowState.CREATED, order.service_id)
-    if not ends:
-        return None
-    missing = "The service has no order of this row."
-    return [
-        ends.get(place) or RowEnd(place, RowState.FAILED, None, "NOT_CREATED", missing)
-        for place in range(len(request.orders))
-    ]
+            return {}
+        names[place] = order.service_id
+    return names

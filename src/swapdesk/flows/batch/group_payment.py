@@ -34,6 +34,7 @@ from swapdesk.client.errors import (
 )
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
+from swapdesk.flows.batch.batches import mark_differing
 from swapdesk.flows.batch.building import build_operations, part_of, partition
 from swapdesk.flows.batch.bundle_promise import blocking, group_name, overtaken
 from swapdesk.flows.batch.group_status import (
@@ -52,8 +53,8 @@ from swapdesk.flows.batch.group_status import (
 )
 from swapdesk.flows.batch.payable import LEAST_LEFT, Payables, changed, payables
 from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.catalog.catalog import native_coin
-from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
 from swapdesk.flows.journal.payments import (
@@ -63,7 +64,6 @@ from swapdesk.flows.journal.payments import (
     accept_bundle,
     add_bundle,
     begin_transaction,
-    group_act,
     intent_of,
     move_bundle,
     newest_bundle,
@@ -93,12 +93,10 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, SolanaPayload
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
     BundleStatus,
-    MultiExchangeRequest,
     MultiExchangeStatus,
     MultiSubmitRequest,
 )
@@ -158,8 +156,7 @@ class GroupPayment:
         client: WalletClient,
         token_of: Callable[[str], Token | None],
         coin: Token,
-        batch_id: str,
-        group: JournaledGroup,
+        group: Group,
         account: Account,
         look: Look,
         *,
@@ -177,10 +174,9 @@ class GroupPayment:
         self._token_of = token_of
         self._coin = coin
         self._chain = coin.chain_data.short_name
-        self._batch_id = batch_id
         self._group = group
         self._multi_id = group.multi_id
-        self._act = group_act(batch_id, group.number)
+        self._act = group.act.id
         self._account = account
         self._pace = pace
         self._watch = watch or GroupWatch()
@@ -190,7 +186,7 @@ class GroupPayment:
     @property
     def standing(self) -> GroupStanding:
         """Raises JournalUnavailable."""
-        return group_standing(self._journal, self._batch_id, self._group)
+        return group_standing(self._journal, self._group)
 
     async def advance(self, until: Until) -> Outcome:
         """Go on to ``until``; the ending without a failure says that it stands there.
@@ -259,9 +255,10 @@ class GroupPayment:
             reasons = "; ".join(f"row {row.row}: {row}" for row in payable.unpayable[:3])
             said = f"No row of this group awaits a deposit. {reasons}".strip().rstrip(".")
             raise Stopped("NOT_PAYABLE", f"{said}.", LOOK, open_=False)
-        for row in payable.unpayable:
-            if row.wrong:
-                self._journal.batches.mark_differs(self._batch_id, row.row, str(row))
+        for problem in payable.unpayable:
+            if problem.wrong:
+                row = next(row for row in self._group.rows if row.number == problem.row)
+                mark_differing(self._ledger, row, str(problem))
         build = partition if solana else build_operations
         address = self._account.address
         built = await build(self._api, self._multi_id, address, payable.rows, self._coin)
@@ -302,7 +299,7 @@ class GroupPayment:
         address, now = self._account.address, self._clock.now()
         other = blocking(self._journal, self._act, address, self._chain, now)
         if other is not None:
-            name = group_name(other)
+            name = group_name(self._ledger, other)
             raise Stopped(
                 "OTHER_UNDER_WAY",
                 f"What the smart account holds is for {name}, which is {other.word}.",
@@ -656,12 +653,11 @@ async def require_held(
 REFRESH = "you: refresh the token list"
 
 
-def first_token(desk: Desk, group: JournaledGroup) -> Token:
+def first_token(desk: Desk, group: Group) -> Token:
     """What the first row of a group sells. Raises Stopped for a group that is not created."""
     if group.multi_id is None:
         raise Stopped("NOT_CREATED", "This group was not created.", "you: create it")
-    request = decode(MultiExchangeRequest, group.body.encode(), side="service")
-    token = desk.catalog.token(request.orders[0].from_)
+    token = desk.catalog.token(group.request.orders[0].from_)
     if token is None:
         said = "The token of this group is not in the desk's list."
         raise Stopped("TOKEN_NOT_FOUND", said, REFRESH)
@@ -727,7 +723,6 @@ async def payment_of_group(
         await desk.wallet.client(),
         desk.catalog.token,
         coin,
-        standing.batch_id,
         standing.group,
         account,
         look,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
+from swapdesk.flows.batch.batches import find_batch, read_group
 from swapdesk.flows.batch.group_payment import (
     GroupWatch,
     Turn,
@@ -26,15 +27,14 @@ from swapdesk.flows.batch.group_status import (
     Until,
     group_standing,
     signs,
-    standings,
 )
+from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.batch_records import JournaledGroup
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import Bundle, group_of, open_bundles, sum_of
+from swapdesk.flows.journal.payments import Bundle, open_bundles, sum_of
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
     RunningSignings,
@@ -75,8 +75,7 @@ class GroupSigning(SigningSession, GroupWatch):
 
     def __init__(
         self,
-        batch_id: str,
-        group: JournaledGroup,
+        group: Group,
         token: TokenFacts,
         journal: Journal,
         clock: Clock,
@@ -87,7 +86,7 @@ class GroupSigning(SigningSession, GroupWatch):
         confirmations: int = 0,
     ) -> None:
         super().__init__(token, clock, changed, coin=coin, confirmations=confirmations)
-        self.batch_id = batch_id
+        self.batch_id = str(group.act.parent)
         self.group = group
         self.account = account
         self.until = Until.BUILT
@@ -103,7 +102,7 @@ class GroupSigning(SigningSession, GroupWatch):
     @property
     def standing(self) -> GroupStanding:
         """Raises JournalUnavailable."""
-        return group_standing(self._journal, self.batch_id, self.group)
+        return group_standing(self._journal, self.group)
 
     @property
     def rests(self) -> bool:
@@ -238,31 +237,32 @@ class RunningBundles(RunningSignings[GroupSigning]):
         known = self.get(batch_id, group)
         if known is not None:
             return known
-        batch = self._desk.journal.batches.get(batch_id)
+        batch = find_batch(self._desk.journal.ledger, batch_id)
         found = batch.groups[group - 1] if batch and 0 < group <= len(batch.groups) else None
         if batch is None or found is None:
             raise KeyError(group_id(batch_id, group))
-        return self._session(batch.id, found, account)
+        return self._session(found, account)
 
     def left_open(self) -> list[GroupSigning]:
         """Sessions for groups of which something was signed and that nobody here works on. Raises
         JournalUnavailable."""
         found = []
         for bundle in open_bundles(self._desk.journal.ledger):
-            batch_id, number = group_of(bundle.operation)
-            if self.get(batch_id, number) is not None:
+            act = self._desk.journal.ledger.get(str(bundle.operation.parent))
+            if act is None or self.get(str(act.parent), act.body["number"]) is not None:
                 continue
-            standing = standings(self._desk.journal, batch_id)[number - 1]
+            standing = group_standing(
+                self._desk.journal, read_group(self._desk.journal.ledger, act)
+            )
             if standing.begun:
-                found.append(self._session(batch_id, standing.group, bundle.account))
+                found.append(self._session(standing.group, bundle.account))
         return found
 
-    def _session(self, batch_id: str, group: JournaledGroup, account: str) -> GroupSigning:
+    def _session(self, group: Group, account: str) -> GroupSigning:
         token = first_token(self._desk, group)
         link = self._desk.wallet.link(group.chain)
-        id_ = group_id(batch_id, group.number)
+        id_ = group_id(str(group.act.parent), group.number)
         session = GroupSigning(
-            batch_id,
             group,
             TokenFacts.of(token),
             self._desk.journal,
@@ -278,7 +278,7 @@ class RunningBundles(RunningSignings[GroupSigning]):
         """Up to ``session.until``. An outcome without a failure says that the group stands
         there."""
         desk = self._desk
-        if not desk.journal.batches.adopt(session.batch_id):
+        if not desk.journal.ledger.take_over(session.batch_id):
             return None
         standing = session.standing
         account = await group_account(desk, standing, session.account)

@@ -14,7 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.client.errors import ApiError, ClientError
+from swapdesk.flows.batch.batches import find_batch
 from swapdesk.flows.batch.bundle_promise import funded_bundle, withdrawn
+from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import (
     IN_WALLET,
     Failure,
@@ -23,12 +25,10 @@ from swapdesk.flows.failure_messages import (
     unsent,
     with_payment,
 )
-from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.journal.payments import (
     Bundle,
-    group_act,
     newest_bundle,
     paid_orders,
     transactions_of,
@@ -148,17 +148,20 @@ class GroupStanding(Struct, frozen=True):
     which the owner took out of the smart account what that bundle was to pay; what was sent there
     for bundles before number ``since`` came back by it or by an earlier one."""
 
-    batch_id: str
-    group: JournaledGroup
+    group: Group
     bundle: Bundle | None
     payments: tuple[Operation, ...]
     withdrawn: str | None = None
     since: int = 0
 
     @property
+    def batch_id(self) -> str:
+        return str(self.group.act.parent)
+
+    @property
     def created(self) -> int:
         """Rows that became orders as they were asked for."""
-        return sum(row.state is RowState.CREATED for row in self.group.rows)
+        return sum(row.became == "created" for row in self.group.rows)
 
     @property
     def solana(self) -> bool:
@@ -303,25 +306,23 @@ def way_out(chain: str) -> str:
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
-def group_standing(journal: Journal, batch_id: str, group: JournaledGroup) -> GroupStanding:
+def group_standing(journal: Journal, group: Group) -> GroupStanding:
     """Raises JournalUnavailable."""
-    act = group_act(batch_id, group.number)
-    bundle = newest_bundle(journal.ledger, act)
+    bundle = newest_bundle(journal.ledger, group.act.id)
     return GroupStanding(
-        batch_id,
         group,
         bundle,
-        transactions_of(journal.ledger, act),
+        transactions_of(journal.ledger, group.act.id),
         *((None, 0) if bundle is None else withdrawn(journal, bundle)),
     )
 
 
 def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
     """Of every group of a batch, in their order. Raises KeyError and JournalUnavailable."""
-    batch = journal.batches.get(batch_id)
+    batch = find_batch(journal.ledger, batch_id)
     if batch is None:
         raise KeyError(batch_id)
-    return tuple(group_standing(journal, batch.id, group) for group in batch.groups)
+    return tuple(group_standing(journal, group) for group in batch.groups)
 
 
 def signs(standing: GroupStanding, until: Until) -> bool:

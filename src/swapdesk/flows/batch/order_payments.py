@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from swapdesk.flows.batch.group_status import GroupStanding
 
 _IN_VAIN = frozenset({"FAILED", "WITHDRAWN", "REFUSED"})
+_OF_GROUP = """
+subject = ?1 AND kind = 'create_group'
+OR parent = (SELECT id FROM operation WHERE subject = ?1 AND kind = 'create_group')
+  AND kind IN ('bundle', 'fund', 'part')
+OR kind = 'withdraw' AND json_extract(body, '$.chain') = (SELECT json_extract(body, '$.chain')
+  FROM operation WHERE subject = ?1 AND kind = 'create_group')
+"""
 CONFIRMS = "it confirms the deposit, then pays out"
 
 
@@ -29,27 +36,29 @@ class OrderPayments:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._read: dict[str, tuple[tuple[object, ...], GroupStanding]] = {}
+        self._read: dict[str, tuple[str, GroupStanding]] = {}
 
-    def mark(self, multi_id: str) -> object | None:
-        """Another one once the payment of a group moved; None for no group of this journal.
-        Raises JournalUnavailable."""
-        return self._journal.batches.payment_mark(multi_id)
+    def mark(self, multi_id: str) -> str | None:
+        """Another one once the payment of a group moved: its bundles, the transactions of the
+        wallet for them, withdrawals. None for no group of this journal. Raises
+        JournalUnavailable."""
+        return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
         """How an order of a group is paid; None where no batch of this journal made the group.
         Raises JournalUnavailable."""
-        mark = self._journal.batches.payment_mark(multi_id)
+        mark = self.mark(multi_id)
         if mark is None:
             return None
         before, standing = self._read.get(multi_id, (None, None))
         if standing is None or mark != before:
-            found = self._journal.batches.group(multi_id)
-            if found is None:
-                return None
+            from swapdesk.flows.batch.batches import find_group
             from swapdesk.flows.batch.group_status import group_standing
 
-            standing = group_standing(self._journal, *found)
+            group = find_group(self._journal.ledger, multi_id)
+            if group is None:
+                return None
+            standing = group_standing(self._journal, group)
             self._read[multi_id] = (mark, standing)
         return order_payment(standing, service_id)
 

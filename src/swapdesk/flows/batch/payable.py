@@ -13,13 +13,12 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import check_address, same_address
+from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
-from swapdesk.flows.journal.batch_records import JournaledGroup, RowState
 from swapdesk.flows.journal.payments import BundleDeposit
 from swapdesk.flows.orders.situations import awaits_deposit
-from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
-from swapdesk.wire.multi import MultiExchangeRequest, MultiExchangeStatus, MultiOrderRequest
+from swapdesk.wire.multi import MultiExchangeStatus, MultiOrderRequest
 from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
@@ -91,7 +90,7 @@ class Payables(Struct, frozen=True):
 
 
 def payables(
-    group: JournaledGroup,
+    group: Group,
     status: MultiExchangeStatus,
     token_of: Callable[[str], Token | None],
     now: datetime,
@@ -99,17 +98,14 @@ def payables(
 ) -> Payables:
     """The rows of a group beside its orders as the service has them. ``paid`` are orders whose
     deposit left already, or may have."""
-    request = decode(MultiExchangeRequest, group.body.encode(), side="service")
     orders = {order.service_id: order for order in status.orders}
     rows: list[PayableRow] = []
     unpayable: list[Unpayable] = []
     pending = 0
-    for row in group.rows:
-        if row.state is not RowState.CREATED or row.service_id is None:
+    for row, asked in zip(group.rows, group.request.orders, strict=True):
+        if row.became != "created" or row.service_id is None or row.service_id in paid:
             continue
-        if row.service_id in paid:
-            continue
-        order, asked = orders.get(row.service_id), request.orders[row.place]
+        order = orders.get(row.service_id)
         try:
             if order is None:
                 raise Unpayable("the service does not show its order")

@@ -14,12 +14,14 @@ from msgspec.structs import replace
 
 from swapdesk.client.budget import Allowance
 from swapdesk.client.errors import ClientError
-from swapdesk.flows.batch.planned import (
+from swapdesk.flows.batch.reading import has_decimal_comma
+from swapdesk.flows.batch.rows import (
     NOT_IN_WALLET,
+    Group,
     Level,
     Paid,
     PlannedOrder,
-    PlannedRow,
+    Row,
     RowFinding,
     RowWord,
     Sheet,
@@ -28,45 +30,10 @@ from swapdesk.flows.batch.planned import (
     paid_by,
     problem,
 )
-from swapdesk.flows.batch.reading import has_decimal_comma
 from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import MONEY, ROUGH
-from swapdesk.wire.multi import MOST_DEPOSITS, MOST_ORDERS
+from swapdesk.wire.multi import MOST_ORDERS
 from swapdesk.wire.tokens import Token
-
-
-class PlannedGroup(Struct, frozen=True):
-    """At most 50 rows that sell on one chain, created by one call; ``chain`` is its short name,
-    ``paid`` says how their deposits are."""
-
-    PRINTED: ClassVar = {
-        "group": "number", "chain": "chain", "paid": "paid", "signatures": "signatures",
-        "rows": "numbers",
-    }  # fmt: skip
-
-    number: int
-    chain: str
-    chain_name: str
-    paid: Paid
-    rows: tuple[PlannedRow, ...]
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Of its rows in the file."""
-        return tuple(row.number for row in self.rows)
-
-    @property
-    def orders(self) -> tuple[PlannedOrder, ...]:
-        return tuple(row.order for row in self.rows if row.order is not None)
-
-    @property
-    def signatures(self) -> int:
-        """How often is signed to pay it, without what fills a smart account first: once for
-        each token. On Solana the least: transactions are packed by their measured size."""
-        sold = Counter(order.token_in.id for order in self.orders)
-        if self.paid == "bundle":
-            return len(sold)
-        return sum(-(-count // MOST_DEPOSITS) for count in sold.values())
 
 
 class Total(Struct, frozen=True):
@@ -133,8 +100,8 @@ class BatchPlan(Struct, frozen=True):
     ``means`` is what the paying accounts have, by chain, for who tells a plan once."""
 
     sheet: Sheet
-    rows: tuple[PlannedRow, ...]
-    groups: tuple[PlannedGroup, ...]
+    rows: tuple[Row, ...]
+    groups: tuple[Group, ...]
     totals: tuple[Total, ...]
     arrivals: tuple[Arrival, ...] = ()
     limits_known: bool = False
@@ -147,7 +114,7 @@ class BatchPlan(Struct, frozen=True):
         return next((one for one in self.means if one.chain == chain), None)
 
     @property
-    def problems(self) -> tuple[PlannedRow, ...]:
+    def problems(self) -> tuple[Row, ...]:
         return tuple(row for row in self.rows if row.state == "problem")
 
     def count(self, state: RowWord) -> int:
@@ -159,18 +126,18 @@ class BatchPlan(Struct, frozen=True):
         return len(self.rows) == len(self.sheet.rows)
 
     @property
-    def comma_problem(self) -> PlannedRow | None:
+    def comma_problem(self) -> Row | None:
         """The first row with a problem, where every problem of the file is that an amount has a
         decimal comma, and none has a point; else None."""
         rows = self.problems
         only_commas = all(
-            has_decimal_comma(row.row)
+            has_decimal_comma(row)
             and all(one.column is SheetColumn.SELL_AMOUNT for one in row.problems)
             for row in rows
         )
         if not rows or not self.whole or not only_commas:
             return None
-        points = any("." in row.row.cell(SheetColumn.SELL_AMOUNT) for row in self.rows)
+        points = any("." in row.cell(SheetColumn.SELL_AMOUNT) for row in self.rows)
         return None if points else rows[0]
 
     @property
@@ -225,7 +192,7 @@ class BatchPlan(Struct, frozen=True):
         return dict(Counter(order.route for group in self.groups for order in group.orders))
 
 
-def plan_of(sheet: Sheet, rows: Iterable[PlannedRow], *, limits_known: bool) -> BatchPlan:
+def plan_of(sheet: Sheet, rows: Iterable[Row], *, limits_known: bool) -> BatchPlan:
     """The plan of judged rows: twins are flagged and kept, rows without a problem are grouped.
     What was found by comparing rows is found anew."""
     judged = (
@@ -243,7 +210,7 @@ _DUPLICATE = "DUPLICATE"
 _COMPARED = frozenset({_DUPLICATE, NOT_IN_WALLET})
 
 
-def _plan_of(sheet: Sheet, rows: tuple[PlannedRow, ...], *, limits_known: bool) -> BatchPlan:
+def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> BatchPlan:
     """Rows that are skipped or have a problem are in no group. What the wallet lacks is a problem
     of what all rows sell together, so the totals count those rows too."""
     wanted = [row for row in rows if not row.skipped]
@@ -265,7 +232,7 @@ def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
     return replace(judged, unasked=plan.unasked)
 
 
-def _against(row: PlannedRow, means: Mapping[str, Means], left: dict[str, Decimal]) -> PlannedRow:
+def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
     """One row beside what is ``left`` of each token, which it takes its part of."""
     told = tuple(one for one in row.findings if one.code != NOT_IN_WALLET)
     kept = row if len(told) == len(row.findings) else replace(row, findings=told)
@@ -308,7 +275,7 @@ def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
     return plan_of(plan.sheet, rows, limits_known=plan.limits_known)
 
 
-def _flag_twins(rows: Iterable[PlannedRow]) -> Iterable[PlannedRow]:
+def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
     """Rows are compared as they are paid. What one with a problem would pay is not known yet: its
     memo may be what is wrong."""
     first: dict[tuple[object, ...], int] = {}
@@ -341,25 +308,22 @@ def _flag_twins(rows: Iterable[PlannedRow]) -> Iterable[PlannedRow]:
             )
 
 
-def _grouped(rows: Sequence[PlannedRow]) -> tuple[PlannedGroup, ...]:
+def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
     """In the order of the file; chains in the order of their first rows."""
-    kinds: dict[tuple[str, Paid], list[PlannedRow]] = {}
+    kinds: dict[tuple[str, Paid], list[Row]] = {}
     for row in rows:
-        if row.order is not None:
-            token = row.order.token_in
-            paid = paid_by(token)
-            if paid is not None:
-                kinds.setdefault((token.chain_data.short_name, paid), []).append(row)
-    groups: list[PlannedGroup] = []
-    for (chain, paid), found in kinds.items():
-        name = found[0].order.token_in.chain_data.name if found[0].order else chain
-        for at in range(0, len(found), MOST_ORDERS):
-            part = tuple(found[at : at + MOST_ORDERS])
-            groups.append(PlannedGroup(len(groups) + 1, chain, name, paid, part))
-    return tuple(groups)
+        paid = paid_by(row.order.token_in) if row.order is not None else None
+        if row.order is not None and paid is not None:
+            kinds.setdefault((row.order.token_in.chain_data.short_name, paid), []).append(row)
+    parts = [
+        (chain, paid, tuple(found[at : at + MOST_ORDERS]))
+        for (chain, paid), found in kinds.items()
+        for at in range(0, len(found), MOST_ORDERS)
+    ]
+    return tuple(Group(number, *part) for number, part in enumerate(parts, start=1))
 
 
-def _totals(rows: Sequence[PlannedRow]) -> tuple[Total, ...]:
+def _totals(rows: Sequence[Row]) -> tuple[Total, ...]:
     sums: dict[str, Total] = {}
     for row in rows:
         order = row.order
@@ -371,7 +335,7 @@ def _totals(rows: Sequence[PlannedRow]) -> tuple[Total, ...]:
     return tuple(sums.values())
 
 
-def _arrivals(rows: Sequence[PlannedRow]) -> tuple[Arrival, ...]:
+def _arrivals(rows: Sequence[Row]) -> tuple[Arrival, ...]:
     sums: dict[str, Arrival] = {}
     for order in (row.order for row in rows if row.order is not None):
         token, about = order.token_out, order.about
@@ -426,13 +390,13 @@ class PlanDocument(Struct, frozen=True, rename="camel"):
     remarks: tuple[int, ...]
     heads_note: str | None
     decimal_comma: bool
-    rows: tuple[PlannedRow, ...]
+    rows: tuple[Row, ...]
     ready: int
     look: int
     problems: int
     skipped: int
     creatable: bool
-    groups: tuple[PlannedGroup, ...]
+    groups: tuple[Group, ...]
     totals: tuple[TotalDocument, ...]
     arrivals: tuple[Arrival, ...]
     calls: PlannedCalls

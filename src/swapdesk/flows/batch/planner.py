@@ -24,14 +24,14 @@ from swapdesk.chain.addresses.payments import WAIVER
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError, RateLimited, ServiceFailed
 from swapdesk.clock import Clock
+from swapdesk.flows.batch.batches import newest_batches
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.planned import (
+from swapdesk.flows.batch.reading import reading, split_amount
+from swapdesk.flows.batch.rows import (
     WRITE,
-    AskedBefore,
     BatchRoute,
-    InputRow,
     PlannedOrder,
-    PlannedRow,
+    Row,
     RowFinding,
     Sheet,
     SheetColumn,
@@ -41,11 +41,9 @@ from swapdesk.flows.batch.planned import (
     problem,
     selling,
 )
-from swapdesk.flows.batch.reading import reading, split_amount
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import check_token
-from swapdesk.flows.journal.batch_records import JournaledRow, RowState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_export import FORMULA
@@ -62,9 +60,8 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import bounds_of, lost_digits, outside_limits, typed_amount
 from swapdesk.wallet.accounts import has_smart_accounts
-from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.numbers import ROUGH, AmountError, parse_amount
-from swapdesk.wire.multi import MultiExchangeRequest, MultiOrderRequest
+from swapdesk.wire.multi import MultiOrderRequest
 from swapdesk.wire.quotes import Limits, PairLimits, PairLimitsQuery, RouteType
 from swapdesk.wire.tokens import Token
 
@@ -83,7 +80,7 @@ class SheetTokens(Struct):
     _named: dict[tuple[str, str, SheetColumn], Named] = field(default_factory=dict)
     _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def named(self, row: InputRow, column: SheetColumn) -> Named:
+    def named(self, row: Row, column: SheetColumn) -> Named:
         """The token that a row names in this column."""
         chain = row.cell(SheetColumn.CHAIN) if column is SheetColumn.BUY else ""
         key = (row.cell(column), chain, column)
@@ -156,21 +153,22 @@ LONGEST_CELL = 500
 
 class RowJudge(Struct):
     """``paid`` counts payments by address; ``smart_accounts``: whether the profile has one to
-    pay bundles from. ``asked`` are rows of earlier batches by what they ask for."""
+    pay bundles from. ``asked`` are rows of earlier batches, each with the id of its batch, by what
+    they ask for."""
 
     tokens: SheetTokens
     book: AddressBook
     paid: Mapping[str, int]
     own_deposits: Collection[tuple[str, str]]
     smart_accounts: bool
-    asked: Mapping[tuple[object, ...], AskedBefore] = field(default_factory=dict)
+    asked: Mapping[tuple[object, ...], tuple[str, Row]] = field(default_factory=dict)
 
-    def judge(self, row: InputRow) -> PlannedRow:
+    def judge(self, row: Row) -> Row:
         findings = list(_shape(row))
         shifted = bool(row.extra) and split_amount(row.cells) is not None
         if shifted or any(one.code == "TOO_LONG" for one in findings):
             # What stands in the wrong column is not wrong there by itself.
-            return PlannedRow(row, None, tuple(findings))
+            return replace(row, findings=tuple(findings))
         token_in, said_of_in = self.tokens.named(row, SheetColumn.SELL)
         token_out, said_of_out = self.tokens.named(row, SheetColumn.BUY)
         findings += (*said_of_in, *said_of_out)
@@ -191,7 +189,7 @@ class RowJudge(Struct):
             or recipient is None
             or not recipient.address
         ):
-            return PlannedRow(row, None, tuple(findings))
+            return replace(row, findings=tuple(findings))
         order = PlannedOrder(
             token_in,
             token_out,
@@ -206,11 +204,11 @@ class RowJudge(Struct):
         )
         before = self.asked.get(order.asks)
         if before is not None:
-            findings.append(_asked_before(before))
-        return PlannedRow(row, order, tuple(findings))
+            findings.append(_asked_before(*before))
+        return replace(row, order=order, findings=tuple(findings))
 
     def _recipient(
-        self, row: InputRow, token: Token | None, findings: list[RowFinding]
+        self, row: Row, token: Token | None, findings: list[RowFinding]
     ) -> RecipientCheck | None:
         text = row.cell(SheetColumn.TO)
         if not text:
@@ -249,7 +247,7 @@ class RowJudge(Struct):
         return check
 
     def _refund(
-        self, row: InputRow, token: Token | None, findings: list[RowFinding]
+        self, row: Row, token: Token | None, findings: list[RowFinding]
     ) -> RecipientCheck | None:
         text = row.cell(SheetColumn.REFUND)
         if not text or token is None:
@@ -277,17 +275,19 @@ class RowJudge(Struct):
         return check
 
 
-def _asked_before(before: AskedBefore) -> RowFinding:
-    name = f"row {before.row} of batch {before.batch_id[:8]}"
-    if before.open:
-        reason = f"{name.capitalize()} asks for the same payment, and may have been created."
+def _asked_before(batch_id: str, row: Row) -> RowFinding:
+    batch = f"batch {batch_id[:8]}"
+    if row.became == "unknown":
+        reason = (
+            f"Row {row.number} of {batch} asks for the same payment, and may have been created."
+        )
         do = "Skip it, or go on with that batch first."
-        return problem("CREATED_BEFORE", None, reason, do, f"open in batch {before.batch_id[:8]}")
-    reason, do = f"The same payment as {name}.", "Skip it if it is meant once."
-    return look("CREATED_BEFORE", None, reason, do, f"in batch {before.batch_id[:8]} too")
+        return problem("CREATED_BEFORE", None, reason, do, f"open in {batch}")
+    reason, do = f"The same payment as row {row.number} of {batch}.", "Skip it if it is meant once."
+    return look("CREATED_BEFORE", None, reason, do, f"in {batch} too")
 
 
-def _shape(row: InputRow) -> list[RowFinding]:
+def _shape(row: Row) -> list[RowFinding]:
     """Cells that are too long, too many, or that a spreadsheet would compute."""
     found: list[RowFinding] = []
     if row.extra:
@@ -318,7 +318,7 @@ def _shown(mark: str) -> str:
     return mark if mark.isprintable() else f"U+{ord(mark):04X}"
 
 
-def _route(row: InputRow, findings: list[RowFinding]) -> BatchRoute | None:
+def _route(row: Row, findings: list[RowFinding]) -> BatchRoute | None:
     word = row.cell(SheetColumn.ROUTE).lower()
     if word in ("", "standard"):
         return "standard"
@@ -331,7 +331,7 @@ def _route(row: InputRow, findings: list[RowFinding]) -> BatchRoute | None:
     return None
 
 
-def _amount(row: InputRow, token: Token | None, findings: list[RowFinding]) -> Decimal | None:
+def _amount(row: Row, token: Token | None, findings: list[RowFinding]) -> Decimal | None:
     text = row.cell(SheetColumn.SELL_AMOUNT)
     if not text:
         reason = "No amount is named."
@@ -366,7 +366,7 @@ def _bad_amount(reason: str, brief: str = "") -> RowFinding:
 
 
 def _memo(
-    row: InputRow,
+    row: Row,
     recipient: RecipientCheck | None,
     token: Token | None,
     findings: list[RowFinding],
@@ -500,27 +500,26 @@ _RECENT = 20
 """Batches whose rows are compared with those of a new one."""
 
 
-def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], AskedBefore]:
+def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
     """Rows of recent batches that are orders, or may be, by what they ask for: a file that was
     changed in one row is another file, and its other rows are paid once more."""
-    found: dict[tuple[object, ...], AskedBefore] = {}
-    for batch in reversed(journal.batches.newest(_RECENT)):
+    found: dict[tuple[object, ...], tuple[str, Row]] = {}
+    for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
         for group in batch.groups:
-            rows = [row for row in group.rows if _may_be_order(row, recent=recent)]
-            if not rows:
+            if not any(_may_be_order(row, recent=recent) for row in group.rows):
                 continue
-            orders = decode(MultiExchangeRequest, group.body.encode(), side="service").orders
-            for row in rows:
-                open_ = row.state is RowState.UNKNOWN
-                key = _asks(orders[row.place])
-                if key not in found or not found[key].open:
-                    found[key] = AskedBefore(batch.id, row.number, open_)
+            for row, order in zip(group.rows, group.request.orders, strict=True):
+                known = found.get(_asks(order))
+                if _may_be_order(row, recent=recent) and not (
+                    known is not None and known[1].became == "unknown"
+                ):
+                    found[_asks(order)] = batch.id, row
     return found
 
 
-def _may_be_order(row: JournaledRow, *, recent: bool) -> bool:
-    return row.state is RowState.UNKNOWN or (recent and row.state is not RowState.FAILED)
+def _may_be_order(row: Row, *, recent: bool) -> bool:
+    return row.became == "unknown" or (recent and row.became != "failed")
 
 
 def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
@@ -562,7 +561,7 @@ class BatchPlanner:
     async def judged(
         self,
         sheet: Sheet,
-        on_rows: Callable[[Sequence[PlannedRow]], None] | None = None,
+        on_rows: Callable[[Sequence[Row]], None] | None = None,
         *,
         made: bool = False,
     ) -> BatchPlan:
@@ -577,7 +576,7 @@ class BatchPlanner:
             smart_accounts=has_smart_accounts(live=self._live),
             asked={} if made else asked_before(self._journal, self._clock.now()),
         )
-        rows: list[PlannedRow] = []
+        rows: list[Row] = []
         for row in sheet.rows:
             rows.append(self._estimated(judge.judge(row)))
             if len(rows) % STEP == 0:
@@ -595,7 +594,7 @@ class BatchPlanner:
         failed, unasked = await self._learn(
             [pair for pair in pairs if pair not in self._limits], api
         )
-        rows: list[PlannedRow] = []
+        rows: list[Row] = []
         for row in plan.rows:
             rows.append(self._limited(row, failed))
             if len(rows) % (5 * STEP) == 0:
@@ -638,13 +637,13 @@ class BatchPlanner:
         await asyncio.gather(*(ask() for _ in range(min(AT_ONCE, len(waiting)))))
         return failed, next(iter(lost), None)
 
-    def _estimated(self, row: PlannedRow) -> PlannedRow:
+    def _estimated(self, row: Row) -> Row:
         """The row with about what arrives, as far as prices and limits are known."""
         if row.order is None:
             return row
         return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))
 
-    def _limited(self, row: PlannedRow, failed: dict[Pair, RowFinding]) -> PlannedRow:
+    def _limited(self, row: Row, failed: dict[Pair, RowFinding]) -> Row:
         told = tuple(one for one in row.findings if one.code not in (LIMITS, UNKNOWN_LIMITS))
         kept = self._estimated(replace(row, findings=told))
         if row.order is None or not _has_limits(row):
@@ -653,7 +652,7 @@ class BatchPlanner:
         return kept.with_findings(found) if found is not None else kept
 
 
-def _has_limits(row: PlannedRow) -> bool:
+def _has_limits(row: Row) -> bool:
     """Whether a row has limits: a token sold for itself has none that could be asked for."""
     order = row.order
     return order is not None and order.token_in.id != order.token_out.id

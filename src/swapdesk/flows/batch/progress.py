@@ -13,20 +13,13 @@ from datetime import datetime
 from decimal import Decimal
 
 from msgspec import Struct, field
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
+from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
-from swapdesk.flows.batch.planned import (
-    InputRow,
-    Separator,
-    Sheet,
-    SheetColumn,
-    sheet_cells,
-)
+from swapdesk.flows.batch.rows import Became, Row, Separator, Sheet, SheetColumn
 from swapdesk.flows.failure_messages import IN_WALLET
-from swapdesk.flows.journal.batch_records import JournaledBatch, JournaledRow, RowState
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
 from swapdesk.flows.orders.order_export import csv_cell
@@ -109,7 +102,7 @@ def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) 
 
 
 def _arrived(order: Order) -> bool:
-    return ended(display_of(order)) and situation_of(order).meaning.level == "done"
+    return ended(display_of(order)) and situation_of(order).level == "done"
 
 
 _NEXT = {
@@ -122,7 +115,7 @@ _NEXT = {
 class BatchProgress(Struct, frozen=True):
     """``standings`` are of all groups in their order, ``orders`` by id, as the desk knows them."""
 
-    batch: JournaledBatch
+    batch: Batch
     standings: tuple[GroupStanding, ...]
     orders: Mapping[str, Order] = field(default_factory=dict)
 
@@ -134,9 +127,7 @@ class BatchProgress(Struct, frozen=True):
     @property
     def creating(self) -> bool:
         """Whether a group was not created yet, or may have been."""
-        return any(
-            one.group.open or one.group.state is StepState.PREPARED for one in self.standings
-        )
+        return any(one.group.act.open for one in self.standings)
 
     @property
     def current(self) -> GroupStanding | None:
@@ -161,12 +152,12 @@ class BatchProgress(Struct, frozen=True):
     @property
     def failed(self) -> int:
         """Rows for which no order exists for certain."""
-        return sum(row.state is RowState.FAILED for one in self.standings for row in one.group.rows)
+        return sum(row.became == "failed" for one in self.standings for row in one.group.rows)
 
     @property
     def word(self) -> str:
         """How far it is: ``signed``, ``submitted 14:20``, ``group 2 of 3: built``."""
-        if any(one.group.open for one in self.standings):
+        if any(one.group.act.left for one in self.standings):
             return "outcome unknown"
         if self.creating:
             return "not all created"
@@ -255,10 +246,14 @@ class BatchProgress(Struct, frozen=True):
 
 def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
     """Raises KeyError and JournalUnavailable."""
-    batch = journal.batches.get(batch_id)
+    batch = find_batch(journal.ledger, batch_id)
     if batch is None:
         raise KeyError(batch_id)
-    found = tuple(group_standing(journal, batch.id, group) for group in batch.groups)
+    return progress_of(journal, batch)
+
+
+def progress_of(journal: Journal, batch: Batch) -> BatchProgress:
+    found = tuple(group_standing(journal, group) for group in batch.groups)
     return BatchProgress(batch, found)
 
 
@@ -282,7 +277,7 @@ class ResultRow(Struct, frozen=True, rename="camel"):
     memo: str
     route: str
     refund: str
-    state: RowState
+    state: Became
     multi_id: str | None
     service_id: str | None
     order_state: str | None
@@ -297,16 +292,16 @@ HEADS = ResultRow.__struct_encode_fields__
 """Of the file of results."""
 
 
-def journaled_orders(journal: Journal, batch: JournaledBatch) -> dict[str, Order]:
+def journaled_orders(journal: Journal, batch: Batch) -> dict[str, Order]:
     """The orders of a batch by id, as the journal has them."""
     found = (journal.orders.get(row.service_id) for row in batch.rows if row.service_id)
     return {one.order.service_id: one.order for one in found if one is not None}
 
 
-def result_rows(batch: JournaledBatch, orders: Mapping[str, Order]) -> list[ResultRow]:
+def result_rows(batch: Batch, orders: Mapping[str, Order]) -> list[ResultRow]:
     """One flat row a line of the file, in its order; ``orders`` by id, as far as known."""
-    multi_ids = {group.number: group.multi_id for group in batch.groups}
-    return [_row(row, multi_ids[row.group], orders) for row in batch.rows]
+    rows = [_row(row, group.multi_id, orders) for group in batch.groups for row in group.rows]
+    return sorted(rows, key=lambda row: row.row)
 
 
 def results_csv(rows: list[ResultRow]) -> bytes:
@@ -318,16 +313,15 @@ def results_csv(rows: list[ResultRow]) -> bytes:
     return out.getvalue().encode("utf-8")
 
 
-def _row(row: JournaledRow, multi_id: str | None, orders: Mapping[str, Order]) -> ResultRow:
+def _row(row: Row, multi_id: str | None, orders: Mapping[str, Order]) -> ResultRow:
     order = orders.get(row.service_id or "")
-    cells = sheet_cells(row.cells)
     display = display_of(order) if order is not None else None
     paid = order if order is not None and _arrived(order) else None
     return ResultRow(
         row=row.number,
         line=row.line,
-        **{column.value: cells.get(column, "") for column in SheetColumn},
-        state=row.state,
+        **{column.value: row.cells.get(column, "") for column in SheetColumn},
+        state=row.became,
         multi_id=multi_id,
         service_id=row.service_id,
         order_state=str(display) if display is not None else None,
@@ -343,10 +337,10 @@ class NoFailedRows(Exception):
     """Every row of the batch became an order, or may have."""
 
 
-def failed_sheet(batch: JournaledBatch) -> Sheet:
+def failed_sheet(batch: Batch) -> Sheet:
     """The failed rows with the cells that were confirmed, with the numbers and lines of their
     file. Rows that are not known to have failed are no part of it. Raises NoFailedRows."""
-    failed = [row for row in batch.rows if row.state is RowState.FAILED]
+    failed = [row for row in batch.rows if row.became == "failed"]
     if not failed:
         raise NoFailedRows(batch.id)
     return sheet_of(batch, failed)
@@ -356,23 +350,23 @@ _RECENT = 20
 """Batches that are looked through for one that is open."""
 
 
-def sheet_of(batch: JournaledBatch, some: Sequence[JournaledRow] | None = None) -> Sheet:
+def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
     """Its rows as they were confirmed, or ``some``, with the numbers and lines of their file."""
     kept = batch.rows if some is None else some
-    rows = tuple(InputRow(row.number, row.line, sheet_cells(row.cells)) for row in kept)
+    rows = tuple(replace(row, outcome=None) for row in kept)
     named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
     return Sheet(batch.file, Separator.COMMA, True, named, rows)
 
 
-def left_open(journal: Journal, now: datetime) -> JournaledBatch | None:
+def left_open(journal: Journal, now: datetime) -> Batch | None:
     """The batch to show again: the newest on which something is due, else the newest with orders
     that the service still answers for. Raises JournalUnavailable."""
-    recent: JournaledBatch | None = None
-    for batch in journal.batches.newest(_RECENT):
+    recent: Batch | None = None
+    for batch in newest_batches(journal.ledger, _RECENT):
         if now - batch.created > KNOWN_TO_API:
             break
-        if batch_progress(journal, batch.id).due:
+        if progress_of(journal, batch).due:
             return batch
-        if recent is None and any(row.state is RowState.CREATED for row in batch.rows):
+        if recent is None and any(row.became == "created" for row in batch.rows):
             recent = batch
     return recent

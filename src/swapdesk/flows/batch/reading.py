@@ -23,12 +23,12 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from swapdesk.flows.batch.planned import (
+from swapdesk.flows.batch.rows import (
     FIRST_NAMES,
     NEEDED,
     TEMPLATE,
     WITHOUT_HEADS,
-    InputRow,
+    Row,
     Separator,
     Sheet,
     SheetColumn,
@@ -169,7 +169,7 @@ def reading(name: str, content: bytes) -> Iterator[Sheet | None]:
         column is None or _head(cell) in _PLAIN for cell, column in zip(heads, columns, strict=True)
     )
     known = [_head(cell) for cell in heads]
-    rows: list[InputRow] = []
+    rows: list[Row] = []
     for line, cells in chain(begin[0 if at is None else at + 1 :], records):
         if _is_remark(cells, columns) or [_head(cell) for cell in cells] == known:
             remarks.append(line)
@@ -189,7 +189,7 @@ def reading(name: str, content: bytes) -> Iterator[Sheet | None]:
     )
 
 
-def has_decimal_comma(row: InputRow) -> bool:
+def has_decimal_comma(row: Row) -> bool:
     """Whether the amount of a row is digits with one comma among them."""
     return _COMMA.fullmatch(row.cell(SheetColumn.SELL_AMOUNT)) is not None
 
@@ -205,7 +205,7 @@ def with_decimal_commas(sheet: Sheet) -> Sheet:
     Whoever calls this was told so by a person: 1,234 may mean a thousand. A point cannot be read
     beside that, as 1.234 may. Raises UnreadableFile where an amount has one.
     """
-    rows: list[InputRow] = []
+    rows: list[Row] = []
     for row in sheet.rows:
         amount = row.cell(SheetColumn.SELL_AMOUNT)
         if "." in amount:
@@ -411,7 +411,7 @@ def _columns(
 
 def _row(
     number: int, line: int, columns: Sequence[SheetColumn | None], cells: Sequence[str]
-) -> InputRow:
+) -> Row:
     named = {
         column: as_written(cell)
         for column, cell in zip(columns, cells, strict=False)
@@ -420,7 +420,7 @@ def _row(
     beyond = tuple(cells[len(columns) :])
     extra = tuple(cell for cell in beyond if cell.strip())
     # An empty last cell is what is left over where a comma has split an amount.
-    return InputRow(number, line, named, extra or (beyond if split_amount(named) else ()))
+    return Row(number, line, named, extra or (beyond if split_amount(named) else ()))
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:

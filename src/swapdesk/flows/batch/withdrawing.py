@@ -17,7 +17,7 @@ from swapdesk.flows.batch.bundle_promise import group_name, relying, smart_accou
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal import payments
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Operation, State
+from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Ledger, Operation, State
 from swapdesk.flows.journal.payments import Bundle, Sum
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.signing.wallet_signing import RunningWallet, WalletSigning
@@ -103,7 +103,7 @@ class Withdrawing:
         )
         bundle = relying(self._journal, account.address, link.name, self._clock.now())
         if bundle is not None and not despite_bundle:
-            return _needed(held.address, bundle, link)
+            return _needed(self._journal.ledger, held.address, bundle, link)
         taken = _taken(held, token)
         if not taken:
             return _nothing(held, token, link)
@@ -324,10 +324,11 @@ def _taken_already() -> Outcome:
     return refused("OTHER_UNDER_WAY", failure)
 
 
-def _needed(sender: str, bundle: Bundle, link: ChainLink) -> Outcome:
+def _needed(ledger: Ledger, sender: str, bundle: Bundle, link: ChainLink) -> Outcome:
     """A bundle counts on what the account holds; nothing is taken out beside it."""
+    name = group_name(ledger, bundle)
     failure = Failure(
-        f"What the smart account on {link.name} holds is for {group_name(bundle)}, whose bundle is"
+        f"What the smart account on {link.name} holds is for {name}, whose bundle is"
         f" {bundle.word}. Taken out, it would fail.",
         f"in your smart account {sender}",
         "you: let it end first, or take the money out all the same with --despite-bundle",

@@ -147,7 +147,7 @@ def targets(desk: Desk, fault: Fault) -> dict[str, tuple[Target | None, str]]:
     groups = {one.order.multi_id: "" for one in orders if one.order.multi_id}
     known: dict[str, dict[str, str]] = {
         "order": {one.service_id: _pair(one) for one in orders},
-        "group": groups | dict.fromkeys(desk.journal.batches.multi_ids(), ""),
+        "group": groups | dict.fromkeys(desk.journal.ledger.subjects("create_group"), ""),
         "provider": {one.short_name: one.name for one in desk.catalog.providers},
         "chain": {
             one.short_name: one.name

@@ -1,11 +1,10 @@
 """The write-ahead log of the desk: acts before their side effect, outcomes before they show.
 
-``journal.ledger`` holds the acts: what was confirmed and how each request ended (``creates``), how
-deposits and groups are paid (``payments``), what came back from smart accounts, writing calls made
-without an intent. ``journal.orders`` holds every order this desk knows, ``journal.batches`` files
-of recipients and what became of every row. ``journal.transactions`` reads out of all of them which
-transactions an order has. All live in one file, so that an order and the end of its create are one
-commit.
+``journal.ledger`` holds the acts: what was confirmed and how each request ended (``creates``),
+files of recipients and what became of every row, how deposits and groups are paid (``payments``),
+what came back from smart accounts, writing calls made without an intent. ``journal.orders`` holds
+every order this desk knows. ``journal.transactions`` reads out of both which transactions an order
+has. All live in one file, so that an order and the end of its create are one commit.
 """
 
 from __future__ import annotations
@@ -14,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from swapdesk.clock import Clock
-from swapdesk.flows.journal.batch_log import BatchLog
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.ledger import Ledger, State
 from swapdesk.flows.journal.order_log import OrderLog
-from swapdesk.flows.journal.outgoing_writes import CreateRequests
 from swapdesk.flows.journal.transaction_log import TransactionLog
 from swapdesk.wire.orders import Order
 
@@ -32,9 +29,7 @@ class Journal:
         self._second: JournalFile | None = None
         self.ledger = Ledger(file, clock)
         self.orders = OrderLog(file, self._service)
-        self.batches = BatchLog(file, clock)
         self.transactions = TransactionLog(file)
-        self.create_requests = CreateRequests(file)
 
     @classmethod
     def open(cls, path: Path, clock: Clock, service: Clock | None = None) -> Journal:

@@ -292,6 +292,47 @@ CREATE INDEX operation_subject ON operation (subject);
 CREATE INDEX operation_parent ON operation (parent);
 """
 
+_BATCHES = """
+INSERT INTO operation (id, kind, claim, state, body, prepared_at, ended_at, owner_pid, owner_start)
+SELECT id, 'batch', CASE WHEN row_number() OVER newest = 1 THEN 'batch:' || digest END, state,
+    json_patch('{}', json_object('file', file, 'digest', digest, 'payer', account)),
+    created, CASE WHEN state IN ('done', 'refused') THEN created END, owner_pid, owner_start
+FROM (
+    SELECT batch.*, batch.rowid AS place, account, CASE
+        WHEN min(state IN ('REFUSED', 'RESOLVED_NO')) THEN 'refused'
+        WHEN max(state IN ('PREPARED', 'SENT', 'UNKNOWN')) = 0 THEN 'done'
+        WHEN min(state = 'PREPARED') THEN 'prepared' ELSE 'sent' END AS state
+    FROM batch JOIN batch_group ON batch_id = batch.id LEFT JOIN batch_payer USING (batch_id)
+    GROUP BY batch.id)
+WINDOW newest AS (PARTITION BY digest, state = 'refused' ORDER BY place DESC)
+ORDER BY place;
+INSERT INTO operation (id, kind, parent, subject, state, body, result, code, prepared_at, sent_at,
+    server_at, ended_at, owner_pid, owner_start)
+SELECT batch_id || '-' || number, 'create_group', batch_id, multi_id, CASE state
+        WHEN 'PREPARED' THEN 'prepared' WHEN 'SENT' THEN 'sent' WHEN 'UNKNOWN' THEN 'unknown'
+        WHEN 'REFUSED' THEN 'refused' WHEN 'RESOLVED_NO' THEN 'refused' ELSE 'done' END,
+    json_object('number', number, 'chain', chain, 'paid', paid, 'body', body),
+    json_patch('{}', json_object('request_id', request_id, 'status', status)),
+    CASE state WHEN 'ACKED' THEN NULL WHEN 'RESOLVED_YES' THEN coalesce(code, 'NO_ANSWER')
+        ELSE code END,
+    created, sent_at, server_at,
+    CASE WHEN state NOT IN ('PREPARED', 'SENT', 'UNKNOWN') THEN coalesce(sent_at, created) END,
+    owner_pid, owner_start
+FROM batch_group JOIN batch ON batch.id = batch_id ORDER BY batch.rowid, number;
+INSERT INTO operation (id, kind, parent, subject, state, body, result, code, prepared_at, sent_at,
+    ended_at, owner_pid, owner_start)
+SELECT asked.id || '-' || place, 'row', asked.id, service_id, CASE batch_row.state
+        WHEN 'planned' THEN 'prepared' WHEN 'failed' THEN 'refused'
+        WHEN 'unknown' THEN iif(asked.state = 'sent', 'sent', 'unknown') ELSE 'done' END,
+    json_object('number', batch_row.number, 'line', line, 'place', place, 'cells', json(cells)),
+    json_patch('{}', json_object('reason', reason)), batch_row.code, prepared_at, sent_at,
+    CASE WHEN batch_row.state NOT IN ('planned', 'unknown') THEN ended_at END,
+    owner_pid, owner_start
+FROM operation AS asked JOIN batch_row ON batch_id = asked.parent
+    AND group_number = json_extract(asked.body, '$.number')
+WHERE asked.kind = 'create_group' ORDER BY asked.number, place;
+"""
+
 STEPS: tuple[str, ...] = (
     _FIRST,
     _FIRST + _HASHES_OF_DEPOSITS,
@@ -300,7 +341,7 @@ STEPS: tuple[str, ...] = (
     _PUT_AWAY,
     _RELEASED_DEPOSITS,
     _CHAIN_PAYMENTS,
-    _LEDGER,
+    _LEDGER + _BATCHES,
 )
 """Statements without a semicolon inside; step 1 makes version 1 (``PRAGMA user_version``) of an
 empty file. Version 1 grew by tables without another number, so step 2 makes up for them."""

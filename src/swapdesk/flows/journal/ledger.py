@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import StrEnum
@@ -192,6 +192,29 @@ class Ledger:
             ).fetchone()
             return _operation(row)
 
+    def begin_parts(self, parent: str, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
+        """Commit parts of an act before they are done, in this order; a file has thousands."""
+        at = rfc3339(self._clock.now())
+        me = self._me
+        with self._file.write() as db:
+            db.executemany(
+                "INSERT INTO operation (id, kind, parent, state, body, prepared_at, owner_pid,"
+                " owner_start) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        uuid.uuid4().hex,
+                        kind,
+                        parent,
+                        State.PREPARED,
+                        json.dumps(body),
+                        at,
+                        me.pid,
+                        me.started,
+                    )
+                    for body in bodies
+                ),
+            )
+
     def move(
         self,
         id: str,  # noqa: A002
@@ -228,16 +251,18 @@ class Ledger:
         id: str,  # noqa: A002
         *,
         among: Collection[State] = tuple(State),
+        code: str | None = None,
         **result: Any,
     ) -> bool:
         """Commit what is known of an act, whose state stays; False where it is in none of
-        ``among``."""
+        ``among``. Without a ``code`` that stays too."""
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
             merged, values = _merging(result)
             told = db.execute(
-                f"UPDATE operation SET result = {merged} WHERE id = ? AND state IN ({marks})",  # noqa: S608
-                (*values, id, *among),
+                f"UPDATE operation SET result = {merged}, code = coalesce(?, code)"  # noqa: S608
+                f" WHERE id = ? AND state IN ({marks})",
+                (*values, code, id, *among),
             )
             return told.rowcount == 1
 
@@ -278,6 +303,16 @@ class Ledger:
             )
             return True
 
+    def mark(self, condition: str, *values: object) -> str | None:
+        """Another text once one of the acts moved of which an SQL condition holds; None where it
+        holds of none."""
+        rows = self._file.read(
+            "SELECT group_concat(number || state || length(result) || coalesce(ended_at,"  # noqa: S608
+            f" sent_at, '')) AS mark FROM operation WHERE {condition}",
+            values,
+        )
+        return rows[0]["mark"] if rows else None
+
     def get(self, id: str) -> Operation | None:  # noqa: A002
         return next(iter(self.where("id = ?", id)), None)
 
@@ -295,6 +330,13 @@ class Ledger:
             return self.where("parent = ?", parent)
         marks = ", ".join("?" * len(kinds))
         return self.where(f"parent = ? AND kind IN ({marks})", parent, *kinds)
+
+    def subjects(self, kind: Kind) -> set[str]:
+        """What acts of a kind are about, as far as that is known."""
+        rows = self._file.read(
+            "SELECT subject FROM operation WHERE kind = ? AND subject IS NOT NULL", (kind,)
+        )
+        return {row["subject"] for row in rows}
 
     def where(self, condition: str, *values: object) -> list[Operation]:
         """Acts of which an SQL condition holds, in the order in which they were begun."""

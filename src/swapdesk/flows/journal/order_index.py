@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.batch_records import RowState
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_migration import NAMED, OF_PAID, PAID_AT, PRESENT
 from swapdesk.flows.journal.order_merge import ended
@@ -42,13 +41,13 @@ UNION SELECT subject FROM operation
 UNION SELECT made.subject FROM operation AS part JOIN operation AS made ON made.id = part.parent
   WHERE made.kind = 'create' AND made.subject > ''
     AND instr(lower(json_extract(part.result, '$.hash')), ?1)
-UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
-  ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
-  WHERE batch_row.service_id > '' AND instr(lower(batch_group.request_id), ?1)
-UNION SELECT batch_row.service_id FROM operation AS bundle JOIN batch_row
-  ON batch_row.batch_id = substr(bundle.parent, 1, instr(bundle.parent, '/') - 1)
-  AND bundle.parent = batch_row.batch_id || '/' || batch_row.group_number
-  WHERE bundle.kind = 'bundle' AND batch_row.service_id > ''
+UNION SELECT made.subject FROM operation AS asked JOIN operation AS made
+  ON made.parent = asked.id AND made.kind = 'row'
+  WHERE asked.kind = 'create_group' AND made.subject > ''
+  AND instr(lower(json_extract(asked.result, '$.request_id')), ?1)
+UNION SELECT made.subject FROM operation AS bundle JOIN operation AS made
+  ON made.parent = bundle.parent AND made.kind = 'row'
+  WHERE bundle.kind = 'bundle' AND made.subject > ''
   AND instr(lower(json_extract(bundle.result, '$.hash')), ?1)
 UNION SELECT paid.value
   FROM operation AS part CROSS JOIN json_each(part.body, '$.service_ids') AS paid
@@ -63,9 +62,9 @@ UNION SELECT service_id FROM known_order WHERE json_valid(last)
     json_extract(last, '$.depositTag'), json_extract(last, '$.receiverTag'))
 UNION SELECT subject FROM operation
   WHERE kind = 'create' AND subject > '' AND json_extract(body, '$.intent.quote_id') = ?1
-UNION SELECT batch_row.service_id FROM batch_group JOIN batch_row
-  ON batch_row.batch_id = batch_group.batch_id AND batch_row.group_number = batch_group.number
-  WHERE batch_row.service_id > '' AND batch_group.multi_id = ?1
+UNION SELECT made.subject FROM operation AS asked JOIN operation AS made
+  ON made.parent = asked.id AND made.kind = 'row'
+  WHERE asked.subject = ?1 AND asked.kind = 'create_group' AND made.subject > ''
 """
 
 _BEGUN = """
@@ -83,6 +82,9 @@ SELECT service_id, last FROM known_order WHERE json_valid(last) AND (
   OR json_extract(last, '$.refundAmount') BETWEEN ?1 AND ?2)
 """
 
+_CREATED = "made.state = 'done' AND made.code IS NULL"
+"""Of a row that became the order it asked for."""
+
 _RELEASED = f"""
 SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
     json_extract(known_order.last, '$.depositAddress') AS address
@@ -93,10 +95,8 @@ UNION SELECT CASE json_extract(bundle.body, '$.kind') WHEN 'solana' THEN 'sol' E
     json_extract(deposit.value, '$.address')
   FROM operation AS bundle CROSS JOIN json_each(bundle.body, '$.items') AS item
   CROSS JOIN json_each(item.value, '$.deposits') AS deposit
-  CROSS JOIN batch_row ON bundle.kind = 'bundle'
-    AND batch_row.batch_id = substr(bundle.parent, 1, instr(bundle.parent, '/') - 1)
-    AND batch_row.number = json_extract(deposit.value, '$.row')
-  WHERE batch_row.state = '{RowState.CREATED}'
+  CROSS JOIN operation AS made ON made.subject = json_extract(deposit.value, '$.service_id')
+  WHERE bundle.kind = 'bundle' AND made.kind = 'row' AND {_CREATED}
 """  # noqa: S608
 
 
@@ -105,10 +105,10 @@ SELECT address, count(*) AS times, max(at) AS last FROM (
   SELECT json_extract(last, '$.receiverAddress') AS address, {PAID_AT} AS at
     FROM known_order INDEXED BY known_order_paid WHERE {OF_PAID}
   UNION ALL SELECT confirmed, {PAID_AT} FROM (
-      SELECT service_id, json_extract(body, '$.orders[' || place || '].addressTo') AS confirmed
-      FROM batch_row JOIN batch_group ON batch_group.batch_id = batch_row.batch_id
-        AND batch_group.number = batch_row.group_number
-      WHERE batch_row.state = '{RowState.CREATED}' AND json_valid(body)
+      SELECT made.subject AS service_id, json_extract(json_extract(asked.body, '$.body'),
+        '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') AS confirmed
+      FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
+      WHERE made.kind = 'row' AND {_CREATED} AND json_valid(json_extract(asked.body, '$.body'))
     ) CROSS JOIN known_order USING (service_id)
     WHERE coalesce(intent_id, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)
       AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'

@@ -501,15 +501,9 @@ def taken_of(act: Operation) -> tuple[Sum, ...]:
     return convert(act.body["taken"], tuple[Sum, ...])
 
 
-# Groups
-
-
-def group_act(batch_id: str, number: int) -> str:
-    """The act by which a group is created, of which all that pays it is a part."""
-    return f"{batch_id}/{number}"
-
-
-def group_of(act: Operation) -> tuple[str, int]:
-    """The batch and the number of the group that an act pays."""
-    batch_id, _, number = str(act.parent).partition("/")
-    return batch_id, int(number)
+def group_of(ledger: Ledger, act: Operation) -> tuple[str, int]:
+    """The batch and the number of the group that an act pays. Raises KeyError for none."""
+    group = ledger.get(str(act.parent))
+    if group is None or group.parent is None:
+        raise KeyError(act.parent)
+    return group.parent, int(group.body["number"])

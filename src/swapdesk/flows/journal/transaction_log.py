@@ -172,8 +172,8 @@ WHERE kind = 'part' AND json_extract(result, '$.hash') > '' {one}
 ORDER BY number
 """
 _GROUP = """
-AND operation.parent IN (SELECT batch_id || '/' || group_number FROM batch_row
-  WHERE batch_row.service_id = ?1)
+AND operation.parent IN
+  (SELECT made.parent FROM operation AS made WHERE made.kind = 'row' AND made.subject = ?1)
 """
 """Of all bundles only those of the order's group are looked through."""
 _OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?1"

@@ -15,9 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from difflib import get_close_matches
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
@@ -43,9 +42,7 @@ _OPEN, _CLOSED = (re.compile(_FORMULA % mark) for mark in ("", "'"))
 ROWS = "orders"
 
 
-class ExportForm(StrEnum):
-    CSV = "csv"
-    JSON = "json"
+ExportForm = Literal["csv", "json"]
 
 
 Made = Mapping[str, Sequence[OrderTransaction]]
@@ -62,7 +59,7 @@ def export_bytes(
 ) -> bytes:
     """The whole file, UTF-8; a CSV has its heads also without any order."""
     rows = export_rows(orders, now, made)
-    if form is ExportForm.JSON:
+    if form == "json":
         return encode_json({ROWS: rows, "total": len(rows), "at": now}) + b"\n"
     return _csv(rows)
 
@@ -120,11 +117,12 @@ class UnknownForm(ValueError):
 def form_of(path: Path) -> ExportForm:
     """CSV or JSON by how the name ends. Raises UnknownForm with the nearest of both."""
     suffix = path.suffix.lower()
-    known = [f".{form}" for form in ExportForm]
+    forms: tuple[ExportForm, ...] = ("csv", "json")
+    known = {f".{form}": form for form in forms}
     if suffix in known:
-        return ExportForm(suffix[1:])
+        return known[suffix]
     nearest = get_close_matches(suffix, known, n=1, cutoff=0.0)
-    wanted = path.with_suffix(nearest[0] if suffix and nearest else known[0]).name
+    wanted = path.with_suffix(nearest[0] if suffix and nearest else ".csv").name
     raise UnknownForm(f'Orders are written as {" or ".join(known)}: write "{wanted}".')
 
 

@@ -236,12 +236,19 @@ class OrderSearch:
         if not new:
             self._say(Place.JOURNAL, Answer.NOTHING, "no")
             return
-        self._groups = self._desk.journal.batches.groups_of(
-            [name for name in new if self.order(name) is None]
-        )
+        self._groups = self._groups_of([name for name in new if self.order(name) is None])
         ways = ", ".join(dict.fromkeys(self.found[name] for name in new))
         count = "1 order" if len(new) == 1 else f"{len(new)} orders"
         self._say(Place.JOURNAL, Answer.FOUND, f"{count}, by {ways}")
+
+    def _groups_of(self, service_ids: list[str]) -> list[str]:
+        """The groups that these orders are of, by the service's ids for them."""
+        rows = "kind = 'row' AND subject IN (SELECT value FROM json_each(?))"
+        groups = self._desk.journal.ledger.where(
+            f"subject > '' AND id IN (SELECT parent FROM operation WHERE {rows})",  # noqa: S608
+            json.dumps(service_ids),
+        )
+        return [str(group.subject) for group in groups]
 
     def _match(self, reading: Reading) -> None:
         """Take the journal's orders that a reading names."""

@@ -30,7 +30,6 @@ from swapdesk.client.live import (
     StreamEvent,
     StreamState,
 )
-from swapdesk.client.live import Source as Sighting
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
@@ -52,7 +51,7 @@ from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
 from swapdesk.flows.orders.order_history import happened
-from swapdesk.flows.orders.order_listing import Group, Sorting, group_of, sort_groups
+from swapdesk.flows.orders.order_listing import Group, group_of, sort_groups
 from swapdesk.flows.orders.tracked_order import FRESH, TrackedOrder
 from swapdesk.flows.tracking.self_paid_orders import (
     BatchedOrders,
@@ -97,7 +96,7 @@ class Tracker:
         self._flow = flow
         self._lower_tolerance = flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
         """Percent of the agreed output that may be missing unasked."""
-        self._batched = BatchedOrders(journal.batches, batch_payments)
+        self._batched = BatchedOrders(journal.ledger, batch_payments)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self._away: dict[str, str] | None = None
@@ -187,7 +186,7 @@ class Tracker:
         groups = {
             group: [self._known[name] for name in names] for group, names in self._groups.items()
         }
-        return sort_groups(groups, Sorting.DEADLINE)
+        return sort_groups(groups, "deadline")
 
     def nearest(self, count: int) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, at most ``count``."""
@@ -383,7 +382,7 @@ class Tracker:
 
     def _take(self, event: StreamEvent) -> None:
         if isinstance(event, OrderSeen):
-            self._apply(event.order, "stream" if event.source is Sighting.STREAM else "list")
+            self._apply(event.order, "stream" if event.source == "stream" else "list")
             self._writes.schedule()
         elif isinstance(event, OrdersListed):
             self._listed(event.skipped)

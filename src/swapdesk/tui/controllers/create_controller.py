@@ -145,8 +145,7 @@ class BatchController:
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         """Write the rows of a plan down and create them, ``agreed`` with what is doubted in it.
-        Raises NotCreatable,
-        BatchCreatedBefore and JournalUnavailable, and nothing was sent then."""
+        Raises NotCreatable, ClaimTaken and JournalUnavailable, and nothing was sent then."""
         creation = self._creation()
         self.work.batch_id = creation.write(plan, agreed=agreed)
         self.go_on()

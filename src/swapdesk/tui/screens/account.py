@@ -42,7 +42,7 @@ from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import Line, Span, spread, width_of, wrapped
-from swapdesk.tui.widgets.gauge import GaugeState, gauge_line
+from swapdesk.tui.widgets.gauge import gauge_line
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.wire.account import ChartPoint, WeeklyVolume
 
@@ -218,10 +218,8 @@ def limit_lines(
     for gauge in gauges:
         first = gauge.window.name == "MINUTE"
         head = f"{gauge.name if first else '':10} {gauge.window.name.lower():7}"
-        state = GaugeState(
-            gauge.used, gauge.limit, duration(gauge.resets_in).replace(" ", ""), head
-        )
-        lines.append(gauge_line(state, width))
+        reset = duration(gauge.resets_in).replace(" ", "")
+        lines.append(gauge_line(gauge.used, gauge.limit, width, reset=reset, label=head))
     if pays:
         lines += wrapped([Span(OF_PAYER, "muted")], width)
     said = forecast(tuple(gauges))

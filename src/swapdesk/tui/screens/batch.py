@@ -21,6 +21,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from swapdesk.client.budget import Allowance
+from swapdesk.flows.batch.batches import Batch, find_batch
 from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.group_signing import GroupSigning
 from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until
@@ -28,23 +29,10 @@ from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
     BatchPlan,
     Means,
-    PlannedGroup,
     Total,
     against_means,
     created_of,
     plan_of,
-)
-from swapdesk.flows.batch.planned import (
-    NOT_IN_WALLET,
-    TEMPLATE,
-    Level,
-    PlannedOrder,
-    PlannedRow,
-    RowWord,
-    Sheet,
-    SheetColumn,
-    edited,
-    skipping,
 )
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import (
@@ -71,15 +59,25 @@ from swapdesk.flows.batch.reading import (
     template,
     with_decimal_commas,
 )
+from swapdesk.flows.batch.rows import (
+    NOT_IN_WALLET,
+    TEMPLATE,
+    Became,
+    Group,
+    Level,
+    PlannedOrder,
+    RowWord,
+    Sheet,
+    SheetColumn,
+    edited,
+    skipping,
+)
+from swapdesk.flows.batch.rows import Row as BatchRow
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import AGREED
 from swapdesk.flows.failure_messages import NO_JOURNAL
-from swapdesk.flows.journal.batch_records import (
-    BatchCreatedBefore,
-    JournaledBatch,
-    JournaledRow,
-    RowState,
-)
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import ClaimTaken
 from swapdesk.flows.notation import about_amount, exact_amount, grouped_address, short_address
 from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
@@ -112,7 +110,7 @@ from swapdesk.tui.glyphs import BECOMES, DONE, ENDED, NOTHING, REFUSED, TROUBLE,
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
-from swapdesk.tui.widgets.form_fields import Check, CheckMark, LabelledField
+from swapdesk.tui.widgets.form_fields import LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, SectionLabel, TextRows
 from swapdesk.tui.widgets.order_table import SIGNS
@@ -159,12 +157,12 @@ LEVELS: Mapping[RowWord, tuple[str, str, str]] = {
 }
 LONGEST_ADDRESS = 78
 """Cells of the longest address of a chain, in groups; what is longer is none."""
-_ENDS = {
-    RowState.CREATED: (DONE, "status-done", "created", "created"),
-    RowState.PLANNED: (WAITING, "status-waiting", "waits to be created", "waiting"),
-    RowState.UNKNOWN: (UNKNOWN, "status-waiting", "outcome unknown", "unknown"),
-    RowState.FAILED: (REFUSED, "status-trouble", "failed", "failed"),
-    RowState.DIFFERS: (REFUSED, "status-trouble", "differs; do not pay", "not as asked for"),
+_ENDS: Mapping[Became, tuple[str, str, str, str]] = {
+    "created": (DONE, "status-done", "created", "created"),
+    "planned": (WAITING, "status-waiting", "waits to be created", "waiting"),
+    "unknown": (UNKNOWN, "status-waiting", "outcome unknown", "unknown"),
+    "failed": (REFUSED, "status-trouble", "failed", "failed"),
+    "differs": (REFUSED, "status-trouble", "differs; do not pay", "not as asked for"),
 }
 """What became of a row: its words, and those of the head line after a number of them."""
 LONGEST_UNIT = 6
@@ -308,7 +306,7 @@ class BatchScreen(Page):
         return self.work.plan
 
     @property
-    def made(self) -> JournaledBatch | None:
+    def made(self) -> Batch | None:
         """What was created of the plan, as the journal had it when it was read last."""
         return None if self.progress is None else self.progress.batch
 
@@ -323,7 +321,7 @@ class BatchScreen(Page):
                 self.show_notice(f"The journal cannot be read: {error}.", "error")
         self.show()
 
-    def orders_of(self, made: JournaledBatch | None) -> dict[str, OrderStatus]:
+    def orders_of(self, made: Batch | None) -> dict[str, OrderStatus]:
         """How the orders of a batch stand, by id."""
         link, now = self.link, self.service_time()
         if made is None or link is None:
@@ -331,7 +329,7 @@ class BatchScreen(Page):
         found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
         return {one.service_id: order_status(one, now) for one in found if one is not None}
 
-    def known_orders(self, made: JournaledBatch) -> dict[str, Order]:
+    def known_orders(self, made: Batch) -> dict[str, Order]:
         """The orders of a batch as the desk knows them, by id."""
         link = self.link
         if link is None:
@@ -375,7 +373,7 @@ class BatchScreen(Page):
         if (self.plan is None and found is None) or self._over:
             self.do_load_file()
 
-    def _open(self, batch: JournaledBatch) -> None:
+    def _open(self, batch: Batch) -> None:
         self.work.begin(self.planner(), batch.id)
         self.read_on()
         self.judge(sheet_of(batch))
@@ -386,7 +384,7 @@ class BatchScreen(Page):
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
-    def _left_open(self) -> JournaledBatch | None:
+    def _left_open(self) -> Batch | None:
         try:
             return left_open(self.desk.journal, self.now())
         except JournalUnavailable:
@@ -442,8 +440,8 @@ class BatchScreen(Page):
         budget, made = self.link.api.budget if self.link is not None else None, self.made
         progress = self.progress
         if made is not None and not self.work.creating:
-            failed = (RowState.FAILED, RowState.DIFFERS)
-            plan = created_of(plan, {one.number for one in made.rows if one.state not in failed})
+            failed = ("failed", "differs")
+            plan = created_of(plan, {one.number for one in made.rows if one.became not in failed})
         state = PlanState(
             plan,
             self.work.means,
@@ -477,7 +475,7 @@ class BatchScreen(Page):
         )
 
     @property
-    def row(self) -> PlannedRow | None:
+    def row(self) -> BatchRow | None:
         """The row under the cursor."""
         key, plan = self._table.cursor_key, self.plan
         if key is None or plan is None:
@@ -626,7 +624,7 @@ class BatchScreen(Page):
             return
         self._cell = column
         found = [one for one in row.findings if one.column in (column, None)]
-        value = row.row.cell(column)
+        value = row.cell(column)
         # What is decided here is read whole, an address in its groups.
         self._field.field.grouped = (
             column in (SheetColumn.TO, SheetColumn.REFUND) and value[:1] != "@"
@@ -634,8 +632,8 @@ class BatchScreen(Page):
         self._write(f"Row {row.number}, {column}", "", value)
         self._field.show_checks(
             [
-                Check(
-                    CheckMark.REFUSED if one.level is Level.PROBLEM else CheckMark.WARNING,
+                CheckLine(
+                    "refuse" if one.level is Level.PROBLEM else "warn",
                     one.reason,
                     one.do,
                 )
@@ -769,12 +767,12 @@ class BatchScreen(Page):
             plan = await planner.with_limits(plan, link.api)
             self.call_later(self._planned, plan)
 
-    def _parts(self, sheet: Sheet) -> Callable[[Sequence[PlannedRow]], None]:
+    def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
         """What hears of the rows so far: the first problem is told at once, and the rows that
         fill a screen; all of them come with the plan."""
         told: set[str] = set()
 
-        def rows_so_far(rows: Sequence[PlannedRow]) -> None:
+        def rows_so_far(rows: Sequence[BatchRow]) -> None:
             due = {"rows"} if len(rows) >= SCREENFUL else set()
             if any(row.problems for row in rows[-STEP:]):
                 due.add("problem")
@@ -909,8 +907,8 @@ class BatchScreen(Page):
             self.controls.batches.create(plan, agreed=agreed)
         except NotCreatable:
             self.show_notice("A row has a problem; nothing was created.", "warning")
-        except BatchCreatedBefore as error:
-            said = f"These rows are batch {error.batch_id[:8]} already. Nothing was created."
+        except ClaimTaken as error:
+            said = f"These rows are batch {error.holder.id[:8]} already. Nothing was created."
             self.show_notice(said, "warning")
         except JournalUnavailable:
             self.show_notice(NO_JOURNAL.cause, "error")
@@ -933,7 +931,8 @@ class BatchScreen(Page):
         self.judge(sheet)
 
     def do_back_to_batch(self) -> None:
-        unpaid = self.desk.journal.batches.get(self.work.unpaid) if self.work.unpaid else None
+        ledger = self.desk.journal.ledger
+        unpaid = find_batch(ledger, self.work.unpaid) if self.work.unpaid else None
         if unpaid is not None:
             self._open(unpaid)
 
@@ -1044,7 +1043,7 @@ class BatchScreen(Page):
         row = self.plan.comma_problem if self.plan is not None and self.made is None else None
         if row is None:
             return HIDDEN
-        amount = row.row.cell(SheetColumn.SELL_AMOUNT)
+        amount = row.cell(SheetColumn.SELL_AMOUNT)
         return CommandState(verb=f"read {amount} as {pointed(amount)}")
 
     def _again_standing(self) -> CommandState:
@@ -1149,22 +1148,22 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
     return (*head, address, sells, arrives, route, *((back,) if refund else ()), state)
 
 
-def _unit(rows: Iterable[PlannedRow]) -> str:
+def _unit(rows: Iterable[BatchRow]) -> str:
     """The symbol of what is sold where that is one token in all rows, and a short one."""
     sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
     return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""
 
 
-def _sold(row: PlannedRow) -> str:
+def _sold(row: BatchRow) -> str:
     if row.order is not None:
         return row.order.token_in.symbol
-    return row.row.cell(SheetColumn.SELL).partition(".")[0][:LONGEST_UNIT].upper()
+    return row.cell(SheetColumn.SELL).partition(".")[0][:LONGEST_UNIT].upper()
 
 
 def batch_rows(
     plan: BatchPlan,
-    batch: JournaledBatch | None,
+    batch: Batch | None,
     orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
@@ -1178,8 +1177,8 @@ def batch_rows(
 
 
 def _row(
-    planned: PlannedRow,
-    end: JournaledRow | None,
+    planned: BatchRow,
+    end: BatchRow | None,
     orders: Mapping[str, OrderStatus],
     *,
     wide: bool,
@@ -1214,13 +1213,13 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
     return Span(count, "muted"), Span(f"{REFUSED} {several}, {where}", "status-trouble")
 
 
-def row_detail(planned: PlannedRow, end: JournaledRow | None) -> str:
+def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
     """All that is wrong with a row, one after another; both sides of one that is an order, or can
     become one."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
-    sound = not planned.problems if end is None else end.state is RowState.CREATED
+    sound = not planned.problems if end is None else end.became == "created"
     if planned.order is not None and sound:
         reasons.append(_sides(planned.order))
     return " ".join(reasons)
@@ -1237,23 +1236,23 @@ def _sides(order: PlannedOrder) -> str:
     )
 
 
-def _reasons(planned: PlannedRow, end: JournaledRow | None) -> list[str]:
+def _reasons(planned: BatchRow, end: BatchRow | None) -> list[str]:
     if end is not None:
         return [end.reason] if end.reason else []
     found = [*planned.problems, *(one for one in planned.findings if one not in planned.problems)]
     return [f"{one.reason} {one.do}" for one in found]
 
 
-def _end(end: JournaledRow, order: OrderStatus | None) -> tuple[str, str, str, str]:
-    if end.state is RowState.CREATED and order is not None and order.sign != "waiting":
+def _end(end: BatchRow, order: OrderStatus | None) -> tuple[str, str, str, str]:
+    if end.became == "created" and order is not None and order.sign != "waiting":
         return *SIGNS[order.sign], order.word, ""
-    glyph, role, word, _ = _ENDS[end.state]
+    glyph, role, word, _ = _ENDS[end.became]
     return glyph, role, word, end.reason or ""
 
 
-def _cells(row: PlannedRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
+def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
     order = row.order
-    typed = row.row.cell(SheetColumn.TO)
+    typed = row.cell(SheetColumn.TO)
     name = order.label if order is not None else typed if typed.startswith("@") else None
     address = _recipient(row)
     whole = wide and cell_len(address) <= LONGEST_ADDRESS
@@ -1263,7 +1262,7 @@ def _cells(row: PlannedRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
         "address": address if whole else _shortened(row),
         "to": Span(name[:13], bold=order is not None) if name else _shortened(row) or NOTHING,
         "arrives": _arrives(row),
-        "route": row.row.cell(SheetColumn.ROUTE)[:8] or "standard",
+        "route": row.cell(SheetColumn.ROUTE)[:8] or "standard",
     }
     if order is None:
         return {**shown, "sells": _typed_amount(row, bare=bare)}
@@ -1275,40 +1274,40 @@ def _cells(row: PlannedRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
     }
 
 
-def _arrives(row: PlannedRow) -> str:
+def _arrives(row: BatchRow) -> str:
     """``≈ 107.9 XRP``; of a row that is wrong what is to be bought, as it was written."""
     order = row.order
     if order is None:
-        return row.row.cell(SheetColumn.BUY)[:LONGEST_UNIT]
+        return row.cell(SheetColumn.BUY)[:LONGEST_UNIT]
     return f"{about_amount(order.about)} {order.token_out.symbol[:LONGEST_UNIT]}"
 
 
-def _typed_amount(row: PlannedRow, *, bare: bool) -> LineLike:
+def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
     """The amount of a row that is wrong elsewhere; what is no amount stands as it was written."""
-    typed = row.row.cell(SheetColumn.SELL_AMOUNT)
+    typed = row.cell(SheetColumn.SELL_AMOUNT)
     try:
         amount = exact_amount(parse_amount(typed))
     except AmountError:
         return Span(typed[:LONGEST_AMOUNT], "status-trouble") if typed else NOTHING
-    symbol = row.row.cell(SheetColumn.SELL).partition(".")[0][:6]
+    symbol = row.cell(SheetColumn.SELL).partition(".")[0][:6]
     return f"{amount} {symbol}" if symbol and not bare else amount
 
 
-def _recipient(row: PlannedRow) -> str:
+def _recipient(row: BatchRow) -> str:
     if row.order is not None:
         return grouped_address(row.order.recipient)
-    typed = row.row.cell(SheetColumn.TO)
+    typed = row.cell(SheetColumn.TO)
     return "" if typed.startswith("@") else grouped_address(typed)
 
 
-def _shortened(row: PlannedRow) -> str:
+def _shortened(row: BatchRow) -> str:
     if row.order is not None:
         return short_address(row.order.recipient)
-    typed = row.row.cell(SheetColumn.TO)
+    typed = row.cell(SheetColumn.TO)
     return "" if not typed or typed.startswith("@") else short_address(typed)
 
 
-def _refund(row: PlannedRow) -> str:
+def _refund(row: BatchRow) -> str:
     refund = row.order.refund if row.order is not None else None
     return grouped_address(refund) if refund else ""
 
@@ -1323,7 +1322,7 @@ def tokens_named(height: int) -> int:
     return LEAST_TOKENS + max(0, height - LOWEST) // ROWS_A_TOKEN
 
 
-def head_line(plan: BatchPlan, width: int, made: JournaledBatch | None = None) -> Line:
+def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
     """``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at   ✗ 3 problems``, and what
     became of the rows once they were created. Where not all has room, the tokens stand below
     alone."""
@@ -1342,7 +1341,7 @@ def head_line(plan: BatchPlan, width: int, made: JournaledBatch | None = None) -
         tokens = [Span(text, bold=True), Span(f" {BECOMES} {len(bought)} {word}   ")]
     if made is not None:
         for end, (glyph, role, _, word) in _ENDS.items():
-            if count := sum(row.state is end for row in made.rows):
+            if count := sum(row.became == end for row in made.rows):
                 line.append(Span(f"{glyph} {count} {word}   ", role))
     for state, (glyph, role, word) in LEVELS.items():
         count = plan.count(state)
@@ -1493,7 +1492,7 @@ def _signatures(plan: BatchPlan) -> Line:
     return line_of(_how(groups[0]))
 
 
-def _how(group: PlannedGroup) -> str:
+def _how(group: Group) -> str:
     """``1 bundle of 20 transfers``."""
     rows, times = len(group.rows), group.signatures
     transfers = f"{rows} transfer{'' if rows == 1 else 's'}"

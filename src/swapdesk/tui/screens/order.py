@@ -45,7 +45,7 @@ from swapdesk.flows.orders.order_fields import (
 )
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.orders.situations import Situation
+from swapdesk.flows.orders.situations import COMPLETED
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -79,7 +79,6 @@ from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, LinesView, Se
 from swapdesk.tui.widgets.order_table import pair_spans, payout_memo, sign_span, stage_of
 from swapdesk.tui.widgets.overlay import SpokenOverlay
 from swapdesk.tui.widgets.stage_line import (
-    TrackState,
     timeline_lines,
     track_lines,
 )
@@ -229,7 +228,7 @@ class OrderScreen(Page):
         said = check or told_line(summary)
         self._check.show([said] if said else [])
         names, short = stage_names(tracked, summary)
-        self._track.show(partial(track_lines, TrackState(stage_of(summary), names, short)))
+        self._track.show(partial(track_lines, stage_of(summary), names, short))
         self._show_legs(tracked)
         facts = order_facts(tracked, summary, now, self._made, live=self.session.live)
         self._facts.show(facts)
@@ -477,7 +476,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 def told_line(summary: OrderStatus) -> Line:
     """What happened, where an order did not go its plain way. Empty otherwise."""
-    plain = summary.level in ("waiting", "moving") or summary.said is Situation.COMPLETED
+    plain = summary.level in ("waiting", "moving") or summary.said is COMPLETED
     if plain and not summary.notes:
         return []
     sign = sign_span(summary)

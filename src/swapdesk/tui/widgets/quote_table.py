@@ -42,7 +42,6 @@ from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, plain_text, push
 from swapdesk.tui.widgets.lines_view import section_line
 from swapdesk.tui.widgets.table_layout import (
     KEEP,
-    Blank,
     Cell,
     Column,
     Prose,
@@ -146,7 +145,7 @@ def quote_rows(
     ]
     if refused:
         if rows:
-            rows.append(Blank("gap"))
+            rows.append(Prose("gap"))
         rows.append(Section("not-usable", "Not usable", str(len(refused))))
         for at, entry in refused:
             rows += _unusable(at, entry, width)

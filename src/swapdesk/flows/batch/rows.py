@@ -1,12 +1,14 @@
-"""One row of a plan: the cells it was read from, and the order it asks for or why it asks for none.
+"""One row of a file: its cells, the order it asks for or why it asks for none, what became of it.
 
 Cells are data: what a spreadsheet would compute is text here, and stays text. A finding says what
 is wrong with a row or worth a look: where, why, and what to do about it. The tokens of a row go by
-exchanges and by one payment, or the row is in no batch.
+exchanges and by one payment, or the row is in no batch. At most 50 rows that sell on one chain are
+a group, which one call creates.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from enum import StrEnum
@@ -15,7 +17,9 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.wire.multi import MultiOrderRequest
+from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.wire.encoding.codec import decode
+from swapdesk.wire.multi import MOST_DEPOSITS, MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.tokens import Token
 
 
@@ -60,9 +64,7 @@ file is ever read in two ways."""
 NEEDED: tuple[SheetColumn, ...] = (SheetColumn.TO, SheetColumn.SELL_AMOUNT, SheetColumn.BUY)
 
 FIRST_NAMES = {SheetColumn.SELL_AMOUNT: "amount", SheetColumn.BUY: "token"}
-"""Heads that were called otherwise at first. The journal has them under these names still, since
-an older desk may read it."""
-_BY_FIRST_NAME = {name: column for column, name in FIRST_NAMES.items()}
+"""Heads that were called otherwise at first, also where the journal keeps cells of older desks."""
 
 
 class Separator(StrEnum):
@@ -75,22 +77,6 @@ class Separator(StrEnum):
         return self.name.lower()
 
 
-class InputRow(Struct, frozen=True):
-    """One row. ``number`` counts rows of data from 1, ``line`` is where it begins in the file,
-    from 1 with the head: a cell may hold line breaks. ``extra`` are cells beyond the last
-    column; ``changed`` the columns that were written anew since."""
-
-    number: int
-    line: int
-    cells: Mapping[SheetColumn, str]
-    extra: tuple[str, ...] = ()
-    changed: frozenset[SheetColumn] = frozenset()
-
-    def cell(self, column: SheetColumn) -> str:
-        """The cell without the blanks around it, empty when there is none."""
-        return bare_cell(self.cells.get(column, ""))
-
-
 def bare_cell(cell: str) -> str:
     """Without blanks around it, and what cannot be seen: pages, sheets and messages put them there,
     and no address, amount or memo begins or ends with one."""
@@ -99,87 +85,6 @@ def bare_cell(cell: str) -> str:
 
 _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
 _BLANKS += "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
-
-
-class Sheet(Struct, frozen=True):
-    """All rows of a file. ``unused`` are heads that name no column of ours. ``plain``: its heads
-    say which side the amount counts. ``decimal_comma``: amounts were written with one, and have a
-    point now. ``remarks`` are the lines of the file that are no rows, ``skipped`` the numbers of
-    rows that are not to be created."""
-
-    name: str
-    separator: Separator
-    headed: bool
-    columns: tuple[SheetColumn, ...]
-    rows: tuple[InputRow, ...]
-    unused: tuple[str, ...] = ()
-    plain: bool = True
-    decimal_comma: bool = False
-    remarks: tuple[int, ...] = ()
-    skipped: frozenset[int] = frozenset()
-
-    @property
-    def said(self) -> str:
-        """How it was read: ``comma, header, line 1 is no row``."""
-        said = [self.separator.word, "header" if self.headed else "no header"]
-        if self.decimal_comma:
-            said.append("decimal comma")
-        if len(self.remarks) == 1:
-            said.append(f"line {self.remarks[0]} is no row")
-        elif self.remarks:
-            said.append(f"{len(self.remarks)} lines are no rows")
-        return ", ".join(said)
-
-
-def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
-    """The sheet with one cell written anew; cells beyond the last column of that row are gone.
-
-    :class:`KeyError` when there is no row of this number.
-    """
-    at = next((at for at, row in enumerate(sheet.rows) if row.number == number), None)
-    if at is None:
-        raise KeyError(number)
-    row = sheet.rows[at]
-    cells = {**row.cells, column: text}
-    written = replace(row, cells=cells, extra=(), changed=row.changed | {column})
-    return replace(sheet, rows=(*sheet.rows[:at], written, *sheet.rows[at + 1 :]))
-
-
-def selling(sheet: Sheet, token: str) -> Sheet:
-    """The sheet with ``token`` in every row that names none to sell, if there is one: what was said
-    beside the file stands in its results."""
-    if not token or all(row.cell(SheetColumn.SELL) for row in sheet.rows):
-        return sheet
-    rows = tuple(
-        row
-        if row.cell(SheetColumn.SELL)
-        else replace(row, cells={**row.cells, SheetColumn.SELL: token})
-        for row in sheet.rows
-    )
-    return replace(sheet, rows=rows)
-
-
-def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
-    """The sheet with these rows skipped, and with those of them taken in again that were.
-
-    :class:`KeyError` when there is no row of a number.
-    """
-    known = {row.number for row in sheet.rows}
-    for number in numbers:
-        if number not in known:
-            raise KeyError(number)
-    return replace(sheet, skipped=sheet.skipped ^ frozenset(numbers))
-
-
-def journal_cells(cells: Mapping[SheetColumn, str]) -> dict[str, str]:
-    """Cells by the names that the journal has for their columns."""
-    return {FIRST_NAMES.get(column, column.value): text for column, text in cells.items()}
-
-
-def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
-    """Cells of the journal by their columns; names that are none of ours are left out."""
-    known = {**{column.value: column for column in SheetColumn}, **_BY_FIRST_NAME}
-    return {known[name]: text for name, text in cells.items() if name in known}
 
 
 UNLESS_MEANT = "Nothing, if you mean it."
@@ -299,34 +204,43 @@ class PlannedOrder(Struct, frozen=True):
         )
 
 
-class AskedBefore(Struct, frozen=True):
-    """A row of an earlier batch; ``open``: whether it became an order is not known."""
-
-    batch_id: str
-    row: int
-    open: bool
-
-
 RowWord = Literal["ready", "look", "problem", "skipped"]
 
 
-class PlannedRow(Struct, frozen=True):
-    """``order`` is None as long as a cell that it needs cannot be read. What is ``skipped`` is not
-    created, whatever there is to say of it."""
+NOT_CREATED = "NOT_CREATED"
+"""The code of what the service shows no order of."""
+ORDER_DIFFERS = "ORDER_DIFFERS"
+"""The code of a row whose order is not what was asked for."""
+
+Became = Literal["planned", "unknown", "created", "failed", "differs"]
+"""What a row came to: nothing was asked for; whether an order exists is not known; there is one;
+there is none; there is one that is not what was asked for, and is never to be paid."""
+
+
+class Row(Struct, frozen=True):
+    """``row`` counts rows of data from 1, ``line`` is where it begins in the file, from 1 with the
+    head: a cell may hold line breaks. ``order`` is None as long as a cell that it needs cannot be
+    read. What is ``skipped`` is not created, whatever there is to say of it."""
 
     PRINTED: ClassVar = {
-        "row": "number", "line": "row.line", "state": "state", "findings": "findings",
+        "row": "number", "line": "line", "state": "state", "findings": "findings",
         "order": "order",
     }  # fmt: skip
 
-    row: InputRow
-    order: PlannedOrder | None
+    number: int
+    line: int
+    cells: Mapping[SheetColumn, str]
+    extra: tuple[str, ...] = ()
+    """Cells beyond the last column."""
+    order: PlannedOrder | None = None
     findings: tuple[RowFinding, ...] = ()
     skipped: bool = False
+    outcome: Operation | None = None
+    """Its act of the journal, None before there is one."""
 
-    @property
-    def number(self) -> int:
-        return self.row.number
+    def cell(self, column: SheetColumn) -> str:
+        """The cell without the blanks around it, empty when there is none."""
+        return bare_cell(self.cells.get(column, ""))
 
     @property
     def problems(self) -> tuple[RowFinding, ...]:
@@ -334,14 +248,126 @@ class PlannedRow(Struct, frozen=True):
 
     @property
     def state(self) -> RowWord:
+        """How it stands in a plan."""
         if self.skipped:
             return "skipped"
         if self.problems:
             return "problem"
         return "look" if self.findings else "ready"
 
-    def with_findings(self, *more: RowFinding) -> PlannedRow:
+    def with_findings(self, *more: RowFinding) -> Row:
         return replace(self, findings=(*self.findings, *more)) if more else self
+
+    # Once it is in the journal
+
+    @property
+    def act(self) -> Operation:
+        """Raises ValueError for a row that is only planned."""
+        if self.outcome is None:
+            raise ValueError(f"row {self.number} is not in the journal")
+        return self.outcome
+
+    @property
+    def became(self) -> Became:
+        if self.outcome is None or self.outcome.state is State.PREPARED:
+            return "planned"
+        if self.outcome.left:
+            return "unknown"
+        if self.outcome.state is State.REFUSED:
+            return "failed"
+        return "differs" if self.outcome.code == ORDER_DIFFERS else "created"
+
+    @property
+    def service_id(self) -> str | None:
+        """The order it became."""
+        return self.outcome.subject if self.outcome is not None else None
+
+    @property
+    def code(self) -> str | None:
+        """Why it became none, or another one."""
+        return self.outcome.code if self.outcome is not None else None
+
+    @property
+    def reason(self) -> str | None:
+        """The same in a sentence."""
+        return self.outcome.result.get("reason") if self.outcome is not None else None
+
+
+class Sheet(Struct, frozen=True):
+    """All rows of a file. ``unused`` are heads that name no column of ours. ``plain``: its heads
+    say which side the amount counts. ``decimal_comma``: amounts were written with one, and have a
+    point now. ``remarks`` are the lines of the file that are no rows, ``skipped`` the numbers of
+    rows that are not to be created."""
+
+    name: str
+    separator: Separator
+    headed: bool
+    columns: tuple[SheetColumn, ...]
+    rows: tuple[Row, ...]
+    unused: tuple[str, ...] = ()
+    plain: bool = True
+    decimal_comma: bool = False
+    remarks: tuple[int, ...] = ()
+    skipped: frozenset[int] = frozenset()
+
+    @property
+    def said(self) -> str:
+        """How it was read: ``comma, header, line 1 is no row``."""
+        said = [self.separator.word, "header" if self.headed else "no header"]
+        if self.decimal_comma:
+            said.append("decimal comma")
+        if len(self.remarks) == 1:
+            said.append(f"line {self.remarks[0]} is no row")
+        elif self.remarks:
+            said.append(f"{len(self.remarks)} lines are no rows")
+        return ", ".join(said)
+
+
+def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
+    """The sheet with one cell written anew; cells beyond the last column of that row are gone.
+
+    :class:`KeyError` when there is no row of this number.
+    """
+    at = next((at for at, row in enumerate(sheet.rows) if row.number == number), None)
+    if at is None:
+        raise KeyError(number)
+    row = sheet.rows[at]
+    cells = {**row.cells, column: text}
+    written = replace(row, cells=cells, extra=())
+    return replace(sheet, rows=(*sheet.rows[:at], written, *sheet.rows[at + 1 :]))
+
+
+def selling(sheet: Sheet, token: str) -> Sheet:
+    """The sheet with ``token`` in every row that names none to sell, if there is one: what was said
+    beside the file stands in its results."""
+    if not token or all(row.cell(SheetColumn.SELL) for row in sheet.rows):
+        return sheet
+    rows = tuple(
+        row
+        if row.cell(SheetColumn.SELL)
+        else replace(row, cells={**row.cells, SheetColumn.SELL: token})
+        for row in sheet.rows
+    )
+    return replace(sheet, rows=rows)
+
+
+def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
+    """The sheet with these rows skipped, and with those of them taken in again that were.
+
+    :class:`KeyError` when there is no row of a number.
+    """
+    known = {row.number for row in sheet.rows}
+    for number in numbers:
+        if number not in known:
+            raise KeyError(number)
+    return replace(sheet, skipped=sheet.skipped ^ frozenset(numbers))
+
+
+def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
+    """Cells of the journal by their columns; names that are none of ours are left out."""
+    known = {name: column for column, name in FIRST_NAMES.items()}
+    known |= {column.value: column for column in SheetColumn}
+    return {known[name]: text for name, text in cells.items() if name in known}
 
 
 Paid = Literal["bundle", "solana"]
@@ -361,6 +387,86 @@ def paid_by(token: Token) -> Paid | None:
     """How deposits of this token are paid together; None where that is not possible
     (``hasBundler``, contract 5.5)."""
     return _PAID.get(token.chain_data.kind) if token.has_bundler else None
+
+
+GroupWord = Literal[
+    "PREPARED", "SENT", "ACKED", "REFUSED", "UNKNOWN", "RESOLVED_YES", "RESOLVED_NO"
+]
+"""How the request of a group stands, in the words of the JSON."""
+
+
+class Group(Struct, frozen=True):
+    """At most 50 rows that sell on one chain, created by one call; ``chain`` is its short name,
+    ``paid`` says how their deposits are."""
+
+    PRINTED: ClassVar = {
+        "group": "number", "chain": "chain", "paid": "paid", "signatures": "signatures",
+        "rows": "numbers",
+    }  # fmt: skip
+
+    number: int
+    chain: str
+    paid: Paid
+    rows: tuple[Row, ...]
+    operation: Operation | None = None
+    """Its act of the journal, None in a plan."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of its rows in the file."""
+        return tuple(row.number for row in self.rows)
+
+    @property
+    def orders(self) -> tuple[PlannedOrder, ...]:
+        return tuple(row.order for row in self.rows if row.order is not None)
+
+    @property
+    def chain_name(self) -> str:
+        """In a plan, as a person knows it."""
+        return next((one.token_in.chain_data.name for one in self.orders), self.chain)
+
+    @property
+    def signatures(self) -> int:
+        """How often is signed to pay it, without what fills a smart account first: once for
+        each token. On Solana the least: transactions are packed by their measured size."""
+        sold = Counter(order.token_in.id for order in self.orders)
+        if self.paid == "bundle":
+            return len(sold)
+        return sum(-(-count // MOST_DEPOSITS) for count in sold.values())
+
+    # Once it is in the journal
+
+    @property
+    def act(self) -> Operation:
+        """Raises ValueError for a group that is only planned."""
+        if self.operation is None:
+            raise ValueError(f"group {self.number} is not in the journal")
+        return self.operation
+
+    @property
+    def multi_id(self) -> str | None:
+        return self.operation.subject if self.operation is not None else None
+
+    @property
+    def request(self) -> MultiExchangeRequest:
+        """What was confirmed, as it leaves."""
+        return decode(MultiExchangeRequest, self.act.body["body"].encode(), side="service")
+
+    @property
+    def word(self) -> GroupWord:
+        """An answer that was lost leaves its code with the group that was found all the same."""
+        act = self.act
+        match act.state:
+            case State.PREPARED:
+                return "PREPARED"
+            case State.SENT:
+                return "SENT"
+            case State.UNKNOWN:
+                return "UNKNOWN"
+            case State.DONE:
+                return "RESOLVED_YES" if act.code else "ACKED"
+            case State.REFUSED:
+                return "RESOLVED_NO" if act.code == NOT_CREATED else "REFUSED"
 
 
 def pair_findings(
