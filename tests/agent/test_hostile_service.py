@@ -47,6 +47,7 @@ from agent.honest import DOCUMENTS
 from agent.node import URL, Contract, Move, Node, chains, token, word
 from flows.orders import intent, order
 from sampling import examples
+from swapdesk.acts import State
 from swapdesk.agent.gate.rules.deposit import LONGEST_CALL
 from swapdesk.agent.gate.words import amount
 from swapdesk.agent.process.service import answered
@@ -95,7 +96,7 @@ from swapdesk.paths import Home
 from swapdesk.secret import Secret, SecretBytes
 from swapdesk.settings import load_settings
 from swapdesk.wallet.accounts import Account, Accounts, ChainLink, Kind, WalletPlace
-from swapdesk.wallet.answers import SignedTransaction, TransactionState
+from swapdesk.wallet.answers import SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -389,11 +390,10 @@ class Trader:
                 return False
             signed = await self.client.sign(review)
         except Refused as refused:
-            self.said = [refused.code.value, str(refused)]
+            self.said = [refused.code, str(refused)]
             return False
         if isinstance(signed, SignedTransaction):
-            states = frozenset({TransactionState.SIGNED})
-            self.opened.records.move(signed.hash, TransactionState.SUCCEEDED, among=states)
+            self.opened.records.move(signed.hash, State.DONE, among=(State.PREPARED,))
             node.nonce += 1
         self.purposes.add(payload.purpose)
         confirmed.hold(taken, got)

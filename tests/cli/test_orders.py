@@ -32,7 +32,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import SCHEMA_VERSION
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import unanswered
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import encode_json
@@ -338,7 +338,7 @@ def test_a_completed_order_names_what_was_sent_and_the_payout_of_its_route() -> 
     assert dict(order_facts(private, NOW))["Payout hash"] == "0xbb"
     # Of what came the service says nothing; a chain does.
     assert dict(order_facts(standard, NOW))["Asked for"] == "0.5 BTC"
-    own = (OrderTransaction(TransactionRole.DEPOSIT, "aa", Fate.CONFIRMED, Sender.WALLET),)
+    own = (OrderTransaction("deposit", "aa", "confirmed", "wallet"),)
     paid = replace(standard, intent=intent())
     assert dict(order_facts(paid, NOW, own))["You sent"] == "0.5 BTC on Bitcoin"
     assert "Asked for" not in dict(order_facts(paid, NOW, own))

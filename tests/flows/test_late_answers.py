@@ -355,7 +355,7 @@ def payable(journal: Journal, service_id: str) -> bool:
 
 
 _TORN = """
-SELECT state, subject, service_id FROM operation LEFT JOIN known_order ON intent_id = id
+SELECT state, subject, service_id FROM operation LEFT JOIN orders ON operation = id
 WHERE kind = 'create' AND
   ((state = 'done') IS NOT (service_id NOT NULL) OR subject IS NOT service_id)
 """

@@ -338,7 +338,10 @@ def test_facts_are_merged_and_each_is_what_was_told_last(ledger: Ledger) -> None
     assert not ledger.tell(begun.id, among=(PREPARED, DONE), hash="0x3")
     assert not ledger.tell("nobody", hash="0x3")
     assert ledger.tell(begun.id)
-    assert act(ledger, begun.id).hash == "0x2"
+    assert (act(ledger, begun.id).hash, act(ledger, begun.id).code) == ("0x2", None)
+    assert ledger.tell(begun.id, code="DIFFERS")
+    assert ledger.tell(begun.id, status=1)
+    assert (act(ledger, begun.id).state, act(ledger, begun.id).code) == (SENT, "DIFFERS")
 
 
 def test_each_moment_is_of_its_own_move(ledger: Ledger, clock: ManualClock) -> None:
@@ -387,6 +390,14 @@ def test_acts_come_in_the_order_in_which_they_were_begun(ledger: Ledger) -> None
     assert ledger.parts("z", "approve", "reset") == [parts[0], parts[1], parts[3]]
     assert ledger.where("kind <> ?", "sign") == [parent, *parts[:2], parts[3]]
     assert ledger.get("nobody") is None
+    ledger.begin_parts("z", "row", [{"number": number} for number in range(3)])
+    rows = ledger.parts("z", "row")
+    assert [row.body["number"] for row in rows] == [0, 1, 2]
+    assert {(row.state, row.claim, row.owner) for row in rows} == {(PREPARED, None, parent.owner)}
+    assert len({row.id for row in rows}) == 3
+    for row, subject in zip(rows, ("a", "b", None), strict=True):
+        ledger.move(row.id, DONE, subject=subject)
+    assert (ledger.subjects("row"), ledger.subjects("create")) == ({"a", "b"}, set())
 
 
 # Claims

@@ -394,8 +394,8 @@ def test_a_state_told_by_its_number_alone_counts_as_shown(journal: Journal) -> N
 def test_what_cannot_be_read_is_kept_in_view(journal: Journal, path: Path) -> None:
     one = seen(journal, "damaged", **DONE)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("UPDATE known_order SET last = 'no order', standing = 'released'")
-        db.execute("UPDATE known_order SET intent_id = 'i'")
+        db.execute("UPDATE orders SET last = 'no order', standing = 'released'")
+        db.execute("UPDATE orders SET operation = 'i'")
     index = journal.orders.index
     assert index.present() == [one.service_id]
     assert index.paid_recipients() == []
@@ -458,7 +458,6 @@ def test_an_order_made_elsewhere_is_found_by_what_the_service_says(
     assert journal.orders.index.named("%") == journal.orders.index.named("0xab_") == frozenset()
 
 
-@pytest.mark.xfail(strict=True, reason="old creates are not in the ledger yet")
 def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
     old_journals.written(path)
     with closing(sqlite3.connect(path)) as db:
@@ -480,21 +479,22 @@ def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
 
 
 def test_an_order_is_found_by_a_deposit_the_service_named_before(journal: Journal) -> None:
+    one = seen(journal, "toldOne")
     with journal._file.write() as db:
-        db.execute("INSERT INTO told_deposit VALUES ('toldOne', 'Fa' || '9d')")
-    assert journal.orders.index.named("fa9d") == {"toldOne"}
+        db.execute("UPDATE orders SET deposit = 'Fa' || '9d'")
+    assert journal.orders.index.named("fa9d") == {one.service_id}
 
 
 @pytest.mark.parametrize(
     ("ask", "index"),
     [
-        (OrderIndex.count_open, "INDEX known_order_present"),
-        (OrderIndex.present, "INDEX known_order_present"),
-        (OrderIndex.unrepeated, "INDEX known_order_unrepeated"),
-        (OrderIndex.paid_recipients, "INDEX known_order_paid"),
-        (OrderIndex.released_deposits, "INDEX known_order_released"),
-        (lambda one: one.of_others("i"), "INDEX known_order_by_intent"),
-        (lambda one: one.named("x"), "INDEX known_order_named"),
+        (OrderIndex.count_open, "INDEX orders_present"),
+        (OrderIndex.present, "INDEX orders_present"),
+        (OrderIndex.unrepeated, "INDEX orders_unrepeated"),
+        (OrderIndex.paid_recipients, "INDEX orders_paid"),
+        (OrderIndex.released_deposits, "INDEX orders_released"),
+        (lambda one: one.of_others("i"), "INDEX orders_by_operation"),
+        (lambda one: one.named("x"), "INDEX orders_named"),
     ],
 )
 def test_no_order_is_read_for_an_answer(

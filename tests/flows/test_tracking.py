@@ -226,7 +226,7 @@ async def test_an_end_that_only_the_stream_tells_is_not_believed(followed: Follo
 
 async def test_an_unrepeated_order_is_repeated_by_a_later_look(followed: Followed) -> None:
     followed.trade.journal.orders._file._connection.execute(  # type: ignore[union-attr]
-        "UPDATE known_order SET standing = ?, withheld = ? WHERE service_id = ?",
+        "UPDATE orders SET standing = ?, withheld = ? WHERE service_id = ?",
         (DepositRelease.UNREPEATED, "not yet", followed.order_id),
     )
     tracker = followed.begun(flow=followed.trade.flow)

@@ -198,14 +198,6 @@ CREATING = (
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
-        "order-refused-late",
-        "A refusal that comes late closes an intent whose order is known.",
-        "swapdesk/flows/journal/ledger.py",
-        "    State.REFUSED: OPEN,",
-        "    State.REFUSED: (*OPEN, State.DONE),",
-        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
-    ),
-    Defect(
         "late-order-payable",
         "An order that is answered after its swap was refused may be paid.",
         "swapdesk/flows/journal/creates.py",
@@ -287,8 +279,8 @@ CREATING = (
         "approval-signed-anew",
         "What was approved before a kill is approved once more, while the first may be executed.",
         "swapdesk/flows/dex/dex_permission.py",
-        "            if signed.state not in FINAL:",
-        "            if signed.state in FINAL:",
+        "            if not signed.final:",
+        "            if signed.final:",
         ("tests/flows/dex/test_dex_kill.py",),
     ),
     Defect(
@@ -306,8 +298,8 @@ CREATING = (
         "older-order-adopted",
         "An order of another payment is taken for the one that was lost.",
         "swapdesk/flows/creation/order_verification.py",
-        "for one in listed if one.service_id not in known\n",
-        "for one in listed\n",
+        "for order in listed if order.service_id not in known\n",
+        "for order in listed\n",
         ("tests/flows/test_exchange.py::test_an_order_that_was_there_before_is_never_adopted",),
     ),
     Defect(
@@ -612,8 +604,8 @@ CONFIRMED = (
         "one-of-two-alike-adopted",
         "Of two orders that may be the trader's one is taken unasked, and its address is paid.",
         "swapdesk/flows/creation/exchange.py",
-        "if len(found.same) == 1:",
-        "if found.same:",
+        "if len(same) == 1:",
+        "if same:",
         (
             "tests/flows/test_candidates.py"
             "::test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen",
@@ -1130,8 +1122,8 @@ SHOWING = (
         "An order expired whose bundle had failed: its money is in the smart account, and the desk"
         " says that it is in the wallet.",
         "swapdesk/flows/orders/situations.py",
-        "known: known.closing and known.batch",
-        "known: known.over and known.batch",
+        "known: known.closing and known.in_account",
+        "known: known.over and known.in_account",
         (
             "tests/flows/batch/test_tracked_orders.py"
             "::test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders",
@@ -1141,8 +1133,8 @@ SHOWING = (
         "failed-bundle-told-as-waiting",
         "A bundle failed, and support tells its customers that the payment is on its way.",
         "swapdesk/flows/batch/order_payments.py",
-        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act, problem)',
-        'BatchPayment(at, f"{standing.whereabouts}.", place, "you", act)',
+        'BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)',
+        'BatchPayment(State.PREPARED, money, place, "you", act, "", in_account)',
         (
             "tests/flows/batch/test_tracked_orders.py"
             "::test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders",

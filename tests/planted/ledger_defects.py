@@ -137,8 +137,9 @@ LEDGER = (
         "told-whatever-stands",
         "A signature is kept for an act that another desk has ended.",
         ACTS,
-        "SET result = {merged} WHERE id = ? AND state IN ({marks})",
-        "SET result = {merged} WHERE id = ? AND (state IN ({marks}) OR 1)",
+        'f" WHERE id = ? AND state IN ({marks})",\n                (*values, code, id, *among),',
+        'f" WHERE id = ? AND (state IN ({marks}) OR 1)",\n'
+        "                (*values, code, id, *among),",
         (FACTS,),
     ),
     Defect(

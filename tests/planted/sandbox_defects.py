@@ -278,8 +278,8 @@ DISHONEST: tuple[Defect, ...] = (
         "first-step-signed-anew",
         "A swap that is taken on signs a second permit, for whatever the service says by now.",
         "swapdesk/flows/dex/dex_permission.py",
-        "            if before.digest != digest:\n",
-        "            if not before.digest:\n",
+        '            if before.body["digest"] != digest:\n',
+        '            if not before.body["digest"]:\n',
         (
             "tests/flows/dex/test_dishonest_service.py"
             "::test_an_earlier_step_that_changed_is_signed_no_second_time",

@@ -9,12 +9,13 @@ import pytest
 
 from flows.faulty_network import never_arrives
 from flows.orders import NOW, intent
+from swapdesk.acts import State
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.group_signing import RunningBundles
+from swapdesk.flows.batch.group_signing import begin_group, group_id, groups_left_open, standing_of
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.creates import begin_create, intent_of
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import Ledger, State
+from swapdesk.flows.journal.ledger import Ledger
 from swapdesk.flows.journal.payments import (
     Bundle,
     accept_bundle,
@@ -23,6 +24,7 @@ from swapdesk.flows.journal.payments import (
     move_bundle,
     sign_bundle,
 )
+from swapdesk.flows.signing.signing_session import RunningSignings
 from swapdesk.flows.tracking.open_business import quit_warning
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
@@ -230,26 +232,27 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
         batch_id, number = group_of(ledger, bundle.operation)
         group = str(bundle.operation.parent)
 
-        def begun() -> RunningBundles:
+        def begun() -> RunningSignings:
             """Of a desk that has begun nothing yet."""
-            return RunningBundles(run.app.session.desk, lambda id_: None)
+            return RunningSignings(run.app.session.desk, lambda id_: None)
 
-        assert begun().left_open() == []
+        assert groups_left_open(begun()) == []
         fund(run, bundle)
         for steps, due in LEFT.items():
             for step in steps:
                 MOVES[step](ledger, bundle)
             with subtests.test(steps=steps):
                 bundles = begun()
-                (session,) = bundles.left_open()
-                assert (session.batch_id, session.group.number) == (batch_id, number)
-                assert session.account == bundle.account
-                assert session.standing.next is due
-                assert bundles.get(batch_id, number) is session
+                (session,) = groups_left_open(bundles)
+                about = session.about
+                assert (about.batch_id, about.group.number) == (batch_id, number)
+                assert about.account == bundle.account
+                assert standing_of(session).next is due
+                assert bundles.get(group_id(batch_id, number)) is session
                 assert bundles.open == [session]
                 # A second look finds it in hand, and so does whoever begins it by a key.
-                assert bundles.left_open() == []
-                assert bundles.begin(batch_id, number) is session
+                assert groups_left_open(bundles) == []
+                assert begin_group(bundles, batch_id, number) is session
             # Once it has failed the group is built anew.
             move_bundle(ledger, bundle, State.REFUSED, code="FAILED")
             bundle = add_bundle(ledger, group, bundle)
@@ -257,5 +260,5 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
             for step in ("signed", "sent", "submitted"):
                 MOVES[step](ledger, bundle)
             move_bundle(ledger, bundle, state, code=code)
-            assert begun().left_open() == [], state
+            assert groups_left_open(begun()) == [], state
             bundle = add_bundle(ledger, group, bundle)

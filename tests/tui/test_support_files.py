@@ -81,7 +81,7 @@ async def opened(file: CaseFile, look: Callable[[CaseFileApp, str, str], None], 
 
 
 async def test_a_bundle_shows_what_the_desk_showed(market: Market) -> None:
-    file, case, line = await written(market, private(market.clock), *Shown)
+    file, case, line = await written(market, private(market.clock), *get_args(Shown))
     assert file.masked == ()
 
     def look(app: CaseFileApp, shown: str, history: str) -> None:

@@ -33,7 +33,6 @@ from swapdesk.tui.screens.wallets import MAKING, WalletsScreen, wallet_pane, wal
 from swapdesk.tui.spans import line_of, plain_text
 from swapdesk.tui.widgets.table_layout import Prose, Section
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
-from swapdesk.wallet.answers import TransactionState
 from swapdesk.wallet.promise import Asset
 from tui.desk_run import DeskRun, sandbox_desk
 from wallet.agents import CHEAP
@@ -210,7 +209,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
                 0
             ].units != 10_030 * 10**6:
                 await desk.clock.sleep(0.1)
-        run.app.signing._sent = {"s1": ("0x12", TransactionState.SENT)}
+        run.app.signing._sent = {"s1": ("0x12", "sent")}
         run.app.post_message(SigningMoved("s1"))
         await run.see("You have   10,030 USDC")
 

@@ -31,11 +31,11 @@ from swapdesk.flows.journal.payments import (
 )
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.replacement import Replacement, bumping, cancelling
+from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 from swapdesk.paths import Home
 from swapdesk.settings import Settings, load_settings
 from swapdesk.wallet.accounts import Account, ChainLink
-from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionWord
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Purpose
 from wallet.agents import CHEAP, PASSPHRASE
@@ -157,7 +157,7 @@ class Opened(Struct):
         client, first = await self.signed(intent)
         self.trader.world.faults.add(CHAIN, "drop_transaction", 1)
         sent = await client.broadcast(first.hash)
-        assert sent.state is TransactionState.SENT
+        assert sent.word == "sent"
         return client, sent
 
     async def outbid(
@@ -176,12 +176,12 @@ class Opened(Struct):
         first = await client.broadcast((await client.sign(review)).hash)
         proposed = await self.cancelling.propose(first.hash)
         second = await client.broadcast((await client.sign(proposed.review)).hash)
-        assert (first.state, second.state) == (TransactionState.SENT, TransactionState.SENT)
+        assert (first.word, second.word) == ("sent", "sent")
         return first, second
 
-    async def states(self, intent: str) -> dict[str, TransactionState]:
+    async def states(self, intent: str) -> dict[str, TransactionWord]:
         client = await self.wallet.client()
-        return {one.hash: one.state for one in await client.transactions(intent)}
+        return {one.hash: one.word for one in await client.transactions(intent)}
 
     async def mined(self, hash_: str) -> None:
         await self.trader.world.node.confirmed(CHAIN, bytes.fromhex(hash_[2:]))
@@ -191,7 +191,7 @@ class Opened(Struct):
         client = await self.wallet.client()
         while (  # noqa: ASYNC110 - it happens on a chain
             await client.resolve(hash_)
-        ).state is not TransactionState.SUCCEEDED:
+        ).word != "succeeded":
             await asyncio.sleep(0.02)  # between two looks
 
     async def propose(self, *more: Any, **how: Any) -> Any:
@@ -221,8 +221,8 @@ async def opened(owner: Owner) -> AsyncIterator[Opened]:
             wallet,
             await owner.account(wallet),
             owner.flow(wallet),
-            bumping(wallet, clock),
-            cancelling(wallet, clock),
+            Replacement(wallet, clock, HIGHER_FEE),
+            Replacement(wallet, clock, CANCELLATION),
         )
     finally:
         await wallet.close()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import pytest_asyncio
@@ -17,7 +18,9 @@ from swapdesk.chain.smart_account import (
 )
 from swapdesk.flows.batch.withdrawing import (
     NOTHING_HELD,
-    WithdrawalSigning,
+    WITHDRAWAL,
+    TakingBack,
+    take_back,
 )
 from swapdesk.flows.journal.ledger import OPEN, State
 from swapdesk.flows.journal.payments import (
@@ -27,14 +30,16 @@ from swapdesk.flows.journal.payments import (
     withdrawal_of,
     withdrawals,
 )
+from swapdesk.flows.signing.signing_session import SigningSession
+from swapdesk.flows.signing.wallet_signing import token_facts
 from swapdesk.flows.transactions import NotAgreed, Outcome, UnderWay
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Asset, Purpose
 from wallet.owner import COINS, DOLLARS, Opened, Owner, QuickClock, opened, owning
 from wallet.signing import CHAIN, USDC, Chains
 from wallet.test_signing import built, payload_of, promised
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-Signed = tuple[WithdrawalSigning, list[str]]
+Signed = tuple[SigningSession[TakingBack], list[str]]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -65,8 +70,9 @@ def session_of(left: Opened, *, says: bool) -> Signed:
 
     seen: list[str] = []
     journal, link = left.owner.journal, left.owner.link
-    session = WithdrawalSigning(
-        left.wallet, journal, QuickClock(), left.account, link, changed, coin="ETH"
+    token = token_facts(left.wallet, link, Asset("ETH", 18, None))
+    session = SigningSession(
+        WITHDRAWAL, "w", (left.account, link), token, journal, QuickClock(), changed
     )
     return session, seen
 
@@ -77,23 +83,23 @@ async def test_the_page_that_signs_makes_the_account_and_takes_back_what_it_hold
     owner, mine, account = left.owner, left.owner.mine, left.account
     refusing, asked = session_of(left, says=False)
     with pytest.raises(NotAgreed):
-        await refusing.carry_out()
+        await take_back(refusing, left.wallet)
     assert len(asked) == 1
     assert await owner.dollars(mine) == DOLLARS
     session, asked = session_of(left, says=True)
     before = await owner.dollars(account.address)
-    outcome = await session.carry_out()
+    outcome = await take_back(session, left.wallet)
     assert outcome.done, outcome
     # The account is made by one transaction and paid out by another one.
     assert len(asked) == 2
     assert await owner.dollars(mine) == 0
     assert await owner.dollars(account.address) == before + DOLLARS
     session.finish(outcome)
-    assert session.whereabouts == "in your wallet"
+    assert WITHDRAWAL.whereabouts(session) == "in your wallet"
     assert session.notice.startswith("is paid back: ")
     assert "25 USDC" in session.notice
     nothing, asked = session_of(left, says=True)
-    nothing.finish(await nothing.carry_out())
+    nothing.finish(await WITHDRAWAL.work(SimpleNamespace(wallet=left.wallet), nothing))
     assert asked == []
     assert nothing.outcome.failure.next == "you: r reads the wallet again"
 

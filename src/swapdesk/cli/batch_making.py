@@ -39,8 +39,6 @@ from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.batches import Batch
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.group_payment import (
-    GroupWatch,
-    Turn,
     group_account,
     payment_of_group,
     require_payers,
@@ -61,7 +59,7 @@ from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_pa
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
 from swapdesk.flows.notation import counted, exact_amount
-from swapdesk.flows.transactions import Agreed, Outcome, Pace
+from swapdesk.flows.transactions import Agreed, Outcome, Pace, Turn, Watch
 from swapdesk.wallet.answers import Review, SignedTransaction
 from swapdesk.wallet.protocol import WalletError
 
@@ -448,7 +446,7 @@ class _Work:
         return consent(self._session.call.output, review, yes=self._yes)
 
 
-class _Progress(GroupWatch):
+class _Progress(Watch):
     """Says what goes on, each thing once."""
 
     def __init__(self, output: Output, standing: GroupStanding) -> None:

@@ -36,7 +36,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.payments import unanswered, waits_for_signature
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import Moment, counted, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
@@ -224,19 +224,19 @@ def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[st
 
 
 _HASHES = {
-    TransactionRole.DEPOSIT: "Deposit hash",
-    TransactionRole.BUNDLE: "Bundle hash",
-    TransactionRole.APPROVE: "Approval hash",
-    TransactionRole.RESET: "Reset hash",
-    TransactionRole.SWAP: "Swap hash",
+    "deposit": "Deposit hash",
+    "bundle": "Bundle hash",
+    "approve": "Approval hash",
+    "reset": "Reset hash",
+    "swap": "Swap hash",
 }
 
 
 def _fate(order: Order, one: OrderTransaction) -> str:
     """What is to be known of a transaction that is not simply done."""
-    if one.fate is Fate.FAILED:
+    if one.fate == "failed":
         return ", failed and moved nothing but its gas"
-    return ", sent" if one.fate is Fate.SENT and not deposit_arrived(order) else ""
+    return ", sent" if one.fate == "sent" and not deposit_arrived(order) else ""
 
 
 def deposit_facts(

@@ -499,4 +499,4 @@ class DeskScreen(Screen[None]):
         return ""
 
     def _bare_rule(self) -> NoticeState:
-        return NoticeState(live=self._frame.state.live)
+        return NoticeState(world=self._frame.state.world)

@@ -48,7 +48,7 @@ class FilePage(DeskScreen, bare=True):
     def frame(self, standing: str = "") -> FrameState:
         order = short_id(self.file.record.sheet.order_id)
         context = standing or f"written {self.file.written:%Y-%m-%d %H:%M} UTC"
-        return FrameState(self.NAME, context=f"{order}  {context}")
+        return FrameState(self.NAME, "FILE", f"{order}  {context}")
 
     def verb_standing(self, verb: Verb) -> CommandState:
         return READY if verb in (*self.VERBS, *HERE) else HIDDEN

@@ -13,7 +13,7 @@ from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState
+from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, World
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
@@ -140,7 +140,7 @@ class Page(DeskScreen):
             self.session.moves += 1
             self._moves += 1
 
-    def tells_end_of(self, signing: SigningSession) -> bool:
+    def tells_end_of(self, signing: SigningSession[Any]) -> bool:
         """Whether this page says by itself why what was to be signed came to nothing."""
         return False
 
@@ -184,15 +184,16 @@ class Page(DeskScreen):
     def frame_now(self) -> FrameState:
         session = self.session
         link = session.link
+        world: World = "LIVE" if session.live else "SANDBOX"
         if link is None:
             gone = Badge("offline") if session.reached else None
-            return FrameState(self.NAME, session.live, self.context, badge=gone)
+            return FrameState(self.NAME, world, self.context, badge=gone)
         tracker = link.tracker
         seconds = tracker.stream_age()
         badge = Badge(tracker.stream_state, int(seconds) if seconds < 1e9 else None)
         return FrameState(
             self.NAME,
-            session.live,
+            world,
             self.context,
             link.connection.partner,
             badge if not link.connection.read_only else None,
@@ -244,7 +245,7 @@ SHOWN_BY_KEY = "you: s shows what is to be signed"
 """Who acts next where something waits for a signature."""
 
 
-def signing_standing(signing: SigningSession | None) -> CommandState:
+def signing_standing(signing: SigningSession[Any] | None) -> CommandState:
     if signing is None:
         return HIDDEN
-    return READY if signing.waits else CommandState(verb=f"open {signing.NOUN}")
+    return READY if signing.waits else CommandState(verb=f"open {signing.kind.noun}")

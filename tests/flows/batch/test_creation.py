@@ -28,6 +28,7 @@ from swapdesk.flows.batch.batches import (
     leave_group,
     move_row,
     newest_batches,
+    refuse_group,
 )
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
 from swapdesk.flows.batch.group_status import standings
@@ -135,6 +136,22 @@ async def test_the_same_rows_are_created_again_only_on_purpose(desk: Desk) -> No
     second = desk.creation.write(plan, again=True)
     await desk.creation.run(second)
     assert len(await desk.groups()) == 2
+
+
+async def test_rows_that_are_orders_stay_so_when_they_are_asked_for_again_and_refused(
+    desk: Desk,
+) -> None:
+    plan = await desk.plan(*CLEAN)
+    first = desk.creation.write(plan)
+    await desk.creation.run(first)
+    second = desk.creation.write(plan, again=True)
+    assert desk.left(second)
+    assert refuse_group(desk.journal.ledger, desk.batch(second).groups[0], ["no", "no"])
+    assert desk.batch(second).operation.state is State.REFUSED
+    with pytest.raises(ClaimTaken) as caught:
+        desk.creation.write(plan)
+    assert caught.value.holder.id == first
+    desk.creation.write(plan, again=True)
 
 
 async def test_rows_that_were_created_are_told_in_every_other_file(desk: Desk) -> None:

@@ -21,7 +21,6 @@ from flows.orders import NOW, intent, order
 from flows.support.cases import CASES, HASH, REQUEST, Case, sent
 from flows.support.test_pasted_secrets import KEYS, OWN_SECRET, WORDS
 from swapdesk.client.exchange_log import Exchange
-from swapdesk.flows.journal.transaction_log import Fate
 from swapdesk.flows.support.case_file import (
     MOST_BYTES,
     CaseFile,
@@ -70,7 +69,7 @@ def named(one: CaseFacts) -> CaseFacts:
         return one
     known = replace(one.tracked.intent, recipient_label="@landlady", memo="rent for May")
     state = one.tracked.order.model_copy(update={"receiver_tag": "rent for May"})
-    own = sent(Fate.SENT)[0]
+    own = sent("sent")[0]
     return replace(one, tracked=replace(one.tracked, order=state, intent=known, own_payment=own))
 
 
@@ -111,7 +110,7 @@ def stands(text: str, value: str) -> bool:
 def test_what_is_masked_stands_nowhere_and_what_was_asked_for_does() -> None:
     """Of every rule of the diagnosis: each text and each amount of the order, its history, its
     payment and what was confirmed."""
-    seen = dict.fromkeys(Shown, 0)
+    seen = dict.fromkeys(get_args(Shown), 0)
     for case in CASES:
         one = named(facts(case))
         masked, shown = text_of(written(one)), text_of(written(one, EVERYTHING))

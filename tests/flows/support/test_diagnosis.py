@@ -46,7 +46,6 @@ from flows.support.cases import (
     sent,
 )
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.transaction_log import Fate
 from swapdesk.flows.notation import iso, short_address
 from swapdesk.flows.orders import situations
 from swapdesk.flows.orders.situations import Certainty
@@ -649,7 +648,7 @@ def test_an_escalation_names_what_an_order_knows_of_itself() -> None:
             "receiver_tag": "20117",
             "refund_address": REFUND,
         },
-        made=sent(Fate.CONFIRMED),
+        made=sent("confirmed"),
     )  # fmt: skip
     text = escalation(whole.whole, whole.diagnosis(), whole.now, made=whole.made)
     for told in (

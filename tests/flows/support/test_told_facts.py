@@ -43,7 +43,6 @@ from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import PaidOnChain
-from swapdesk.flows.journal.transaction_log import Fate
 from swapdesk.flows.orders.order_export import export_rows
 from swapdesk.flows.orders.order_history import happened, legs_of, updates_of
 from swapdesk.flows.orders.order_status import order_status, time_at
@@ -199,7 +198,7 @@ def test_one_who_paid_less_and_too_late_is_told_what_arrived() -> None:
 
 
 def test_what_this_desk_sent_counts_with_what_a_customer_sent_beside_it() -> None:
-    own = sent(Fate.CONFIRMED)
+    own = sent("confirmed")
     of = intent(token_in=TokenFacts.of(COIN))
     state = order(of, in_token=COIN)
     one = TrackedOrder(state, of, None, False, NOW, "read", own_payment=own[0])

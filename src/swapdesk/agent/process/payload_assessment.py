@@ -29,11 +29,11 @@ from swapdesk.agent.gate.case import (
     spelled,
 )
 from swapdesk.agent.gate.rules.steps import taken_in_all
-from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
+from swapdesk.agent.gate.verdict import judge, unreadable
 from swapdesk.agent.process.chains import Chains, account_factory, block_hash, told
-from swapdesk.agent.shapes.claim import Act, Claim, PayloadRefused
+from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
-from swapdesk.agent.signers import EvmTransaction, digest_of_others
+from swapdesk.agent.signers import digest_of_others
 from swapdesk.agent.spending.limits import (
     NEEDED,
     Spending,
@@ -75,7 +75,15 @@ from swapdesk.chain.rpc.solana import (
 from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink, Kind, WalletPlace
-from swapdesk.wallet.answers import CHAIN_UNREAD, BalanceChange, RuleFinding, Severity, Simulation
+from swapdesk.wallet.answers import (
+    CHAIN_UNREAD,
+    BalanceChange,
+    EvmTerms,
+    Review,
+    RuleFinding,
+    Severity,
+    Simulation,
+)
 from swapdesk.wallet.promise import (
     Asset,
     Payload,
@@ -85,7 +93,7 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wallet.spending import TokenKey
 from swapdesk.wire.price_tiers import PriceTier
 
@@ -246,14 +254,14 @@ class SigningRequest(Struct, frozen=True):
 class Looked(Struct, frozen=True):
     """One look at a payload: the claim, what the chain said and what the gate made of it.
 
-    ``plan`` is the transaction that would be signed, and ``taken`` the most that could be taken
-    then by all that was signed under the intent.
+    ``plan`` is what makes a transaction of the call that would be signed, and ``taken`` the most
+    that could be taken then by all that was signed under the intent.
     """
 
     claim: Claim | None
     read: ChainReading
-    verdict: GateVerdict
-    plan: EvmTransaction | None = None
+    verdict: Review
+    plan: EvmTerms | None = None
     taken: int = 0
     spending: Spending | None = None
     """What leaves by it, to be counted with its signature."""
@@ -290,7 +298,7 @@ class Looking:
             try:
                 claim = read_payload(payload, promise)
             except PayloadRefused as refusal:
-                return Looked(None, ChainReading(Facts(now)), unreadable(refusal, now))
+                return Looked(None, ChainReading(Facts(now)), unreadable(refusal, promise, now))
         memory = self._records.given(promise.intent_id)
         read = await self._read(subject, claim, policy, memory, now)
         if not policy.genesis_hash:
@@ -301,7 +309,7 @@ class Looking:
         facts = read.facts
         plan = None
         if isinstance(payload, TransactionPayload) and facts.gas is not None:
-            plan, facts = self._plan(subject, payload, read, before)
+            plan, facts = self._plan(subject, read, before)
         step = payload.step if isinstance(payload, TypedDataPayload) else None
         case = Case(
             claim,
@@ -408,7 +416,7 @@ class Looking:
     ) -> ChainReading:
         """With the decimals of what arrives on another chain. The node of that chain tells them,
         and by it that the name and the id are of one chain."""
-        if claim.act not in (Act.ORDER, Act.SWAP) or promise.chain_out == promise.chain:
+        if claim.act not in ("order", "swap") or promise.chain_out == promise.chain:
             return read
         link = self._chains.known(promise.chain_out, promise.chain_out_id)
         if link is None:
@@ -435,20 +443,17 @@ class Looking:
             genesis_hash=self._records.genesis(link.name) or "",
             venues=() if place.live else SANDBOX_VENUES,
             makers=frozenset(place.makers),
-            spenders=frozenset(place.spenders),
             known=frozenset(place.known),
-            blind=place.blind,
             accounts=account_factory(place),
         )
 
     def _plan(
         self,
         subject: SigningRequest,
-        payload: TransactionPayload,
         read: ChainReading,
         before: Looked | None,
-    ) -> tuple[EvmTransaction | None, Facts]:
-        """The transaction to sign. On the second look it is the one of the first."""
+    ) -> tuple[EvmTerms | None, Facts]:
+        """Nonce, gas and fees to sign. On the second look they are those of the first."""
         promise, replaces = subject.promise, subject.replaces
         facts, gas = read.facts, read.facts.gas
         if gas is None or read.nonce is None or read.priority is None or promise.chain_id is None:
@@ -456,29 +461,20 @@ class Looking:
         if before is not None and before.plan is not None:
             agreed = replace(gas, limit=before.plan.gas, fee=before.plan.max_fee)
             if gas.limit > before.plan.gas * 2:
-                raise Refused(RefusalCode.STALE_REVIEW, "it would need more gas than was reviewed")
+                raise Refused("stale_review", "it would need more gas than was reviewed")
             return before.plan, replace(facts, gas=agreed)
         nonce = self._records.next_nonce(promise.chain, subject.account.address, read.nonce)
         fee, priority = gas.fee, min(read.priority, gas.fee)
         if replaces is not None:
             old = self._records.find(replaces)
             if old is None or old.nonce is None:
-                raise Refused(RefusalCode.NO_TRANSACTION, "there is no such transaction to replace")
+                raise Refused("no_transaction", "there is no such transaction to replace")
             nonce = old.nonce
             old_fee, old_priority = self._records.fees(replaces)
             fee = max(fee, old_fee * 9 // 8 + 1)
             priority = min(max(priority, old_priority * 9 // 8 + 1), fee)
         planned = replace(gas, fee=fee)
-        plan = EvmTransaction(
-            chain_id=promise.chain_id,
-            nonce=nonce,
-            to=payload.to,
-            value=payload.value,
-            data=bytes.fromhex(payload.data[2:]),
-            gas=gas.limit,
-            max_fee=fee,
-            max_priority=priority,
-        )
+        plan = EvmTerms(promise.chain_id, nonce, gas.limit, fee, priority)
         return plan, replace(facts, gas=planned)
 
 

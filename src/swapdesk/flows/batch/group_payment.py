@@ -21,8 +21,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
-
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
     ApiError,
@@ -83,12 +81,13 @@ from swapdesk.flows.transactions import (
     Pace,
     StillOpen,
     Transactor,
+    Turn,
     Watch,
     still_open,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account
-from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction
+from swapdesk.wallet.answers import Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, SolanaPayload
 from swapdesk.wallet.protocol import WalletError
@@ -119,30 +118,6 @@ _ENDS: dict[str, tuple[State, str | None]] = {
 _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
-class Turn(Struct, frozen=True):
-    """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
-    itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
-
-    need: Sum
-    payees: int
-    number: int
-    total: int
-
-    @property
-    def funding(self) -> bool:
-        return self.payees == 0
-
-
-class GroupWatch(Watch):
-    """Hears what happens and changes nothing of it; this one shows it to nobody."""
-
-    def moved(self) -> None:
-        """The journal says something new of the group."""
-
-    def turns_to(self, turn: Turn) -> None:
-        """Something else is signed next."""
-
-
 class GroupPayment:
     """Of one group, on the chain of ``coin``, from ``account``. ``token_of`` finds a token of the
     desk's list; ``look`` shows each review and hears what the trader says; ``watch`` hears how it
@@ -161,7 +136,7 @@ class GroupPayment:
         look: Look,
         *,
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
-        watch: GroupWatch | None = None,
+        watch: Watch | None = None,
         arrives: timedelta = ARRIVES_WITHIN,
     ) -> None:
         if group.multi_id is None:
@@ -179,7 +154,7 @@ class GroupPayment:
         self._act = group.act.id
         self._account = account
         self._pace = pace
-        self._watch = watch or GroupWatch()
+        self._watch = watch or Watch()
         self._transactor = Transactor(client, clock, pace, look, self._watch)
         self._arrives = arrives
 
@@ -562,7 +537,7 @@ class GroupPayment:
         if payload is None:
             entry.signed(signed.hash)
         late = self._clock.now() >= until - LEAST_LEFT
-        if signed.state in FINAL or late or not await self._transactor.dispatch(signed):
+        if signed.final or late or not await self._transactor.dispatch(signed):
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
@@ -709,7 +684,7 @@ async def payment_of_group(
     look: Look,
     *,
     pace: Pace,
-    watch: GroupWatch | None = None,
+    watch: Watch | None = None,
 ) -> GroupPayment:
     """The work on a group. Raises Stopped and WalletError."""
     coin = native_coin(desk.catalog, standing.group.chain)

@@ -12,7 +12,7 @@ from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.journal.payments import paid_orders
-from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo
+from swapdesk.flows.orders.payment_progress import BatchPayment
 from swapdesk.flows.orders.situations import PAY_BATCH
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
         return _on_solana(standing, service_id)
     bundle = standing.bundle
     if bundle is None:
-        return _due(standing, PaidTo.WALLET)
+        return _due(standing)
     inside = service_id in bundle.service_ids
     if bundle.paid and inside:
         return _arrived(bundle.operation.hash)
@@ -78,8 +78,8 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
     if bundle.under_way:
         place = f"{standing.brief or IN_WALLET}."
         money = f"{standing.whereabouts}."
-        return BatchPayment(PaidTo.WAY, money, place, "the service", "it carries the bundle out")
-    return _due(standing, PaidTo.WALLET if standing.brief is None else PaidTo.ACCOUNT)
+        return BatchPayment(State.SENT, money, place, "the service", "it carries the bundle out")
+    return _due(standing, in_account=standing.brief is not None)
 
 
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
@@ -89,11 +89,11 @@ def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
         return _arrived(part.hash)
     if part is not None:
         money = f"on its way to the deposit address, or still in your wallet: {part.hash}."
-        return BatchPayment(PaidTo.WAY, money, "on its way.", "the chain", "it takes the payment")
+        return BatchPayment(State.SENT, money, "on its way.", "the chain", "it takes the payment")
     if standing.over:
         return _left_out()
     money = f"{IN_WALLET}; the deposit of this order was not paid."
-    return BatchPayment(PaidTo.WALLET, money, f"{IN_WALLET}.", "you", PAY_BATCH)
+    return BatchPayment(State.PREPARED, money, f"{IN_WALLET}.", "you", PAY_BATCH)
 
 
 def _part_of(standing: GroupStanding, service_id: str) -> Operation | None:
@@ -106,22 +106,23 @@ def _part_of(standing: GroupStanding, service_id: str) -> Operation | None:
     return parts[-1] if parts else None
 
 
-def _due(standing: GroupStanding, at: PaidTo) -> BatchPayment:
+def _due(standing: GroupStanding, *, in_account: bool = False) -> BatchPayment:
     place = f"{standing.brief or IN_WALLET}."
     from swapdesk.flows.batch.group_status import or_take_back, outcome_of
 
     bundle = standing.bundle
     problem = outcome_of(bundle, standing).cause if bundle and bundle.code in _IN_VAIN else ""
     act = or_take_back(PAY_BATCH, standing)
-    return BatchPayment(at, f"{standing.whereabouts}.", place, "you", act, problem)
+    money = f"{standing.whereabouts}."
+    return BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)
 
 
 def _arrived(hash_: str | None) -> BatchPayment:
     by = f", by transaction {hash_}" if hash_ else ""
     money, place = f"at the deposit address{by}.", "at the deposit address."
-    return BatchPayment(PaidTo.ADDRESS, money, place, "the exchange", CONFIRMS)
+    return BatchPayment(State.DONE, money, place, "the exchange", CONFIRMS)
 
 
 def _left_out() -> BatchPayment:
     money = f"{IN_WALLET}; its batch was paid without this order."
-    return BatchPayment(PaidTo.LEFT_OUT, money, f"{IN_WALLET}.", "nobody", "it runs out unpaid")
+    return BatchPayment(State.REFUSED, money, f"{IN_WALLET}.", "nobody", "it runs out unpaid")

@@ -365,9 +365,13 @@ def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
 
 def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
     """Cells of the journal by their columns; names that are none of ours are left out."""
-    known = {name: column for column, name in FIRST_NAMES.items()}
-    known |= {column.value: column for column in SheetColumn}
-    return {known[name]: text for name, text in cells.items() if name in known}
+    return {_BY_NAME[name]: text for name, text in cells.items() if name in _BY_NAME}
+
+
+_BY_NAME = {
+    **{name: column for column, name in FIRST_NAMES.items()},
+    **{column.value: column for column in SheetColumn},
+}
 
 
 Paid = Literal["bundle", "solana"]

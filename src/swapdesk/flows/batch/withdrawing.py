@@ -8,19 +8,33 @@ that an earlier run left open is finished instead of signed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
+from swapdesk.acts import State
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.bundle_promise import group_name, relying, smart_accounts
+from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal import payments
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Ledger, Operation, State
+from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Ledger, Operation
 from swapdesk.flows.journal.payments import Bundle, Sum
 from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.signing.wallet_signing import RunningWallet, WalletSigning
+from swapdesk.flows.signing.signing_session import (
+    RunningSignings,
+    SigningKind,
+    SigningSession,
+    transaction_brief,
+)
+from swapdesk.flows.signing.wallet_signing import (
+    Sending,
+    carried_out,
+    carry_out,
+    nothing_paid,
+    token_facts,
+)
 from swapdesk.flows.transactions import (
     OWN,
     ActEntry,
@@ -37,7 +51,7 @@ from swapdesk.flows.transactions import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
-from swapdesk.wallet.answers import FINAL, Review, SignedTransaction, SmartAccount, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction, SmartAccount
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -45,7 +59,6 @@ from swapdesk.wallet.promise import (
     Promise,
     Purpose,
     TakenOut,
-    TransactionPayload,
     WithdrawalPromise,
 )
 
@@ -119,8 +132,7 @@ class Withdrawing:
             )
 
         async def review() -> tuple[Payload, Review]:
-            call = held.deployment or await client.withdrawal(promise)
-            payload = TransactionPayload(purpose, call.to, call.data, 0)
+            payload = held.deployment or await client.withdrawal(promise)
             return payload, await client.review(payload, promise)
 
         # Making the account moves no money and is not journaled.
@@ -190,14 +202,9 @@ class Withdrawing:
                 if signed.intent_id == intent_id and signed.purpose is Purpose.WITHDRAW
             ]
             end = decisive(same)
-            if end is None or end.state not in FINAL:
-                continue
-            if end.state is TransactionState.SUCCEEDED:
-                self._journal.ledger.move(act.id, State.DONE, hash=end.hash)
-            else:
-                self._journal.ledger.move(
-                    act.id, State.REFUSED, code=end.state.value.upper(), hash=end.hash
-                )
+            if end is not None and end.final:
+                code = None if end.state is State.DONE else end.word.upper()
+                self._journal.ledger.move(act.id, end.state, code=code, hash=end.hash)
 
     async def _assets(self, account: Account, link: ChainLink) -> list[Asset]:
         """The coin and the verified tokens of the chain, and whatever a bundle was to be paid
@@ -232,75 +239,76 @@ class Withdrawing:
         )
 
 
-class WithdrawalSigning(WalletSigning):
-    """Everything of a smart account, while it comes back to its owner."""
-
-    NOUN = "withdrawal"
-    DONE = "What the smart account held is back in your wallet."
-    AGAIN = "you: d on the smart account asks again"
-
-    def __init__(
-        self,
-        wallet: LocalWallet,
-        journal: Journal,
-        clock: Clock,
-        account: Account,
-        link: ChainLink,
-        changed: Callable[[], None],
-        *,
-        coin: str = "",
-    ) -> None:
-        token = Asset(coin, COIN_DECIMALS[link.kind], None)
-        super().__init__(wallet, clock, account, link, token, changed, coin=coin)
-        self._withdrawing = Withdrawing(wallet, journal, clock, self)
-        self._step: Withdrawal | UnderWay | None = None
-        self.called = f"smart account on {self.token.chain_name}"
-
-    @property
-    def id(self) -> str:
-        return _name(Purpose.WITHDRAW, self.account, self.link)
-
-    @property
-    def whereabouts(self) -> str:
-        if self.outcome is not None and self.outcome.done:
-            return self._arrived
-        return "in your smart account" if self.brief is None else "in your smart account, or back"
-
-    @property
-    def _arrived(self) -> str:
-        return "in your wallet"
-
-    @property
-    def notice(self) -> str:
-        step = self._step
-        taken = self._withdrawing.taken(step) if step is not None else None
-        whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken or ())
-        return f"is paid back: {whole or 'what it held'}."
-
-    async def _propose(self) -> Proposal | UnderWay | Outcome:
-        step = await self._withdrawing.propose(self.account, self.link)
-        self._step = None if isinstance(step, Outcome) else step
-        return step.proposal if isinstance(step, Withdrawal) else step
-
-    async def _send(self, step: Proposal | UnderWay) -> Outcome:
-        assert self._step is not None, "it was proposed"
-        return await self._withdrawing.send(self._step)
-
-    @property
-    def _goes_on(self) -> bool:
-        """The first transaction of an account that does not stand makes it."""
-        return self._step is not None and self._withdrawing.taken(self._step) is None
+TakingBack = tuple[Account, ChainLink]
+"""Everything of the smart account of an account, while it comes back to its owner."""
+_AGAIN = "you: d on the smart account asks again"
 
 
-def begin_withdrawal(running: RunningWallet, account: Account, link: ChainLink) -> WalletSigning:
-    """The session of a withdrawal, the one there is while it is not over."""
-    id_ = _name(Purpose.WITHDRAW, account, link)
+async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
+    """Take out everything; the first transaction of an account that does not stand makes it.
+    Raises as :func:`carry_out` does."""
+    taken: tuple[Sum, ...] | None = None
+    withdrawing = Withdrawing(wallet, session.journal, session.clock, session)
+
+    async def propose() -> Sending | Outcome:
+        step = await withdrawing.propose(*session.about)
+        if isinstance(step, Outcome):
+            return step
+
+        async def send() -> Outcome:
+            nonlocal taken
+            outcome = await withdrawing.send(step)
+            taken = withdrawing.taken(step)
+            return outcome
+
+        return (step.proposal if isinstance(step, Withdrawal) else step), send
+
+    outcome = await carry_out(session, propose)
+    while outcome.done and taken is None:
+        session.signed = session.payload = None
+        session.started()
+        outcome = await carry_out(session, propose)
+    whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken or ())
+    session.notice = f"is paid back: {whole or 'what it held'}."
+    return outcome
+
+
+def _whereabouts(session: SigningSession[TakingBack]) -> str:
+    if session.outcome is not None and session.outcome.done:
+        return session.kind.arrived
+    away = transaction_brief(session)
+    return "in your smart account" if away is None else "in your smart account, or back"
+
+
+WITHDRAWAL = SigningKind[TakingBack](
+    noun="withdrawal",
+    promise="request",
+    expired="NOT_CONFIRMED",
+    done="What the smart account held is back in your wallet.",
+    work=lambda desk, session: carried_out(
+        desk, session, session.about[0], lambda: take_back(session, desk.wallet), _AGAIN
+    ),
+    pays=nothing_paid,
+    whereabouts=_whereabouts,
+    after="you",
+    rank=3,
+)
+
+
+def begin_withdrawal(
+    running: RunningSignings, account: Account, link: ChainLink
+) -> SigningSession[TakingBack]:
+    """The session of a withdrawal."""
+    wallet, coin = running.desk.wallet, native_coin(running.desk.catalog, link.name)
+    symbol = coin.symbol if coin is not None else ""
+    token = token_facts(wallet, link, Asset(symbol, COIN_DECIMALS[link.kind], None))
     return running.begin(
-        id_,
-        lambda desk, changed, coin: WithdrawalSigning(
-            desk.wallet, desk.journal, desk.clock, account, link, changed, coin=coin
-        ),
-        link,
+        WITHDRAWAL,
+        _name(Purpose.WITHDRAW, account, link),
+        (account, link),
+        token,
+        wallet=account.name or account.address,
+        called=f"smart account on {token.chain_name}",
     )
 
 

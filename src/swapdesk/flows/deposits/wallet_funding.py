@@ -17,6 +17,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
+from swapdesk.acts import State
 from swapdesk.chain.addresses import evm
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.clock import Clock
@@ -25,7 +26,7 @@ from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import ClaimTaken, Ledger, Operation, State
+from swapdesk.flows.journal.ledger import ClaimTaken, Ledger, Operation
 from swapdesk.flows.journal.payments import (
     begin_payment,
     commit_signed,
@@ -50,7 +51,7 @@ from swapdesk.flows.transactions import (
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account, Kind
-from swapdesk.wallet.answers import EXECUTED, Review, Signature, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Review, Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -203,8 +204,7 @@ class DepositTransfer:
     async def _payload(self) -> TransactionPayload | SolanaPayload:
         if self._promise.chain_id is not None:
             return deposit_payload(self._promise)
-        made = await self._client.solana_deposit(self._promise)
-        return SolanaPayload(Purpose.DEPOSIT, made.transaction, made.last_valid_height)
+        return await self._client.solana_deposit(self._promise)
 
     async def _looked(self, review: Review) -> Agreed | None:
         self._seen = True
@@ -230,7 +230,7 @@ class PaymentEntry(Entry):
         self._act = earlier
         self.fresh = earlier is None
         self.asked = False
-        """Whether this run asked the wallet to sign. What an earlier one asked stays unknown."""
+        """Whether this run asked the wallet to sign."""
 
     def begin(self) -> None:
         """Commit it where there is none. Raises ClaimTaken and JournalUnavailable."""
@@ -377,7 +377,7 @@ class WalletFunding:
         if tracked.intent is None:
             return False
         signed = await self._transactor.signed(tracked.intent.id, Purpose.CANCEL)
-        return any(one.state in EXECUTED for one in signed)
+        return any(one.executed for one in signed)
 
     # Signing
 
@@ -437,8 +437,11 @@ class WalletFunding:
     ) -> Agreed | None:
         """What the trader says, unless the order changed while the review was looked at. The
         journal says that the wallet may have signed from here on, and not before."""
-        # It is shown once more because the wallet refused to sign what had changed under it.
-        if entry.asked and await self.kept(tracked) is None:
+        # It is shown once more because the wallet refused to sign what had changed under it, or
+        # because an earlier run ended once it had asked: only where nobody else has the wallet,
+        # who may be signing it now, do its records prove that nothing was signed.
+        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)
+        if asked and await self.kept(tracked) is None:
             entry.unsigned()
         agreed = await self._look(review)
         reason = None if agreed is None else self._refusal(tracked)
@@ -457,7 +460,7 @@ class WalletFunding:
         came = await self._transactor.follow(
             signed, entry, wanted=lambda: self._refusal(tracked) is None
         )
-        if came.transaction.state is TransactionState.SUCCEEDED:
+        if came.transaction.state is State.DONE:
             return Outcome(hash=came.transaction.hash)
         if came.final:
             stands = payment_of(self._journal.ledger, tracked.service_id)
@@ -472,12 +475,12 @@ class WalletFunding:
         return payment_open("ON_ITS_WAY", came.reason or "It is not confirmed yet.", signed.hash)
 
     def _unpaid(self, tracked: TrackedOrder, signed: SignedTransaction) -> Outcome:
-        if signed.state is TransactionState.ABANDONED:
+        if signed.code == "ABANDONED":
             reason = self._refusal(tracked) or "It was given up."
             return not_paid(NOT_PAYABLE, f"{reason} The signed transfer never left.")
-        gas = signed.hash if signed.state is TransactionState.FAILED else None
-        reason = f"The transaction {signed.hash} is {signed.state.value} and paid nothing."
-        return not_paid(signed.state.value.upper(), reason, gas)
+        gas = signed.hash if signed.code == "FAILED" else None
+        reason = f"The transaction {signed.hash} is {signed.word} and paid nothing."
+        return not_paid(signed.word.upper(), reason, gas)
 
 
 def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
@@ -496,7 +499,7 @@ def _paid_before(earlier: Operation | None, kept: SignedTransaction | None) -> O
     if earlier is None:
         return None
     if kept is not None:
-        done = kept.state is TransactionState.SUCCEEDED and not earlier.open
+        done = kept.state is State.DONE and not earlier.open
         return _paid_by(earlier, kept.hash) if done else None
     if earlier.body["by"] == "wallet" and earlier.open:
         return None

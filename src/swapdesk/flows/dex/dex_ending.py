@@ -190,7 +190,7 @@ class DexEnding:
         """Gone, locked or without its chain: later. Any other refusal ends it unsigned."""
         said = sentence(error.words)
         if isinstance(error, Refused) and error.code not in AGAIN_LATER:
-            outcome = self.end(error.code.value.upper(), said)
+            outcome = self.end(error.code.upper(), said)
             next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
             failure = outcome.failure and replace(outcome.failure, next=next_)
             return replace(outcome, failure=failure)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown, RateLimited, Unreachable
 from swapdesk.clock import Clock
@@ -32,10 +33,10 @@ from swapdesk.flows.dex.dex_plan import (
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import acts_of, newest_part
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import Kind, Ledger, Operation, State
+from swapdesk.flows.journal.ledger import Kind, Ledger, Operation
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions import Entry, Look, Pace, Transactor, Watch
-from swapdesk.wallet.answers import FINAL, Signature, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     ChainStep,
@@ -46,7 +47,6 @@ from swapdesk.wallet.promise import (
     TransactionPayload,
     TypedDataPayload,
 )
-from swapdesk.wallet.protocol import RefusalCode
 from swapdesk.wire.dex import (
     Approval,
     ApproveAnswer,
@@ -61,9 +61,9 @@ from swapdesk.wire.encoding.codec import encode_json
 AFTER_QUOTE = timedelta(hours=1)
 """So long after its quote the transaction of an order may be signed, whatever the order says."""
 
-AGAIN_LATER = frozenset({RefusalCode.LOCKED, RefusalCode.READ_ONLY, RefusalCode.CHAIN_UNREACHABLE})
+AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
 """The swap goes on behind these, so that its step stays open: a refused one ends the swap."""
-_LATER = frozenset(code.value.upper() for code in AGAIN_LATER)
+_LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 
 class SwapPart(Entry):
@@ -203,12 +203,12 @@ class ChainBroken(Exception):
 class ApprovalFailed(Exception):
     """An approval was executed in vain or can never be."""
 
-    def __init__(self, hash_: str, state: TransactionState) -> None:
+    def __init__(self, signed: SignedTransaction) -> None:
         told = "was executed and failed; its gas is paid"
-        if state is not TransactionState.FAILED:
-            told = f"is {state.value} and allows nothing"
-        super().__init__(f"The approval {hash_} {told}.")
-        self.hash = hash_
+        if signed.code != "FAILED":
+            told = f"is {signed.word} and allows nothing"
+        super().__init__(f"The approval {signed.hash} {told}.")
+        self.hash = signed.hash
 
 
 async def asked(clock: Clock, pace: Pace, call: Callable[[], Awaitable[T]]) -> T:
@@ -278,7 +278,7 @@ class DexPermission:
     async def _finish_earlier(self) -> None:
         """Approvals of an earlier run: sent again as they are, to their end."""
         for signed in await self._steps.of(Purpose.APPROVE):
-            if signed.state not in FINAL:
+            if not signed.final:
                 await self._mined(signed, self._kind_of(signed.hash))
 
     def _kind_of(self, hash_: str) -> Kind:
@@ -296,8 +296,8 @@ class DexPermission:
 
     async def _mined(self, signed: SignedTransaction, kind: Kind) -> None:
         done = await self._steps.settle(signed, kind, until=self._intent.valid_until)
-        if done.state is not TransactionState.SUCCEEDED:
-            raise ApprovalFailed(done.hash, done.state)
+        if done.state is not State.DONE:
+            raise ApprovalFailed(done)
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
         """Sign from the first step to the last; the last signature is the one that counts."""

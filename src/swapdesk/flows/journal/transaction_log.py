@@ -11,41 +11,37 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
-from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, State
 
-
-class TransactionRole(StrEnum):
-    """What a transaction did for its order."""
-
-    DEPOSIT = "deposit"
-    BUNDLE = "bundle"
-    """It paid the deposits of a whole group."""
-    APPROVE = "approve"
-    RESET = "reset"
-    """An approval of nothing, which some tokens need before another one."""
-    SWAP = "swap"
+TransactionRole = Literal[
+    "deposit",
+    "bundle",  # It paid the deposits of a whole group.
+    "approve",
+    "reset",  # An approval of nothing, which some tokens need before another one.
+    "swap",
+]
+"""What a transaction did for its order."""
 
 
-class Fate(StrEnum):
-    SENT = "sent"
-    CONFIRMED = "confirmed"
-    FAILED = "failed"
-    SEEN = "seen"
-    """The service named it."""
+Fate = Literal[
+    "sent",
+    "confirmed",
+    "failed",
+    "seen",  # The service named it.
+]
 
 
-class Sender(StrEnum):
-    WALLET = "wallet"
-    FAUCET = "faucet"
-    BATCH = "batch"
-    SERVICE = "service"
-    """Not known: the service named it."""
+Sender = Literal[
+    "wallet",
+    "faucet",
+    "batch",
+    "service",  # Not known: the service named it.
+]
 
 
 class OrderTransaction(Struct, frozen=True):
@@ -62,7 +58,7 @@ class OrderTransaction(Struct, frozen=True):
     @property
     def own(self) -> bool:
         """Whether this desk sent it."""
-        return self.by is not Sender.SERVICE
+        return self.by != "service"
 
 
 class TransactionLog:
@@ -91,21 +87,20 @@ class TransactionLog:
     def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
         for row in self._rows(_PARTS_OF_SWAPS, _OF_INTENT, service_id):
             if (fate := _fate(row)) is not None:
-                role = TransactionRole(row["kind"])
-                yield row["service_id"], _made(row, role, fate, Sender.WALLET)
+                yield row["service_id"], _made(row, row["kind"], fate, "wallet")
         for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id):
-            fate = Fate.CONFIRMED if row["state"] == State.DONE else Fate.FAILED
+            fate = "confirmed" if row["state"] == State.DONE else "failed"
             yield (
                 row["service_id"],
-                _made(row, TransactionRole.BUNDLE, fate, Sender.BATCH, row["address"]),
+                _made(row, "bundle", fate, "batch", row["address"]),
             )
         for row in self._rows(_PARTS, _OF_PART, service_id):
             if (fate := _fate(row)) is not None:
-                yield row["service_id"], _made(row, TransactionRole.DEPOSIT, fate, Sender.BATCH)
+                yield row["service_id"], _made(row, "deposit", fate, "batch")
         for row in self._rows(_DEPOSITS, _OF_ORDER, service_id):
             yield from _paid(row)
         for row in self._rows(_TOLD, _TOLD_OF_ORDER, service_id):
-            yield row["service_id"], _made(row, TransactionRole.DEPOSIT, Fate.SEEN, Sender.SERVICE)
+            yield row["service_id"], _made(row, "deposit", "seen", "service")
 
     def _rows(
         self, query: str, one: str, service_id: str | None, *values: str
@@ -134,29 +129,29 @@ def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
     """The deposit that was paid by itself, with its order's id."""
     if (fate := _fate(row)) is not None:
         faucet = row["by"] == "faucet"
-        by = Sender.FAUCET if faucet else Sender.WALLET
+        by: Sender = "faucet" if faucet else "wallet"
         # A faucet answers when it has sent, and nobody here looks at the chain after it.
         yield (
             row["service_id"],
-            _made(row, TransactionRole.DEPOSIT, Fate.SENT if faucet else fate, by),
+            _made(row, "deposit", "sent" if faucet else fate, by),
         )
 
 
 def _fate(row: sqlite3.Row) -> Fate | None:
     if row["state"] == State.DONE:
-        return Fate.CONFIRMED
+        return "confirmed"
     if row["state"] != State.REFUSED:
-        return Fate.SENT
-    return Fate.FAILED if row["code"] == EXECUTED_IN_VAIN else None
+        return "sent"
+    return "failed" if row["code"] == EXECUTED_IN_VAIN else None
 
 
 _PARTS_OF_SWAPS = """
-SELECT known_order.service_id, kind, state, code, json_extract(result, '$.hash') AS hash
-FROM known_order JOIN operation ON operation.parent = known_order.intent_id
+SELECT orders.service_id, kind, state, code, json_extract(result, '$.hash') AS hash
+FROM orders JOIN operation ON operation.parent = orders.operation
 WHERE kind IN ('approve', 'reset', 'swap') AND json_extract(result, '$.hash') > '' {one}
 ORDER BY operation.number
 """
-_OF_INTENT = "AND known_order.service_id = ?"
+_OF_INTENT = "AND orders.service_id = ?"
 _BUNDLES = """
 SELECT json_extract(deposit.value, '$.service_id') AS service_id, state,
   json_extract(result, '$.hash') AS hash, json_extract(deposit.value, '$.address') AS address
@@ -187,5 +182,5 @@ ORDER BY number
 """
 _OF_ORDER = "AND subject = ?"
 _OF_ORDERS = "AND subject IN (SELECT value FROM json_each(?))"
-_TOLD = "SELECT service_id, hash FROM told_deposit WHERE hash > '' {one}"
+_TOLD = "SELECT service_id, deposit AS hash FROM orders WHERE deposit IS NOT NULL {one}"
 _TOLD_OF_ORDER = "AND service_id = ?"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
+from swapdesk.flows.journal.transaction_log import OrderTransaction, TransactionRole
 from swapdesk.flows.notation import copied_amount, iso
 from swapdesk.flows.orders.deposit_destination import (
     deposit_destination,
@@ -169,8 +169,8 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
         "recipientLabel": intent.recipient_label if intent is not None else None,
         "recipientMemo": order.receiver_tag,
         "depositHash": deposit_hash(order, made),
-        "approveHash": _hashes(made, TransactionRole.RESET, TransactionRole.APPROVE),
-        "swapHash": _hashes(made, TransactionRole.SWAP),
+        "approveHash": _hashes(made, "reset", "approve"),
+        "swapHash": _hashes(made, "swap"),
         "payoutHash": payout_hash(order),
         "refundAddress": order.refund_address,
         "refundAmount": order.refund_amount,
@@ -187,7 +187,7 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
 
 def _hashes(made: Sequence[OrderTransaction], *roles: TransactionRole) -> str | None:
     """Of several, one after the other; those that failed moved nothing."""
-    found = [one.hash for one in made if one.role in roles and one.fate is not Fate.FAILED]
+    found = [one.hash for one in made if one.role in roles and one.fate != "failed"]
     return " ".join(found) or None
 
 

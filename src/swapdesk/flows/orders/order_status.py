@@ -21,8 +21,9 @@ from msgspec.structs import replace
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease, Intent
 from swapdesk.flows.journal.journal_records import PaidOnChain
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import (
     NOTHING,
     Elapsed,
@@ -53,7 +54,7 @@ from swapdesk.flows.orders.order_fields import (
     refund_chain,
     symbols,
 )
-from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, venue_of
+from swapdesk.flows.orders.payment_progress import BatchPayment, venue_of
 from swapdesk.flows.orders.situations import (
     COMPLETED,
     EXPIRED,
@@ -255,7 +256,7 @@ def order_status(
     elif batch is not None and batch.problem and status.said is EXPIRED:
         status = replace(status, cause=f"{batch.problem} {status.cause}")
     elif batch is not None and batch.begun and status.said is EXPIRED:
-        is_paid = "was" if batch.at is PaidTo.ADDRESS else "is being"
+        is_paid = "was" if batch.state is State.DONE else "is being"
         cause = f"Its batch {is_paid} paid, and the service saw no deposit. {status.cause}"
         act = f"write to support with order {order.service_id}"
         status = replace(
@@ -270,7 +271,7 @@ def order_status(
     if tracked.put_away:
         status = replace(status, put_away=True)
     if own is not None and match is None:
-        where = "at" if own.fate is Fate.CONFIRMED else "on its way to"
+        where = "at" if own.fate == "confirmed" else "on its way to"
         place = f"{where} the deposit address"
         status = replace(status, money=f"{place}, by transaction {own.hash}.", place=f"{place}.")
     if _outdated(tracked, status, now):
@@ -433,8 +434,10 @@ def _knowledge(
         over=late and not refused,
         standing=tracked.standing,
         in_batch=tracked.in_batch,
-        batch=batch.at if batch is not None else None,
-        swap=swap,
+        batch=batch.state if batch is not None else None,
+        in_account=batch is not None and batch.in_account,
+        swap=swap.state if swap is not None else None,
+        swap_failure=swap.failure if swap is not None else None,
         paid=own is not None,
         pays_less=paid_less,
     )
@@ -454,7 +457,7 @@ def _said_by_desk(
 ) -> OrderStatus:
     """``status`` in the words of what the desk knows better than the service."""
     swap = tracked.swap_payment
-    again = own is not None and own.by is Sender.WALLET and own.fate is not Fate.CONFIRMED
+    again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
         **facts,
         "wallet": swap.money if swap is not None else "",

@@ -27,7 +27,7 @@ from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
-from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapFailure, SwapPayment
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, SwapFailure
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
@@ -118,8 +118,11 @@ class Knowledge(Struct, frozen=True):
     """It is late, and nobody decided that its address stays withheld."""
     standing: DepositRelease
     in_batch: bool
-    batch: PaidTo | None
-    swap: SwapPayment | None
+    batch: State | None
+    in_account: bool
+    """What its batch has still to pay is in the owner's smart account."""
+    swap: State | None
+    swap_failure: SwapFailure | None
     paid: bool
     """This desk sent the deposit, and the service has not seen it."""
     pays_less: bool
@@ -172,16 +175,6 @@ _STUCK = (
     "{Yours} arrived, but the exchange could not be finished. The money is with the exchange"
     " service.{where_back} {passed_on} {not_again}"
 )
-
-
-def _swap(state: State, failure: SwapFailure | None = None) -> Callable[[Knowledge], bool]:
-    """Whether the transaction of a swap on chains stands so."""
-
-    def stands(known: Knowledge) -> bool:
-        swap = known.swap
-        return swap is not None and (swap.state, swap.failure) == (state, failure)
-
-    return stands
 
 
 def _always(order: Order) -> bool:
@@ -417,7 +410,7 @@ _TABLE: tuple[Situation, ...] = (
         "not signed yet", _WAITING, None, "To be signed", "waiting",
         "The order's transaction is not signed yet",
         "{wallet}", "you", "sign its transaction, or refuse it", None,
-        known=lambda known: _swap(State.PREPARED)(known) and not known.late,
+        known=lambda known: known.swap is State.PREPARED and not known.late,
         reply=(
             "The transaction of your swap has not been signed yet, so {yours} has not left your"
             " wallet. You can sign it{until}, or let it run out."
@@ -427,7 +420,7 @@ _TABLE: tuple[Situation, ...] = (
         "not signed", _ANY, None, "Not signed", "expired",
         "The order's transaction was not signed and nothing is on the chain",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=_swap(State.REFUSED, "not-signed"),
+        own=True, known=lambda known: known.swap_failure == "not-signed",
         reply=(
             "The transaction of your swap was not signed. Nothing was paid, and {yours} is in"
             " your wallet. You can start a new swap at any time."
@@ -437,7 +430,7 @@ _TABLE: tuple[Situation, ...] = (
         "reverted", _WAITING, None, "Failed", "trouble",
         "The order's transaction was executed and failed",
         "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=_swap(State.REFUSED, "reverted"),
+        own=True, known=lambda known: known.swap_failure == "reverted",
         reply=(
             "The transaction of your swap was executed on the chain and failed. {Yours} is in"
             " your wallet; only the network fee was spent. You can start a new swap at any time."
@@ -447,7 +440,7 @@ _TABLE: tuple[Situation, ...] = (
         "not executed", _WAITING, None, "Not executed", "expired",
         "The order's transaction was not executed, and cannot be any more",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=_swap(State.REFUSED, "not-executed"),
+        own=True, known=lambda known: known.swap_failure == "not-executed",
         reply=(
             "The transaction of your swap was not executed and cannot be any more. {Yours} is in"
             " your wallet. You can start a new swap at any time."
@@ -458,7 +451,7 @@ _TABLE: tuple[Situation, ...] = (
         "The order's transaction was executed; the service has not seen it yet",
         "with {venue}, which pays {recipient}.",
         "the service", "it takes note of the transaction", NO_TIME,
-        known=_swap(State.DONE),
+        known=lambda known: known.swap is State.DONE,
         reply=(
             "The transaction of your swap was executed on the chain, and {got} is on its way to"
             " {receiver}. The exchange service has not noted it yet. {watch}"
@@ -469,14 +462,14 @@ _TABLE: tuple[Situation, ...] = (
         "batch under way", _WAITING, None, "Batch under way", "moving",
         "Its batch is being paid. Do not pay it by itself",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        known=lambda known: known.batch is PaidTo.WAY,
+        known=lambda known: known.batch is State.SENT,
         reply=_BATCH + " The payment is on its way. {watch}",
     ),
     Situation(
         "paid by batch", _WAITING, None, "Paid by batch", "moving",
         "Its batch paid the deposit; the service has not seen it yet. Do not pay it by itself",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        known=lambda known: known.batch is PaidTo.ADDRESS,
+        known=lambda known: known.batch is State.DONE,
         reply=_BATCH + " The payment is at the address of the order. {watch}",
     ),
     Situation(
@@ -494,7 +487,7 @@ _TABLE: tuple[Situation, ...] = (
         "batch deadline over", (*_WAITING, *_EXPIRED), None, "Deadline over", "expired",
         "{batch_problem}The deadline passed. Do not send to this order any more",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        own=True, known=lambda known: known.closing and known.batch is PaidTo.ACCOUNT,
+        own=True, known=lambda known: known.closing and known.in_account,
         reply=_BATCH + (
             "{batch_failed} The time for that ran out, and the money is with us. {passed_on}"
         ),

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import clock_time, date
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.situations import (
@@ -248,7 +248,7 @@ def _facts(
     if order.refund_hash or order.refund_amount is not None:
         said.append(f"refund told, {heard}")
     for one in made:
-        who = "the service names" if one.fate is Fate.SEEN else f"journal: {one.fate}"
+        who = "the service names" if one.fate == "seen" else f"journal: {one.fate}"
         said.append(f"{who} {one.role} {one.hash}")
     for payment in tracked.payments:
         at = f", {_moment(payment.at, now)}" if payment.at is not None else ""

@@ -254,12 +254,14 @@ class Tracker:
         trouble. Raises JournalUnavailable."""
         trouble = self._known[service_id].trouble
         if trouble is not None:
+            self._write_now(service_id)
             self._journal.orders.put_away(service_id, trouble)
             self._look_at_put_away()
         self._tell(service_id)
 
     def take_back(self, service_id: str) -> None:
         """It was not dealt with after all. Raises JournalUnavailable."""
+        self._write_now(service_id)
         self._journal.orders.take_back(service_id)
         self._look_at_put_away()
         self._tell(service_id)
@@ -268,11 +270,18 @@ class Tracker:
         """A chain shows a payment to the deposit address of an order: it stays known and is
         announced."""
         try:
+            self._write_now(service_id)
             self._journal.orders.keep_payment(service_id, payment)
             self._look_at_chain_payments()
         except JournalUnavailable as error:
             log.error("the journal did not take a payment: %s", error)
         self._tell(service_id)
+
+    def _write_now(self, service_id: str) -> None:
+        """What is told of an order stands with it: it is written before."""
+        writing = self._writes.pending.get(service_id)
+        if writing is not None:
+            self._journal.orders.record([(writing.order, writing.source, writing.ended)])
 
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,

@@ -23,6 +23,7 @@ from swapdesk.flows.account.reading import (
     limit_gauges,
     month_name,
     month_of,
+    scale_labels,
     scale_of,
     stepped,
 )
@@ -257,7 +258,7 @@ def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) 
     if not any(day.volume_usd for day in days):
         lines.append([Span(f"No orders in {name}.", "muted")])
     values = [day.volume_usd for day in days]
-    labels = scale_of(values).labels
+    labels = scale_labels(scale_of(values))
     side = max(map(len, labels)) + 2
     step = 2 if 2 * len(days) <= width - side else 1
     at = {0: labels[0], BAR_ROWS // 2: labels[1], BAR_ROWS - 1: labels[2]}

@@ -23,7 +23,7 @@ from textual.widget import Widget
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.batches import Batch, find_batch
 from swapdesk.flows.batch.creation import NotCreatable
-from swapdesk.flows.batch.group_signing import GroupSigning
+from swapdesk.flows.batch.group_signing import GROUP, GroupSession
 from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
@@ -288,8 +288,8 @@ class BatchScreen(Page):
             self.show_notice(failure, "error")
         self.read_on()
 
-    def tells_end_of(self, signing: SigningSession) -> bool:
-        return isinstance(signing, GroupSigning)
+    def tells_end_of(self, signing: SigningSession[Any]) -> bool:
+        return signing.kind is GROUP
 
     def swaps_changed(self) -> None:
         self.read_on()
@@ -343,7 +343,7 @@ class BatchScreen(Page):
         return None if self.progress is None else self.progress.current
 
     @property
-    def signing(self) -> GroupSigning | None:
+    def signing(self) -> GroupSession | None:
         """The session of the group that is next, once there was one in this run."""
         current = self.current
         if current is None:
@@ -360,7 +360,7 @@ class BatchScreen(Page):
         bundle = current.bundle if current is not None else None
         if bundle is not None and bundle.under_way:
             return "following"
-        return _DOING[signing.until]
+        return _DOING[signing.about.until]
 
     def _reopen(self) -> None:
         """Show what is due on an earlier batch, where nothing is on what this run has loaded; ask
@@ -978,7 +978,7 @@ class BatchScreen(Page):
     def do_submit_bundle(self) -> None:
         self._pay(Until.SETTLED)
 
-    def _pay(self, until: Until) -> GroupSigning | None:
+    def _pay(self, until: Until) -> GroupSession | None:
         current = self.current
         if current is None:
             return None

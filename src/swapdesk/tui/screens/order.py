@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.containers import Horizontal
@@ -19,7 +19,7 @@ from textual.widget import Widget
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.intents.intent import NO_ADDRESS_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.order_merge import display_of, linked_deposit, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import copied_amount, date, exact_amount, percent, tracker_amount
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
@@ -92,13 +92,13 @@ FORGOTTEN = "Neither this desk nor the service knows this order."
 OLDER = "The service forgets an order after 48 hours. Another desk may still have it."
 SANDBOX_ONLY = "sandbox transaction, no explorer knows it"
 _LABELS = {
-    TransactionRole.DEPOSIT: "Deposit tx",
-    TransactionRole.BUNDLE: "Bundle tx",
-    TransactionRole.APPROVE: "Approval tx",
-    TransactionRole.RESET: "Reset tx",
-    TransactionRole.SWAP: "Swap tx",
+    "deposit": "Deposit tx",
+    "bundle": "Bundle tx",
+    "approve": "Approval tx",
+    "reset": "Reset tx",
+    "swap": "Swap tx",
 }
-_NOTES = {Fate.SENT: "sent", Fate.FAILED: "failed"}
+_NOTES = {"sent": "sent", "failed": "failed"}
 SHORT_STAGES = {
     "waiting": "wait",
     "exchange": "exch",
@@ -196,7 +196,7 @@ class OrderScreen(Page):
         self._show()
 
     @property
-    def signing(self) -> SigningSession | None:
+    def signing(self) -> SigningSession[Any] | None:
         """What is signed for this order at this desk and not over."""
         mine = (
             one for one in self.controls.signing.open_sessions if one.order_id == self.service_id
@@ -426,7 +426,7 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
         facts.append(fact("Service says", other))
     told = named_deposit(order, made)
     if own_payment(made) is None and told is not None and linked_deposit(order) is None:
-        facts.append(fact(_LABELS[TransactionRole.DEPOSIT], told))
+        facts.append(fact(_LABELS["deposit"], told))
     return facts
 
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -452,7 +452,7 @@ class SwapScreen(Page):
     # from the application
 
     @property
-    def signing(self) -> SigningSession | None:
+    def signing(self) -> SigningSession[Any] | None:
         """What is to be looked at first of all that is signed: what waits for the trader."""
         signings = self.controls.signing.open_sessions
         return next(iter([one for one in signings if one.waits] or signings), None)
@@ -496,7 +496,7 @@ class SwapScreen(Page):
     def session_changed(self) -> None:
         self._understand()
         self._fill_lists()
-        if self.controls.signing.begun_swaps:
+        if self.controls.signing.begun:
             self.swaps_changed()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
@@ -773,7 +773,7 @@ class SwapScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning", about=self._subject())
+        self.show_notice(event.value, "warning", about=self._subject())
 
     def on_key(self, event: Key) -> None:
         """While the line has text a character is typed, wherever the focus is."""

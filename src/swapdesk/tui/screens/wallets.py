@@ -51,7 +51,7 @@ from swapdesk.tui.widgets.table_layout import Cell, Column, Prose, Row, Section,
 from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.answers import Allowance
-from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError, WrongPassphrase
+from swapdesk.wallet.protocol import Refused, WalletError, WrongPassphrase
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy, plain_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
@@ -533,7 +533,7 @@ class WalletsScreen(Page):
             why = "That is not the pass phrase of the wallet."
             self.call_later(self._ask_phrase, change, why)
         except Refused as refused:
-            if refused.code is RefusalCode.PASSPHRASE_NEEDED:
+            if refused.code == "passphrase_needed":
                 why = "Only the pass phrase of the wallet allows more than before."
                 self.call_later(self._ask_phrase, change, why)
             else:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from textual.strip import Strip
 
-from swapdesk.client.live import StreamState
 from swapdesk.flows.notation import age
 from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import CUT, DONE, LIVE_RULE, MOVING, REFUSED, SANDBOX_RULE, STALE, TROUBLE
@@ -23,9 +22,17 @@ from swapdesk.tui.painting import body_style, paint
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
 from swapdesk.tui.widgets.lines_view import LinesView
 
-_SANDBOX = ("SANDBOX", "frame-sandbox", SANDBOX_RULE)
-_LIVE = ("LIVE", "frame-live", LIVE_RULE)
-"""The word of the frame, its role and the pattern of its rule."""
+if TYPE_CHECKING:
+    from swapdesk.client.live import StreamState
+
+World = Literal["SANDBOX", "LIVE", "FILE"]
+"""The word of the frame."""
+_WORLDS: Mapping[World, tuple[str, str]] = {
+    "SANDBOX": ("frame-sandbox", SANDBOX_RULE),
+    "LIVE": ("frame-live", LIVE_RULE),
+    "FILE": ("frame-sandbox", SANDBOX_RULE),
+}
+"""The role of the frame and the pattern of its rule."""
 _STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
     "live": (DONE, "stream", "status-done"),
     "resuming": (STALE, "resuming", "status-waiting"),
@@ -59,7 +66,7 @@ class FrameState(Struct, frozen=True):
     """All that stands in the frame; ``context`` is the muted text after the name."""
 
     name: str
-    live: bool = False
+    world: World = "SANDBOX"
     context: str = ""
     account: str = ""
     badge: Badge | None = None
@@ -113,8 +120,8 @@ class Frame(LinesView):
 
 def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -> list[Line]:
     """The account goes below 100 cells, the budget is short there; the context is cut last."""
-    word, role, _ = _LIVE if state.live else _SANDBOX
-    head = Span(f" {word} ", f"{role}-word", bold=True)
+    role, _ = _WORLDS[state.world]
+    head = Span(f" {state.world} ", f"{role}-word", bold=True)
     left: Line = [head, Span(" "), Span(state.name, "foreground", bold=True)]
     if state.read_only:
         left += [Span("  "), Span("READ ONLY", "status-waiting", bold=True)]
@@ -137,12 +144,12 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
         if space > 1:
             left += [Span("  "), *cut([Span(state.context, "muted")], space)]
     header = [*fill(left, room), *right, Span("  ")]
-    return [header, _rule(width, caption, live=state.live)]
+    return [header, _rule(state.world, width, caption)]
 
 
-def _rule(width: int, caption: Caption | None, *, live: bool) -> Line:
+def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
     """The frame rule; the words of a caption stand in it."""
-    _, role, rule = _LIVE if live else _SANDBOX
+    role, rule = _WORLDS[world]
     if caption is None:
         return [Span(rule * width, role)]
     edge = Span(rule, role)
@@ -195,7 +202,7 @@ class NoticeState(Struct, frozen=True):
 
     text: str = ""
     severity: str = "information"
-    live: bool = False
+    world: World = "SANDBOX"
 
 
 class NoticeRow(LinesView):
@@ -218,7 +225,7 @@ class NoticeRow(LinesView):
 
     def lines(self, width: int) -> list[Line]:
         if not self.state.text:
-            return [_rule(width, None, live=self.state.live)]
+            return [_rule(self.state.world, width)]
         line = notice_line(self.state)
         if self.brief is not None and width_of(line) > width - 4:
             line = notice_line(self.brief)
