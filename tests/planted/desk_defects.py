@@ -298,8 +298,8 @@ CREATING = (
         "older-order-adopted",
         "An order of another payment is taken for the one that was lost.",
         "swapdesk/flows/creation/order_verification.py",
-        "for one in listed if one.service_id not in known\n",
-        "for one in listed\n",
+        "for order in listed if order.service_id not in known\n",
+        "for order in listed\n",
         ("tests/flows/test_exchange.py::test_an_order_that_was_there_before_is_never_adopted",),
     ),
     Defect(
@@ -604,8 +604,8 @@ CONFIRMED = (
         "one-of-two-alike-adopted",
         "Of two orders that may be the trader's one is taken unasked, and its address is paid.",
         "swapdesk/flows/creation/exchange.py",
-        "if len(found.same) == 1:",
-        "if found.same:",
+        "if len(same) == 1:",
+        "if same:",
         (
             "tests/flows/test_candidates.py"
             "::test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen",

@@ -36,7 +36,6 @@ from swapdesk.flows.creation.order_verification import (
     CreateUnknown,
     NotCreated,
     OrderCheck,
-    Reconciled,
     find_order,
 )
 from swapdesk.flows.failure_messages import (
@@ -308,7 +307,7 @@ class ExchangeFlow:
         known: Collection[str],
         looks: tuple[float, ...],
     ) -> CreateOutcome:
-        found: Reconciled = await find_order(
+        found, complete = await find_order(
             self._api,
             self._clock,
             intent,
@@ -316,13 +315,15 @@ class ExchangeFlow:
             known={*known, *self.of_others(intent)},
             looks=looks,
         )
-        if len(found.same) == 1:
+        same = [order for order, certain in found if certain]
+        if len(same) == 1:
             try:
-                return await self._adoption.found_again(intent, found.same[0])
+                return await self._adoption.found_again(intent, same[0])
             except OrderTaken:
                 return CreateUnknown(OUTCOME_UNKNOWN, intent.id)
-        if found.same or found.possible or not found.certain:
-            return CreateUnknown(OUTCOME_UNKNOWN, intent.id, (*found.same, *found.possible))
+        if found or not complete:
+            orders = tuple(order for order, _ in found)
+            return CreateUnknown(OUTCOME_UNKNOWN, intent.id, orders)
         moved = self._journal.ledger.move(intent.id, State.REFUSED, among=LEFT, code="NOT_CREATED")
         outcome = NotCreated(NOT_CREATED, "NOT_CREATED")
         return outcome if moved else await self._decided(intent) or outcome
