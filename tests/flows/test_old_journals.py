@@ -22,7 +22,9 @@ from msgspec import Struct, structs
 import sampling
 from flows import old_journals
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.batches import find_batch, find_group
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_filling import OLD_TABLES
@@ -155,6 +157,7 @@ def test_creates_and_their_steps_stand_in_the_ledger(
     assert len(unknown) == answers["intents.unknown_count"]
     recent = [act.id for act in reversed(creates) if act.state is State.DONE]
     assert recent == answers["intents.recent"]
+    assert [swap.id for swap in open_swaps(journal.ledger)] == answers["swaps.open_swaps"]
 
 
 def check_steps(
@@ -256,6 +259,19 @@ def test_batches_stand_in_the_ledger(brought: tuple[Journal, dict[str, Any]]) ->
                 assert (row.subject, row.code) == (cells["service_id"], cells["code"])
                 assert row.result.get("reason") == cells["reason"]
             check_payment_of(journal, answers, batch.id, group)
+        read = find_batch(journal.ledger, batch.id[:30])
+        assert read is not None
+        assert [row.number for row in read.rows] == sorted(
+            row["number"] for group in told["groups"] for row in group["rows"]
+        )
+    ledger, left = journal.ledger, "kind = 'create_group' AND state IN ('sent', 'unknown')"
+    assert [group.parent for group in ledger.where(left)] == answers["batches.unfinished"]
+    assert sorted(ledger.subjects("create_group")) == answers["batches.multi_ids"]
+    assert sorted(ledger.subjects("row")) == answers["batches.service_ids"]
+    for multi_id in answers["batches.multi_ids"]:
+        found = find_group(ledger, multi_id)
+        assert found is not None
+        assert [found.act.parent, found.number] == answers[f"batches.group {multi_id}"]
 
 
 def batch_state(groups: list[State]) -> State:
