@@ -486,7 +486,6 @@ def test_a_desk_of_an_older_version_finds_nothing_to_write_to(old: Path) -> None
         (f"PRAGMA user_version={SCHEMA_VERSION + 1}", "JOURNAL_NEWER"),
         ("PRAGMA user_version=2147483647", "JOURNAL_NEWER"),
         ("PRAGMA user_version=-1", "JOURNAL_UNKNOWN"),
-        ("PRAGMA user_version=0", "JOURNAL_UNKNOWN"),
         ("ALTER TABLE call RENAME COLUMN code TO cipher", "JOURNAL_UNKNOWN"),
         ("ALTER TABLE intent RENAME TO intention", "JOURNAL_UNKNOWN"),
         ("UPDATE step SET state = 'LOST'", "JOURNAL_UNKNOWN"),
@@ -511,6 +510,24 @@ def test_a_journal_of_another_kind_is_refused_and_left_as_it_is(
         assert "start that swapdesk again: every order stands in" in said
         assert old.read_bytes() == content
         assert [one.name for one in old.parent.iterdir()] == [old.name]
+
+
+@pytest.mark.parametrize("last", [None, "intent", "step"])
+def test_a_journal_without_its_number_is_one_of_the_first_release(
+    old: Path, tmp_path: Path, last: str | None
+) -> None:
+    """A desk of that release was killed after it made its tables, or some of them."""
+    numbered = old_journals.written(tmp_path / "numbered.db")
+    changed(old, "PRAGMA user_version=0")
+    tables = [name for name in OLD_TABLES if name in {row[1] for row in old_journals.shape(old)}]
+    for name in tables[tables.index(last) + 1 :] if last else ():
+        changed(numbered, f"DELETE FROM {name}")  # noqa: S608
+        changed(old, f"DROP TABLE {name}")
+    was = kept(old)
+    for path in (numbered, old):
+        JournalFile.open(path).close()
+    assert kept(old) == kept(numbered)
+    assert kept(copy_name(old, 0)) == was
 
 
 @pytest.mark.parametrize("number", [0, 1, 7])
