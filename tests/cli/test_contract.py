@@ -21,7 +21,7 @@ from harness import Result, environment
 from patience import PATIENCE
 from printed_documents import check_printed
 from swapdesk.acts import State
-from swapdesk.cli.cli_context import EFFECTS, Effect
+from swapdesk.cli.cli_context import EFFECTS, READING, Effect
 from swapdesk.cli.command_error import (
     MEANINGS,
     NOT_CREATED,
@@ -336,7 +336,7 @@ def test_it_is_told_as_a_table_and_as_a_document(tmp_path: Path) -> None:
     assert "OUTCOME_UNKNOWN" in shown.stdout
 
 
-WRITING = sorted(name for name, one in EFFECTS.items() if not one.read_only)
+WRITING = sorted(EFFECTS.keys() - READING)
 
 
 def words_for(path: str) -> list[str]:
@@ -354,7 +354,7 @@ def words_for(path: str) -> list[str]:
 
 def test_every_command_has_its_effect() -> None:
     assert commands().keys() == EFFECTS.keys()
-    assert {one.effect for one in EFFECTS.values()} == set(Effect)
+    assert set(EFFECTS.values()) == set(Effect)
 
 
 @pytest.mark.parametrize("path", WRITING)

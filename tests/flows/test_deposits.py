@@ -53,6 +53,7 @@ from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now,
 from swapdesk.flows.deposits.wallet_funding import (
     DepositTransfer,
     NotPayable,
+    WalletFunding,
     check_payable,
     deposit_payload,
     deposit_promise,
@@ -306,6 +307,45 @@ def test_an_end_marks_the_step_it_ended_at_and_says_where_the_money_is(
     told = session.outcome.failure
     assert (told.cause.startswith(failure[0]), told.money) == (True, failure[1]), told
     assert told.next.startswith(failure[2])
+
+
+def test_what_was_never_signed_is_not_told_to_be_on_its_way() -> None:
+    """The wallet is gone while its review is read."""
+    stopped = on_screen(payment_open("AGENT_GONE", "gone"), "o1", faucet=True, unsigned=True)
+    assert stopped.open
+    assert stopped.cause == "Nothing was signed. Gone."
+    assert (stopped.failure.money, stopped.failure.next) == (UNPAID, "you: r goes on with it")
+
+
+class Asked:
+    """The agent of a desk that signed nothing under any intent."""
+
+    def __init__(self, *, read_only: bool) -> None:
+        self.accounts = SimpleNamespace(read_only=read_only)
+
+    async def transactions(self, intent_id: str) -> tuple[SignedTransaction, ...]:
+        return ()
+
+    async def review(self, payload: object, promise: Promise) -> Review:
+        return deposit_review()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_a_desk_killed_between_asking_and_signing_left_nothing_on_its_way(
+    journal: Journal, clock: ManualClock, read_only: bool
+) -> None:
+    """While its next run shows the review again; another desk that has the wallet may sign."""
+    one, states = waiting(), []
+    call = journal.calls.add_payment(one.service_id, b"{}", path=WALLET_PAYMENT)
+    assert journal.calls.mark_asked(call)
+
+    async def look(review: Review) -> Agreed | None:
+        states.append(journal.calls.payment_of(one.service_id).waits_for_signature)
+        return None
+
+    funding = WalletFunding(Asked(read_only=read_only), journal, clock, look, lambda _: one)
+    await funding.fund(one, account(Kind.EVM, TRADING), None)
+    assert states == [not read_only]
 
 
 async def test_an_order_that_ends_takes_the_question_back(

@@ -75,14 +75,8 @@ class Field(Struct, frozen=True):
     type: FieldType
 
 
-class StructType(Struct, frozen=True):
-    name: str
-    fields: tuple[Field, ...]
-
-    @property
-    def declaration(self) -> str:
-        """As it stands in an encoded type: ``Mail(Person from,string contents)``."""
-        return f"{self.name}({','.join(f'{one.type} {one.name}' for one in self.fields)})"
+Fields = tuple[Field, ...]
+"""Of a struct, in their order."""
 
 
 def is_elementary(name: str) -> bool:
@@ -97,7 +91,7 @@ def is_elementary(name: str) -> bool:
 class Schema:
     """The structs of a document by name, checked, without the domain's if it declares none."""
 
-    def __init__(self, structs: dict[str, StructType]) -> None:
+    def __init__(self, structs: dict[str, Fields]) -> None:
         self.structs = structs
 
     @classmethod
@@ -107,14 +101,14 @@ class Schema:
             raise TypedDataRefused("TYPES", f"types must be 1 to {MAX_STRUCTS} structs", "types")
         structs = {name: _struct(name, fields) for name, fields in types.items()}
         schema = cls(structs)
-        for struct in structs.values():
-            for field in struct.fields:
+        for name, fields in structs.items():
+            for field in fields:
                 inner = field.type.name
                 if not is_elementary(inner) and inner not in structs:
                     raise TypedDataRefused(
                         "UNKNOWN_TYPE",
                         "the type of a field is not declared",
-                        f"types.{struct.name}.{field.name}",
+                        f"types.{name}.{field.name}",
                     )
         for name in structs:
             schema._refuse_recursion(name)
@@ -128,7 +122,7 @@ class Schema:
         found = {name}
         waiting = [name]
         while waiting:
-            for field in self.structs[waiting.pop()].fields:
+            for field in self.structs[waiting.pop()]:
                 inner = field.type.name
                 if inner in self.structs and inner not in found:
                     found.add(inner)
@@ -137,8 +131,11 @@ class Schema:
         yield from sorted(found - {name})
 
     def encoded_type(self, name: str) -> str:
-        """EIP-712: Definition of encodeType."""
-        return "".join(self.structs[one].declaration for one in self.uses(name))
+        """EIP-712: Definition of encodeType, as ``Mail(Person from,string contents)``."""
+        return "".join(
+            f"{one}({','.join(f'{field.type} {field.name}' for field in self.structs[one])})"
+            for one in self.uses(name)
+        )
 
     def _refuse_recursion(self, name: str) -> None:
         done: set[str] = set()
@@ -148,7 +145,7 @@ class Schema:
                 raise TypedDataRefused("RECURSIVE", "a struct contains itself", f"types.{name}")
             if one in done:
                 return
-            for field in self.structs[one].fields:
+            for field in self.structs[one]:
                 if field.type.name in self.structs:
                     walk(field.type.name, above | {one})
             done.add(one)
@@ -156,7 +153,7 @@ class Schema:
         walk(name, frozenset())
 
 
-def _struct(name: object, fields: object) -> StructType:
+def _struct(name: object, fields: object) -> Fields:
     if type(name) is not str or _IDENTIFIER.fullmatch(name) is None:
         raise TypedDataRefused("TYPE_NAME", "the name of a struct is no identifier", "types")
     if _LOOKS_ELEMENTARY.fullmatch(name):
@@ -170,7 +167,7 @@ def _struct(name: object, fields: object) -> StructType:
     read = tuple(_field(name, one) for one in fields)
     if len({one.name for one in read}) != len(read):
         raise TypedDataRefused("DUPLICATE_FIELD", "a field stands twice", f"types.{name}")
-    return StructType(name, read)
+    return read
 
 
 def _field(struct: str, raw: object) -> Field:
@@ -207,8 +204,8 @@ def _field_type(text: str, path: str) -> FieldType:
     return FieldType(name, tuple(dimensions))
 
 
-def _check_domain(domain: StructType) -> None:
-    for field in domain.fields:
+def _check_domain(domain: Fields) -> None:
+    for field in domain:
         if DOMAIN_FIELDS.get(field.name) != str(field.type):
             raise TypedDataRefused(
                 "DOMAIN_FIELD",
@@ -342,7 +339,7 @@ class Document(Struct, frozen=True, dict=True):
             for i, item in enumerate(node):
                 yield from self._leaves(kind.element, item, f"{path}[{i}]")
         elif isinstance(node, dict):
-            for field in self.schema.structs[kind.name].fields:
+            for field in self.schema.structs[kind.name]:
                 yield from self._leaves(field.type, node[field.name], f"{path}.{field.name}")
         else:
             yield Leaf(path, str(kind), node)
@@ -350,8 +347,7 @@ class Document(Struct, frozen=True, dict=True):
     def _hash_struct(self, name: str, values: Mapping[str, Node]) -> bytes:
         data = [keccak(self.schema.encoded_type(name).encode())]
         data += [
-            self._encode(field.type, values[field.name])
-            for field in self.schema.structs[name].fields
+            self._encode(field.type, values[field.name]) for field in self.schema.structs[name]
         ]
         return keccak(b"".join(data))
 
@@ -395,7 +391,7 @@ def _with_domain(schema: Schema, domain: object) -> Schema:
     fields = tuple(
         Field(name, FieldType(kind)) for name, kind in DOMAIN_FIELDS.items() if name in domain
     )
-    return Schema({**schema.structs, DOMAIN: StructType(DOMAIN, fields)})
+    return Schema({**schema.structs, DOMAIN: fields})
 
 
 class _Reader:
@@ -405,20 +401,20 @@ class _Reader:
         self._schema = schema
         self._left = MAX_VALUES
 
-    def struct(self, struct: StructType, raw: object, path: str) -> dict[str, Node]:
+    def struct(self, fields: Fields, raw: object, path: str) -> dict[str, Node]:
         if not isinstance(raw, Mapping):
             raise TypedDataRefused("STRUCT", "the fields of a struct are needed", path)
-        names = {field.name for field in struct.fields}
+        names = {field.name for field in fields}
         if set(raw) - names:
             raise TypedDataRefused("EXTRA_FIELD", "a field stands there that is not signed", path)
-        missing = [field.name for field in struct.fields if raw.get(field.name) is None]
+        missing = [field.name for field in fields if raw.get(field.name) is None]
         if missing:
             raise TypedDataRefused(
                 "MISSING_FIELD", "a field that is signed is missing", f"{path}.{missing[0]}"
             )
         return {
             field.name: self._node(field.type, raw[field.name], f"{path}.{field.name}")
-            for field in struct.fields
+            for field in fields
         }
 
     def _node(self, kind: FieldType, raw: object, path: str) -> Node:

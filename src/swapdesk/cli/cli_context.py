@@ -36,14 +36,6 @@ class Effect(StrEnum):
     ONLY_READS = "only reads"
 
 
-class CommandEffect(Struct, frozen=True):
-    """``read_only``: it works on a desk that only reads. One that creates, signs or spends, or asks
-    the process with the keys, does not."""
-
-    effect: Effect
-    read_only: bool
-
-
 _ROWS: tuple[tuple[Effect, bool, str], ...] = (
     (Effect.MOVES_MONEY, False, "swap, send, fund"),
     (Effect.MOVES_MONEY, False, "batch sign, batch submit, batch run, batch resume"),
@@ -74,11 +66,10 @@ _ROWS: tuple[tuple[Effect, bool, str], ...] = (
 """The effect, whether it works on a desk that only reads, and the commands."""
 
 
-EFFECTS: dict[str, CommandEffect] = {
-    name: CommandEffect(effect, read_only)
-    for effect, read_only, names in _ROWS
-    for name in names.split(", ")
-}
+EFFECTS: dict[str, Effect] = {name: one for one, _, names in _ROWS for name in names.split(", ")}
+READING = frozenset(name for _, reads, names in _ROWS if reads for name in names.split(", "))
+"""Commands that work on a desk that only reads: one that creates, signs or spends, or asks the
+process with the keys, does not."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -221,8 +212,8 @@ def desk_command(command: F) -> F:
         call = context.find_object(CliContext) or CliContext(Output(Form.TABLE))
         narrow(call, profile, as_json, plain, read_only, passphrase_fd)
         _require_text(context)
-        named = EFFECTS.get(context.command_path.partition(" ")[2])
-        if named is not None and not named.read_only:
+        named = context.command_path.partition(" ")[2]
+        if named in EFFECTS and named not in READING:
             refuse_to_write(call)
         return command(call, *args, **kwargs)
 

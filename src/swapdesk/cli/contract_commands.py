@@ -16,7 +16,7 @@ from enum import StrEnum
 import click
 from msgspec import Struct
 
-from swapdesk.cli.cli_context import EFFECTS, CliContext, Effect, desk_command
+from swapdesk.cli.cli_context import EFFECTS, READING, CliContext, Effect, desk_command
 from swapdesk.cli.command_error import (
     MEANINGS,
     OWN_ROWS,
@@ -173,12 +173,11 @@ def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 
 def _command_facts(name: str, command: click.Command) -> CommandFacts:
-    effect = EFFECTS[name]
     return CommandFacts(
         name=name,
         help=" ".join(inspect.cleandoc(command.help or "").split("\n\n")[0].split()),
-        effect=effect.effect,
-        read_only=effect.read_only,
+        effect=EFFECTS[name],
+        read_only=name in READING,
         documents=name in DOCUMENTS,
         arguments=tuple(
             ArgumentFacts(

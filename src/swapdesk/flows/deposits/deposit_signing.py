@@ -55,16 +55,18 @@ FAUCET = "you: pay it from the faucet, with f on the card"
 ELSEWHERE = "you: fill it, or pay from another"
 
 
-def on_screen(outcome: Outcome, order_id: str, *, faucet: bool) -> Outcome:
+def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool = False) -> Outcome:
     """The same in the words of the screens, whose keys act next. ``faucet``: the sandbox's pays
-    what the wallet does not."""
+    what the wallet does not; ``unsigned``: the wallet was not asked to sign."""
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome
     reason = sentence(outcome.cause)
     if outcome.open:
-        cause = f"The payment is not confirmed yet. {reason}"
-        return replace(outcome, failure=Failure(cause, MAYBE, "you: r goes on with it"))
+        cause, money = f"The payment is not confirmed yet. {reason}", MAYBE
+        if unsigned:
+            cause, money = f"Nothing was signed. {reason}", UNPAID
+        return replace(outcome, failure=Failure(cause, money, "you: r goes on with it"))
     money = outcome.failure.money
     match outcome.code:
         case "PAID_BEFORE":
@@ -157,7 +159,12 @@ async def _work(desk: Desk, session: DepositSession) -> Outcome | None:
     outcome = await _tried(desk, session)
     if outcome is None:
         return None
-    outcome = on_screen(outcome, session.id, faucet=desk.link.faucet is not None)
+    outcome = on_screen(
+        outcome,
+        session.id,
+        faucet=desk.link.faucet is not None,
+        unsigned=desk.deposit_ways.unsigned(session.about),
+    )
     if outcome.refused and outcome.code in _LACKING:
         desk.deposit_ways.lacks(session.id, outcome.cause)
     return outcome

@@ -229,7 +229,7 @@ class PaymentEntry(Entry):
         self._id = None if earlier is None else earlier.id
         self.fresh = earlier is None
         self.asked = False
-        """Whether this run asked the wallet to sign. What an earlier one asked stays unknown."""
+        """Whether this run asked the wallet to sign."""
 
     def begin(self) -> None:
         """Commit it where there is none. Raises PaidBefore and JournalUnavailable."""
@@ -436,8 +436,11 @@ class WalletFunding:
     ) -> Agreed | None:
         """What the trader says, unless the order changed while the review was looked at. The
         journal says that the wallet may have signed from here on, and not before."""
-        # It is shown once more because the wallet refused to sign what had changed under it.
-        if entry.asked and await self.kept(tracked) is None:
+        # It is shown once more because the wallet refused to sign what had changed under it, or
+        # because an earlier run ended once it had asked: only where nobody else has the wallet,
+        # who may be signing it now, do its records prove that nothing was signed.
+        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)
+        if asked and await self.kept(tracked) is None:
             entry.unsigned()
         agreed = await self._look(review)
         reason = None if agreed is None else self._refusal(tracked)

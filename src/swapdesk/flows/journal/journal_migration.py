@@ -243,8 +243,10 @@ def _make(db: sqlite3.Connection, path: Path) -> None:
     if version:
         try:
             fill(db)
-        except (LookupError, ValueError) as error:
-            raise _unknown(path.name, version) from error
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & 0xFF in _DOES_NOT_FIT:
+                raise _unknown(path.name, version) from error
+            raise
         db.execute("DROP VIEW IF EXISTS order_row")
         for table in OLD_TABLES:
             if f"EXISTS {table} (" not in _NOT_MOVED_YET:
@@ -253,6 +255,10 @@ def _make(db: sqlite3.Connection, path: Path) -> None:
     if "hash" not in [row[1] for row in db.execute("PRAGMA table_info(call)")]:
         db.execute("ALTER TABLE call ADD COLUMN hash TEXT")
     db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+
+_DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
+"""Codes of SQLite for what the tables hold, not for what the system refused."""
 
 
 def copy_name(path: Path, version: int) -> Path:

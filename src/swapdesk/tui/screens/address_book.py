@@ -253,7 +253,7 @@ class BookEntryScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning", about=self._values())
+        self.show_notice(event.value, "warning", about=self._values())
 
     def _values(self) -> tuple[str, ...]:
         return tuple(field.value for field in self._fields())

@@ -462,7 +462,7 @@ class CreateScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning", about=self._form.values)
+        self.show_notice(event.value, "warning", about=self._form.values)
 
     def _lock(self) -> None:
         """What stands here now is what would be confirmed."""

@@ -437,7 +437,7 @@ class OrdersScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning")
+        self.show_notice(event.value, "warning")
 
     # taking them along
 

@@ -773,7 +773,7 @@ class SwapScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning", about=self._subject())
+        self.show_notice(event.value, "warning", about=self._subject())
 
     def on_key(self, event: Key) -> None:
         """While the line has text a character is typed, wherever the focus is."""
