@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
@@ -43,14 +43,13 @@ from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, w
 from swapdesk.flows.batch.rows import (
     UNLESS_MEANT,
     Group,
-    GroupWord,
     Row,
     Sheet,
     skipping,
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import Bundle, BundleWord, paid_orders, sum_of
+from swapdesk.flows.journal.payments import Bundle, paid_orders, sum_of
 from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
@@ -276,15 +275,6 @@ LEFT = "swapdesk wallet balance lists what gas left over in the smart account"
 _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
 
 
-class BundleItemFacts(Struct, frozen=True, rename="camel"):
-    """What is signed once: deposits of one token. ``contract`` None: the coin of the chain."""
-
-    token: str
-    contract: str | None
-    amount: Decimal
-    service_ids: list[str]
-
-
 class NeedFacts(Struct, frozen=True):
     """What the smart account lacks."""
 
@@ -296,20 +286,21 @@ class NeedFacts(Struct, frozen=True):
 PaymentWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
 
 
-class BundleFacts(Struct, frozen=True, rename="camel"):
+class BundleFacts(Struct, frozen=True):
     """Amounts are in whole tokens, ``gasAtMost`` in the coin of the chain."""
 
-    number: int
-    state: BundleWord
-    account: str
+    PRINTED: ClassVar = {
+        "number": "bundle.number", "state": "bundle.word", "account": "bundle.account",
+        "smartAccount": "smart_account", "items": "bundle.items", "needs": "needs",
+        "gasAtMost": "gas", "expires": "bundle.expires", "signatures": "signatures",
+        "txHash": "bundle.operation.hash", "code": "bundle.said", "reason": "reason",
+    }  # fmt: skip
+
+    bundle: Bundle
     smart_account: str | None
-    items: list[BundleItemFacts]
     needs: list[NeedFacts]
-    gas_at_most: Decimal
-    expires: Moment
+    gas: Decimal
     signatures: int
-    tx_hash: str | None
-    code: str | None
     reason: str | None
 
 
@@ -327,18 +318,19 @@ class GroupPayment(Struct, frozen=True, rename="camel"):
     code: str | None
 
 
-class GroupDocument(Struct, frozen=True, rename="camel"):
+class GroupDocument(Struct, frozen=True):
     """``bundle`` is None before it is built, ``rows`` are numbers of rows."""
 
-    group: int
-    chain: str
-    paid: str
-    state: GroupWord
-    multi_id: str | None
-    code: str | None
-    rows: list[int]
-    standing: str
-    left_out: int
+    PRINTED: ClassVar = {
+        "group": "standing.group.number", "chain": "standing.group.chain",
+        "paid": "standing.group.paid", "state": "standing.group.word",
+        "multiId": "standing.group.multi_id", "code": "standing.group.act.code",
+        "rows": "standing.group.numbers", "standing": "standing.word",
+        "leftOut": "standing.left_out", "bundle": "bundle", "payments": "payments",
+        "money": "money", "next": "next",
+    }  # fmt: skip
+
+    standing: GroupStanding
     bundle: BundleFacts | None
     payments: list[GroupPayment]
     money: str
@@ -374,46 +366,23 @@ class ResultsFileDocument(Struct, frozen=True):
 
 
 def _group(standing: GroupStanding, orders: Mapping[str, Order]) -> GroupDocument:
-    group = standing.group
     return GroupDocument(
-        group=group.number,
-        chain=group.chain,
-        paid=group.paid,
-        state=group.word,
-        multi_id=group.multi_id,
-        code=group.act.code,
-        rows=list(group.numbers),
-        standing=standing.word,
-        left_out=standing.left_out,
-        bundle=None if standing.bundle is None else _bundle(standing, standing.bundle),
-        payments=[_payment(one) for one in standing.payments],
-        money=money_words(standing, orders),
-        next=next_words(standing, orders),
+        standing,
+        None if standing.bundle is None else _bundle(standing, standing.bundle),
+        [_payment(act) for act in standing.payments],
+        money_words(standing, orders),
+        next_words(standing, orders),
     )
 
 
 def _bundle(standing: GroupStanding, bundle: Bundle) -> BundleFacts:
     return BundleFacts(
-        number=bundle.number,
-        state=bundle.word,
-        account=bundle.account,
-        smart_account=bundle.sender if bundle.kind == "evm" else None,
-        items=[
-            BundleItemFacts(
-                item.symbol,
-                item.contract,
-                item.sum.amount,
-                item.service_ids,
-            )
-            for item in bundle.items
-        ],
-        needs=[NeedFacts(one.symbol, one.contract, one.amount) for one in bundle.needs],
-        gas_at_most=short(from_base_units(bundle.gas_units, 9 if standing.solana else 18)),
-        expires=bundle.expires,
-        signatures=len(bundle.signatures),
-        tx_hash=bundle.operation.hash,
-        code=bundle.said,
-        reason=bundle.operation.result.get("reason"),
+        bundle,
+        bundle.sender if bundle.kind == "evm" else None,
+        [NeedFacts(need.symbol, need.contract, need.amount) for need in bundle.needs],
+        short(from_base_units(bundle.gas_units, 9 if standing.solana else 18)),
+        len(bundle.signatures),
+        bundle.operation.result.get("reason"),
     )
 
 

@@ -157,6 +157,11 @@ class BundleItem(Struct, frozen=True):
     with its EntryPoint, release and chain id; empty on Solana, where it is fetched anew each time.
     """
 
+    PRINTED: ClassVar = {
+        "token": "symbol", "contract": "contract", "amount": "sum.amount",
+        "serviceIds": "service_ids",
+    }  # fmt: skip
+
     token_id: str
     symbol: str
     decimals: int
