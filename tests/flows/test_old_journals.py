@@ -22,7 +22,9 @@ from msgspec import Struct, structs
 import sampling
 from flows import old_journals
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.batches import find_batch, find_group
 from swapdesk.flows.intents.intent import Intent
+from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_filling import OLD_TABLES
@@ -163,6 +165,7 @@ def test_creates_and_their_steps_stand_in_the_ledger(
     assert len(unknown) == answers["intents.unknown_count"]
     recent = [act.id for act in reversed(creates) if act.state is State.DONE]
     assert recent == answers["intents.recent"]
+    assert [swap.id for swap in open_swaps(journal.ledger)] == answers["swaps.open_swaps"]
 
 
 def check_steps(
@@ -264,6 +267,19 @@ def test_batches_stand_in_the_ledger(brought: tuple[Journal, dict[str, Any]]) ->
                 assert (row.subject, row.code) == (cells["service_id"], cells["code"])
                 assert row.result.get("reason") == cells["reason"]
             check_payment_of(journal, answers, batch.id, group)
+        read = find_batch(journal.ledger, batch.id[:30])
+        assert read is not None
+        assert [row.number for row in read.rows] == sorted(
+            row["number"] for group in told["groups"] for row in group["rows"]
+        )
+    ledger, left = journal.ledger, "kind = 'create_group' AND state IN ('sent', 'unknown')"
+    assert [group.parent for group in ledger.where(left)] == answers["batches.unfinished"]
+    assert sorted(ledger.subjects("create_group")) == answers["batches.multi_ids"]
+    assert sorted(ledger.subjects("row")) == answers["batches.service_ids"]
+    for multi_id in answers["batches.multi_ids"]:
+        found = find_group(ledger, multi_id)
+        assert found is not None
+        assert [found.act.parent, found.number] == answers[f"batches.group {multi_id}"]
 
 
 def batch_state(groups: list[State]) -> State:
@@ -495,7 +511,6 @@ def test_a_desk_of_an_older_version_finds_nothing_to_write_to(old: Path) -> None
         (f"PRAGMA user_version={SCHEMA_VERSION + 1}", "JOURNAL_NEWER"),
         ("PRAGMA user_version=2147483647", "JOURNAL_NEWER"),
         ("PRAGMA user_version=-1", "JOURNAL_UNKNOWN"),
-        ("PRAGMA user_version=0", "JOURNAL_UNKNOWN"),
         ("ALTER TABLE call RENAME COLUMN code TO cipher", "JOURNAL_UNKNOWN"),
         ("ALTER TABLE intent RENAME TO intention", "JOURNAL_UNKNOWN"),
         ("UPDATE step SET state = 'LOST'", "JOURNAL_UNKNOWN"),
@@ -520,6 +535,24 @@ def test_a_journal_of_another_kind_is_refused_and_left_as_it_is(
         assert "start that swapdesk again: every order stands in" in said
         assert old.read_bytes() == content
         assert [one.name for one in old.parent.iterdir()] == [old.name]
+
+
+@pytest.mark.parametrize("last", [None, "intent", "step"])
+def test_a_journal_without_its_number_is_one_of_the_first_release(
+    old: Path, tmp_path: Path, last: str | None
+) -> None:
+    """A desk of that release was killed after it made its tables, or some of them."""
+    numbered = old_journals.written(tmp_path / "numbered.db")
+    changed(old, "PRAGMA user_version=0")
+    tables = [name for name in OLD_TABLES if name in {row[1] for row in old_journals.shape(old)}]
+    for name in tables[tables.index(last) + 1 :] if last else ():
+        changed(numbered, f"DELETE FROM {name}")  # noqa: S608
+        changed(old, f"DROP TABLE {name}")
+    was = kept(old)
+    for path in (numbered, old):
+        JournalFile.open(path).close()
+    assert kept(old) == kept(numbered)
+    assert kept(copy_name(old, 0)) == was
 
 
 @pytest.mark.parametrize("number", [0, 1, 7])

@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 from swapdesk.database_writing import durable
-from swapdesk.flows.journal.journal_filling import OLD_TABLES, fill
+from swapdesk.flows.journal.journal_filling import OLD_TABLES, fill, tables_of
 
 PRESENT = (
     "(ended = 0 OR display IS NOT 'SWAP_COMPLETED' OR NOT json_valid(last)"
@@ -143,7 +143,13 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
             " nothing was changed.",
             "you: start the newer swapdesk",
         )
-    if version < 0 or (version == 0 and db.execute("SELECT 1 FROM sqlite_master").fetchone()):
+    tables = tables_of(db)
+    # The first release gave a new file its number after its tables.
+    if (
+        version < 0
+        or (version == 0 and not tables <= OLD_TABLES.keys())
+        or (0 < version < SCHEMA_VERSION and not tables >= _ALWAYS)
+    ):
         raise _unknown(name, version)
 
 
@@ -178,10 +184,11 @@ def bring_up(db: sqlite3.Connection, path: Path) -> None:
 
 def _make(db: sqlite3.Connection, path: Path) -> None:
     version = version_of(db)
-    if version:
+    older = bool(tables_of(db))
+    if older:
         _copy(path, version)
     _run(db, _LEDGER + _ORDERS)
-    if version:
+    if older:
         try:
             fill(db)
         except sqlite3.Error as error:
@@ -194,6 +201,8 @@ def _make(db: sqlite3.Connection, path: Path) -> None:
     db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
 
+_ALWAYS = {"intent", "step", "known_order", "event"}
+"""Tables of every version."""
 _DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
 """Codes of SQLite for what the tables hold, not for what the system refused."""
 
