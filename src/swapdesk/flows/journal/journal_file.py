@@ -4,7 +4,7 @@ Without a journal there are no side effects: every write raises JournalUnavailab
 cannot take it, and nothing may be sent then. A file of an older version is brought up when it is
 opened; one of a newer version, or of none that is known, is refused.
 
-A row is worked on by one process until that is dead. A process is known by its pid and its start
+An act is worked on by one process until that is dead. A process is known by its pid and its start
 time, so that a reused pid is not mistaken for it.
 """
 

@@ -1,4 +1,4 @@
-"""What the journal holds of orders: each as last known, and what chains showed of its deposit."""
+"""What the journal holds of orders: as last known, and what chains showed of their deposits."""
 
 from __future__ import annotations
 

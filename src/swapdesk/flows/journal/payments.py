@@ -421,6 +421,8 @@ def end_transaction(
 ) -> bool:
     """Commit how a transaction ended, with the deposits that it paid; whether it moved. What was
     executed paid its orders, also where it was refused before."""
+    if act.kind == "deposit" and state is State.DONE:
+        return end_payment(ledger, act, hash_)
     with ledger.transaction():
         moved = ledger.move(act.id, state, code=code, hash=hash_)
         if state is State.DONE:
