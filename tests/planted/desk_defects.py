@@ -192,7 +192,7 @@ CREATING = (
     Defect(
         "late-answer-wins",
         "An order that is known becomes refused, or a paid deposit is freed and paid once more.",
-        "swapdesk/flows/journal/journal_file.py",
+        "swapdesk/flows/journal/ledger.py",
         "WHERE {where} AND state IN ({marks})",
         "WHERE {where} AND (state IN ({marks}) OR 1)",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
