@@ -26,7 +26,7 @@ from swapdesk.client.live import OrderStream, StreamState
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.journal_records import PaidOnChain, Source
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.journal.payments import By, begin_payment, commit_signed, end_payment
@@ -280,6 +280,22 @@ async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherw
     # Where nothing failed there is nothing to put away.
     tracker.put_away(known.service_id)
     assert tracker.open_count == 1
+
+
+async def test_what_is_told_of_an_order_that_waits_to_be_written_stands_with_it(
+    followed: Followed,
+) -> None:
+    tracker, clock = followed.tracker, followed.trade.clock
+    seen = followed.order.order.model_copy(update={"service_id": "s" * 22})
+    tracker._apply(seen, "read")
+    assert tracker._writes.waiting("s" * 22)
+    paid = PaidOnChain(
+        "ab" * 32, "bitcoin", "Bitcoin", "bc1q", None, "BTC", None, None, 1, None, clock.now()
+    )
+    tracker.keep_payment("s" * 22, paid)
+    await tracker._writes.flush()
+    assert followed.trade.journal.orders.payments() == {"s" * 22: (paid,)}
+    assert tracker_of(followed.trade.journal, clock).recall("s" * 22).payments == (paid,)
 
 
 async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed) -> None:

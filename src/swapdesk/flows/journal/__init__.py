@@ -2,5 +2,6 @@
 
 ``journal`` is both of them: ``ledger``, with ``creates`` and ``payments``, and ``order_log``.
 ``transaction_log`` reads the transactions of an order out of them, ``order_merge`` makes one order
-of several sightings. The schema is the sum of its steps, which only add (``journal_migration``).
+of several sightings. A file of an older version becomes one of this one when it is opened
+(``journal_migration``).
 """
