@@ -746,6 +746,28 @@ PAYING = (
         ("tests/flows/test_deposits.py::test_the_memo_and_the_amount_of_the_order_are_promised",),
     ),
     Defect(
+        "asked-in-vain-and-told-unknown",
+        "A deposit of a desk that was killed before its wallet signed is told to be on its way.",
+        "swapdesk/flows/deposits/wallet_funding.py",
+        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked\n",
+        (
+            "tests/flows/test_deposits.py"
+            "::test_a_desk_killed_between_asking_and_signing_left_nothing_on_its_way",
+        ),
+    ),
+    Defect(
+        "told-unsigned-while-another-desk-signs",
+        "A review of a deposit takes back what another desk, which has the wallet, asks for.",
+        "swapdesk/flows/deposits/wallet_funding.py",
+        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not entry.fresh\n",
+        (
+            "tests/flows/test_deposits.py"
+            "::test_a_desk_killed_between_asking_and_signing_left_nothing_on_its_way",
+        ),
+    ),
+    Defect(
         "lost-payment-made-again",
         "A deposit whose answer was lost is paid a second time.",
         "swapdesk/flows/journal/payments.py",
