@@ -190,6 +190,14 @@ CREATING = (
         ("tests/flows/test_journal.py::test_a_payment_of_unknown_outcome_blocks_its_twin_only",),
     ),
     Defect(
+        "late-answer-wins",
+        "An order that is known becomes refused, or a paid deposit is freed and paid once more.",
+        "swapdesk/flows/journal/ledger.py",
+        "WHERE {where} AND state IN ({marks})",
+        "WHERE {where} AND (state IN ({marks}) OR 1)",
+        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+    ),
+    Defect(
         "late-order-payable",
         "An order that is answered after its swap was refused may be paid.",
         "swapdesk/flows/journal/creates.py",
@@ -736,6 +744,28 @@ PAYING = (
         "            order.deposit_tag or None,",
         "            order.receiver_tag or None,",
         ("tests/flows/test_deposits.py::test_the_memo_and_the_amount_of_the_order_are_promised",),
+    ),
+    Defect(
+        "asked-in-vain-and-told-unknown",
+        "A deposit of a desk that was killed before its wallet signed is told to be on its way.",
+        "swapdesk/flows/deposits/wallet_funding.py",
+        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked\n",
+        (
+            "tests/flows/test_deposits.py"
+            "::test_a_desk_killed_between_asking_and_signing_left_nothing_on_its_way",
+        ),
+    ),
+    Defect(
+        "told-unsigned-while-another-desk-signs",
+        "A review of a deposit takes back what another desk, which has the wallet, asks for.",
+        "swapdesk/flows/deposits/wallet_funding.py",
+        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not entry.fresh\n",
+        (
+            "tests/flows/test_deposits.py"
+            "::test_a_desk_killed_between_asking_and_signing_left_nothing_on_its_way",
+        ),
     ),
     Defect(
         "lost-payment-made-again",

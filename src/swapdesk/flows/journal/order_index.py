@@ -105,11 +105,12 @@ SELECT address, count(*) AS times, max(at) AS last FROM (
   SELECT json_extract(last, '$.receiverAddress') AS address, {PAID_AT} AS at
     FROM orders INDEXED BY orders_paid WHERE {OF_PAID}
   UNION ALL SELECT confirmed, {PAID_AT} FROM (
-      SELECT made.subject AS service_id, json_extract(json_extract(asked.body, '$.body'),
-        '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') AS confirmed
+      SELECT made.subject AS service_id,
+        CASE WHEN json_valid(json_extract(asked.body, '$.body'))
+          THEN json_extract(json_extract(asked.body, '$.body'),
+            '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') END AS confirmed
       FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
       WHERE made.kind = 'row' AND made.subject > '' AND {_CREATED}
-        AND json_valid(json_extract(asked.body, '$.body'))
     ) CROSS JOIN orders USING (service_id)
     WHERE coalesce(operation, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)
       AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'
