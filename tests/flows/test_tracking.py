@@ -27,8 +27,9 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_records import PaidOnChain, Source
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
-from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
+from swapdesk.flows.journal.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.flows.orders.order_listing import NEVER, Group, stale_words
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -344,15 +345,15 @@ def said(known: Tracker) -> OrderStatus:
     return order_status(known.get(ID), NOW)
 
 
-@pytest.mark.parametrize("place", [PAYMENT, WALLET_PAYMENT])
+@pytest.mark.parametrize("by", ["faucet", "wallet"])
 def test_what_another_program_of_this_home_pays_is_not_asked_for(
-    unpaid: Tracker, journal: Journal, path: Path, place: str
+    unpaid: Tracker, journal: Journal, path: Path, by: By
 ) -> None:
     assert said(unpaid).payable
-    other = Journal.open(path, ManualClock(NOW)).calls
-    call = other.add_payment(ID, b"{}", path=place)
+    other = Journal.open(path, ManualClock(NOW)).ledger
+    payment = begin_payment(other, ID, by, b"{}")
     assert announced(unpaid) == []
-    other.mark_signed(call, HASH)
+    commit_signed(other, payment.id, HASH)
     assert announced(unpaid) == [ID]
     assert announced(unpaid) == []
     assert (said(unpaid).word, said(unpaid).actor, said(unpaid).payable) == (
@@ -368,15 +369,16 @@ def test_what_another_program_of_this_home_pays_is_not_asked_for(
 def test_a_payment_that_failed_leaves_the_order_to_be_paid(
     unpaid: Tracker, journal: Journal
 ) -> None:
-    call = journal.calls.add_payment(ID, b"{}", path=WALLET_PAYMENT)
-    journal.calls.mark_signed(call, HASH)
+    ledger = journal.ledger
+    failed = begin_payment(ledger, ID, "wallet", b"{}")
+    commit_signed(ledger, failed.id, HASH)
     assert announced(unpaid) == [ID]
-    journal.calls.mark_refused(call, code="FAILED", hash_=HASH)
+    ledger.move(failed.id, State.REFUSED, code="FAILED", hash=HASH)
     assert announced(unpaid) == [ID]
     assert said(unpaid).payable
-    again = journal.calls.add_payment(ID, b"{}", path=WALLET_PAYMENT)
-    journal.calls.mark_signed(again, OTHER)
-    journal.calls.mark_done(again, status=200, request_id=None, hash_=OTHER)
+    again = begin_payment(ledger, ID, "wallet", b"{}")
+    commit_signed(ledger, again.id, OTHER)
+    end_payment(ledger, again, OTHER)
     assert announced(unpaid) == [ID]
     assert said(unpaid).money == f"at the deposit address, by transaction {OTHER}."
 
@@ -384,16 +386,17 @@ def test_a_payment_that_failed_leaves_the_order_to_be_paid(
 def test_a_sighting_keeps_what_was_paid_until_the_service_saw_it(
     unpaid: Tracker, journal: Journal
 ) -> None:
-    journal.calls.mark_signed(journal.calls.add_payment(ID, b"{}", path=WALLET_PAYMENT), HASH)
+    payment = begin_payment(journal.ledger, ID, "wallet", b"{}")
+    commit_signed(journal.ledger, payment.id, HASH)
     unpaid.look_at_payments()
     sighted(unpaid, order(eta=7))
     assert said(unpaid).word == "Paid by you"
     # A journal that cannot be read says nothing else of it.
     calls = journal._file._connection.execute
-    calls("ALTER TABLE call RENAME TO gone")
+    calls("ALTER TABLE operation RENAME TO gone")
     assert announced(unpaid) == []
     assert said(unpaid).word == "Paid by you"
-    calls("ALTER TABLE gone RENAME TO call")
+    calls("ALTER TABLE gone RENAME TO operation")
     sighted(unpaid, order(display_status="DEPOSIT_DETECTED", in_status=2))
     assert said(unpaid).word != "Paid by you"
     asked: list[str] = []

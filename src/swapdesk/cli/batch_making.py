@@ -39,13 +39,13 @@ from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.batches import Batch
 from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
 from swapdesk.flows.batch.group_payment import (
-    NotSettled,
     group_account,
+    payment_of_group,
     require_payers,
-    settling_of,
 )
 from swapdesk.flows.batch.group_status import (
     GroupStanding,
+    Stopped,
     Until,
     group_standing,
     outcome_of,
@@ -418,7 +418,7 @@ class _Work:
             if signs(standing, until) and not self._unlocked:
                 await unlock(session)
                 self._unlocked = True
-            settling = await settling_of(
+            payment = await payment_of_group(
                 desk,
                 standing,
                 account,
@@ -426,8 +426,8 @@ class _Work:
                 pace=Pace(),
                 watch=_Progress(session.call.output, standing),
             )
-            return await settling.advance(until)
-        except NotSettled as error:
+            return await payment.advance(until)
+        except Stopped as error:
             raise _not_settled(error, standing.whereabouts) from None
         except WalletError as error:
             failed = of_wallet_error(error)
@@ -475,7 +475,7 @@ async def _require_payers(session: CommandSession, plan: BatchPlan, account: str
     """What could not be paid from here is not created."""
     try:
         await require_payers(session.desk, plan, account)
-    except NotSettled as error:
+    except Stopped as error:
         raise _not_settled(error, f"{IN_WALLET}; nothing was created") from None
 
 
@@ -489,7 +489,7 @@ def _owned(standing: GroupStanding) -> CommandError:
     )
 
 
-def _not_settled(error: NotSettled, money: str) -> CommandError:
+def _not_settled(error: Stopped, money: str) -> CommandError:
     end = _ENDS.get(error.code, Exit.OWN_REFUSAL)
     return CommandError(end, error.code, str(error), money, error.next)
 
@@ -520,7 +520,7 @@ def _end(session: CommandSession, standing: GroupStanding, outcome: Outcome) -> 
     failure = outcome.failure
     if failure is None:
         return
-    now = group_standing(session.desk.journal, standing.batch_id, standing.group)
+    now = group_standing(session.desk.journal, standing.group)
     end = _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
     if (now.bundle is not None and now.bundle.under_way) or any(one.open for one in now.payments):
         end = Exit.UNKNOWN

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
@@ -48,14 +48,9 @@ from swapdesk.flows.batch.rows import (
     SheetColumn,
     skipping,
 )
-from swapdesk.flows.journal.batch_records import (
-    BundleState,
-    JournaledBundle,
-    Paying,
-    WalletPayment,
-)
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.journal.payments import Bundle, BundleWord, paid_orders, sum_of
 from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
@@ -297,11 +292,14 @@ class NeedFacts(Struct, frozen=True):
     amount: Decimal
 
 
+PaymentWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
+
+
 class BundleFacts(Struct, frozen=True, rename="camel"):
     """Amounts are in whole tokens, ``gasAtMost`` in the coin of the chain."""
 
     number: int
-    state: BundleState
+    state: BundleWord
     account: str
     smart_account: str | None
     items: list[BundleItemFacts]
@@ -318,11 +316,11 @@ class GroupPayment(Struct, frozen=True, rename="camel"):
     """One transaction that the wallet signed for a group; ``serviceIds`` are the orders whose
     deposits it pays itself."""
 
-    paying: Paying = field(name="for")
+    paying: Literal["fund", "part"] = field(name="for")
     token: str
     contract: str | None
     amount: Decimal
-    state: StepState
+    state: PaymentWord
     hash: str | None
     service_ids: Sequence[str]
     code: str | None
@@ -393,29 +391,28 @@ def _group(standing: GroupStanding, orders: Mapping[str, Order]) -> GroupDocumen
     )
 
 
-def _bundle(standing: GroupStanding, bundle: JournaledBundle) -> BundleFacts:
-    built = bundle.built
+def _bundle(standing: GroupStanding, bundle: Bundle) -> BundleFacts:
     return BundleFacts(
         number=bundle.number,
-        state=bundle.state,
-        account=built.account,
-        smart_account=built.sender if built.kind == "evm" else None,
+        state=bundle.word,
+        account=bundle.account,
+        smart_account=bundle.sender if bundle.kind == "evm" else None,
         items=[
             BundleItemFacts(
                 item.symbol,
                 item.contract,
-                item.amount,
-                [one.service_id for one in item.deposits],
+                item.sum.amount,
+                item.service_ids,
             )
-            for item in built.items
+            for item in bundle.items
         ],
-        needs=[NeedFacts(one.symbol, one.contract, one.amount) for one in built.needs],
-        gas_at_most=short(from_base_units(built.gas_units, 9 if standing.solana else 18)),
-        expires=built.expires,
+        needs=[NeedFacts(one.symbol, one.contract, one.amount) for one in bundle.needs],
+        gas_at_most=short(from_base_units(bundle.gas_units, 9 if standing.solana else 18)),
+        expires=bundle.expires,
         signatures=len(bundle.signatures),
-        tx_hash=bundle.tx_hash,
-        code=bundle.code,
-        reason=bundle.reason,
+        tx_hash=bundle.operation.hash,
+        code=bundle.said,
+        reason=bundle.operation.result.get("reason"),
     )
 
 
@@ -430,14 +427,14 @@ def group_facts(
     ]
     facts += [
         (
-            "Funding" if one in standing.fundings else "Transaction",
-            f"{exact_amount(one.amount)} {one.symbol} {one.hash}",
+            "Funding" if act.kind == "fund" else "Transaction",
+            f"{exact_amount(sum_of(act).amount)} {sum_of(act).symbol} {act.hash}",
         )
-        for one in standing.payments
-        if one.hash is not None
+        for act in standing.payments
+        if act.hash is not None
     ]
-    if standing.bundle is not None and standing.bundle.tx_hash is not None:
-        facts.append(("Paid by", standing.bundle.tx_hash))
+    if standing.bundle is not None and standing.bundle.operation.hash is not None:
+        facts.append(("Paid by", standing.bundle.operation.hash))
     funds = f"{money_words(standing, orders or {})}."
     return [*facts, ("Funds", funds), ("Next", next_words(standing, orders))]
 
@@ -465,16 +462,26 @@ def next_words(standing: GroupStanding, orders: Mapping[str, Order] | None = Non
     return or_take_back(next_, standing) if due is Until.BUILT else next_
 
 
-def _payment(one: WalletPayment) -> GroupPayment:
+_PAYMENT_WORDS: Mapping[State, PaymentWord] = {
+    State.PREPARED: "PREPARED",
+    State.SENT: "SENT",
+    State.UNKNOWN: "UNKNOWN",
+    State.DONE: "ACKED",
+    State.REFUSED: "REFUSED",
+}
+
+
+def _payment(act: Operation) -> GroupPayment:
+    paid = sum_of(act)
     return GroupPayment(
-        paying=one.paying,
-        token=one.symbol,
-        contract=one.contract,
-        amount=one.amount,
-        state=one.state,
-        hash=one.hash,
-        service_ids=one.service_ids,
-        code=one.code,
+        paying="fund" if act.kind == "fund" else "part",
+        token=paid.symbol,
+        contract=paid.contract,
+        amount=paid.amount,
+        state=_PAYMENT_WORDS[act.state],
+        hash=act.hash,
+        service_ids=paid_orders(act),
+        code=act.code,
     )
 
 

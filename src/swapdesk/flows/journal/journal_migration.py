@@ -114,65 +114,6 @@ CREATE TABLE events (
 CREATE INDEX events_by_order ON events (service_id, number);
 """
 
-_NOT_MOVED_YET = """
-CREATE TABLE IF NOT EXISTS call (
-    id           INTEGER PRIMARY KEY,
-    method       TEXT NOT NULL,
-    path         TEXT NOT NULL,
-    body         TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    sent_at      TEXT NOT NULL,
-    status       INTEGER,
-    request_id   TEXT,
-    code         TEXT,
-    service_id   TEXT
-) STRICT;
-CREATE TABLE IF NOT EXISTS bundle (
-    batch_id     TEXT NOT NULL REFERENCES batch (id),
-    group_number INTEGER NOT NULL,
-    number       INTEGER NOT NULL,
-    built        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    created      TEXT NOT NULL,
-    signatures   TEXT,
-    sent_at      TEXT,
-    server_at    TEXT,
-    tx_hash      TEXT,
-    code         TEXT,
-    reason       TEXT,
-    PRIMARY KEY (batch_id, group_number, number)
-) STRICT;
-CREATE TABLE IF NOT EXISTS bundle_payment (
-    batch_id     TEXT NOT NULL REFERENCES batch (id),
-    group_number INTEGER NOT NULL,
-    number       INTEGER NOT NULL,
-    paying       TEXT NOT NULL,
-    intent_id    TEXT NOT NULL,
-    service_ids  TEXT NOT NULL,
-    symbol       TEXT NOT NULL,
-    decimals     INTEGER NOT NULL,
-    contract     TEXT,
-    units        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    hash         TEXT,
-    code         TEXT,
-    PRIMARY KEY (batch_id, group_number, number)
-) STRICT;
-CREATE TABLE IF NOT EXISTS withdrawal (
-    intent_id    TEXT PRIMARY KEY,
-    account      TEXT NOT NULL,
-    sender       TEXT NOT NULL,
-    chain        TEXT NOT NULL,
-    taken        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    hash         TEXT,
-    moved        TEXT NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS bundle_by_state ON bundle (state);
-CREATE INDEX IF NOT EXISTS call_by_order ON call (service_id);
-"""
-"""Tables of acts that are not yet read from the ledger alone: they go with their last reader."""
-
 SCHEMA_VERSION = 8
 
 
@@ -256,11 +197,7 @@ def _make(db: sqlite3.Connection, path: Path) -> None:
             raise
         db.execute("DROP VIEW IF EXISTS order_row")
         for table in OLD_TABLES:
-            if f"EXISTS {table} (" not in _NOT_MOVED_YET:
-                db.execute(f"DROP TABLE IF EXISTS {table}")
-    _run(db, _NOT_MOVED_YET)
-    if "hash" not in [row[1] for row in db.execute("PRAGMA table_info(call)")]:
-        db.execute("ALTER TABLE call ADD COLUMN hash TEXT")
+            db.execute(f"DROP TABLE IF EXISTS {table}")
     db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
 

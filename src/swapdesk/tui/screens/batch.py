@@ -23,9 +23,8 @@ from textual.widget import Widget
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.batches import Batch, find_batch
 from swapdesk.flows.batch.creation import NotCreatable
-from swapdesk.flows.batch.group_payment import NotSettled
 from swapdesk.flows.batch.group_signing import GROUP, GroupSession
-from swapdesk.flows.batch.group_status import GroupStanding, Until
+from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -985,7 +984,7 @@ class BatchScreen(Page):
             return None
         try:
             signing = self.controls.signing.pay_group(current.batch_id, current.group.number, until)
-        except NotSettled as error:
+        except Stopped as error:
             self.show_notice(f"{error} Next {error.next}.", "warning")
             return None
         except JournalUnavailable:
