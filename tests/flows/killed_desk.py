@@ -76,11 +76,13 @@ async def pay(api: PartnerApi, log: Journal, agent: WalletClient, chain: str, by
     # Two groups that are alike, and left without an answer, could be either.
     recipient = derive_address("evm", sha256(by.encode()).digest())
     write_batch(log, find, BATCH, ROWS[chain], chain, recipient)
-    (made,) = await BatchCreation(api, log, clock, looks=(0.0,)).run(BATCH)
-    assert made.error is None, made.error
+    ((made, error),) = [
+        each async for each in BatchCreation(api, log, clock, looks=(0.0,)).run(BATCH)
+    ]
+    assert error is None, error
     coin = find(chain, "SOL" if chain == "solana" else "ETH")
     settling = GroupPayment(
-        api, log, clock, agent, tokens.get, coin, made.group, account, agree, pace=QUICK
+        api, log, clock, agent, tokens.get, coin, made, account, agree, pace=QUICK
     )
     ending = await settling.advance(Until.SETTLED)
     assert ending.failure is None, ending.failure
@@ -151,7 +153,8 @@ async def gone_on_with(place: PayingPlace, directory: Path, boundary: str) -> As
         keys, what = place.wallet(directory / "keys"), [place.CHAIN, someone.account.address]
         async with killed_at(place.service, keys, what, boundary) as someone.agent:
             assert someone.journal.ledger.take_over(BATCH)
-            await someone.creation().run(BATCH)
+            async for _ in someone.creation().run(BATCH):
+                pass
             yield someone
 
 

@@ -16,7 +16,7 @@ from swapdesk.flows.batch.batches import (
     leave_group,
     move_row,
 )
-from swapdesk.flows.batch.rows import Group, Row, SheetColumn
+from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import (
     RELEASED,
@@ -136,7 +136,7 @@ def batch_of_one(journal: Journal, number: int = 1) -> str:
 
 def begin_group(journal: Journal, batch_id: str, rows: int = 1, body: str = "{}") -> Group:
     """A batch of one group, written down and not sent; ``body`` is its request."""
-    cells = {SheetColumn.TO: "@bob"}
+    cells = {"to": "@bob"}
     some = tuple(Row(number, number + 1, cells) for number in range(1, rows + 1))
     groups = [(Group(1, "base", "bundle", some), body)]
     begin_batch(journal.ledger, batch_id, "payout.csv", f"digest {batch_id}", groups)

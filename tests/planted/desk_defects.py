@@ -190,14 +190,6 @@ CREATING = (
         ("tests/flows/test_journal.py::test_a_payment_of_unknown_outcome_blocks_its_twin_only",),
     ),
     Defect(
-        "late-answer-wins",
-        "An order that is known becomes refused, or a paid deposit is freed and paid once more.",
-        "swapdesk/flows/journal/journal_file.py",
-        "WHERE {where} AND state IN ({marks})",
-        "WHERE {where} AND (state IN ({marks}) OR 1)",
-        ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
-    ),
-    Defect(
         "late-order-payable",
         "An order that is answered after its swap was refused may be paid.",
         "swapdesk/flows/journal/creates.py",

@@ -37,7 +37,7 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import consent, make_ready, says_yes, unlock
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.batches import Batch
-from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
+from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import (
     group_account,
     payment_of_group,
@@ -54,7 +54,7 @@ from swapdesk.flows.batch.group_status import (
 )
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
-from swapdesk.flows.batch.rows import Became
+from swapdesk.flows.batch.rows import Became, Group
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
@@ -197,9 +197,12 @@ async def created(
 async def gone_on(session: CommandSession, batch_id: str) -> tuple[Batch, CommandError | None]:
     """Look for what is unknown, and create what never left; as :func:`created`."""
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
-    outcomes = await creation.run(batch_id, lambda one: _say(session.call.output, one))
+    stopped: ClientError | None = None
+    async for group, error in creation.run(batch_id):
+        _say(session.call.output, group)
+        stopped = stopped or error
     batch = find_batch(session, batch_id)
-    return batch, _creation_error(batch, outcomes)
+    return batch, _creation_error(batch, stopped)
 
 
 def _before(batch: Operation) -> CommandError:
@@ -214,15 +217,14 @@ def _before(batch: Operation) -> CommandError:
     )
 
 
-def _say(output: Output, outcome: GroupOutcome) -> None:
-    group = outcome.group
+def _say(output: Output, group: Group) -> None:
     counts = Counter(row.became for row in group.rows)
     told = ", ".join(f"{counts[word]} {word}" for word in get_args(Became) if counts[word])
     name = f" {group.multi_id}" if group.multi_id else ""
     output.talk(f"Group {group.number}{name}: {told}.")
 
 
-def _creation_error(batch: Batch, outcomes: list[GroupOutcome]) -> CommandError | None:
+def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
     """Why the groups were not all created: exit 8 when one is unknown, else what stopped it."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
@@ -233,7 +235,6 @@ def _creation_error(batch: Batch, outcomes: list[GroupOutcome]) -> CommandError 
             money=HOME,
             next=f"you: swapdesk batch resume {batch.id[:8]} looks for it; it is never sent twice",
         )
-    stopped: ClientError | None = next((one.error for one in outcomes if one.error), None)
     if stopped is not None:
         failed = of_client_error(stopped)
         failed.money = money_with_payment(HOME, stopped)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
-from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_client_error
@@ -25,9 +24,11 @@ from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
     BatchPlan,
+    BudgetDocument,
+    PlanDocument,
     Total,
     against_means,
-    plan_document,
+    with_payers,
 )
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
@@ -45,7 +46,6 @@ from swapdesk.flows.batch.rows import (
     GroupWord,
     Row,
     Sheet,
-    SheetColumn,
     skipping,
 )
 from swapdesk.flows.journal.journal import Journal
@@ -76,7 +76,10 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
     output = output or session.call.output
     left = session.link.api.budget.left(RateClass.EXCHANGE)
     if output.json:
-        output.document(plan_document(plan, left))
+        budget = None
+        if left is not None:
+            budget = BudgetDocument(left.left, left.limit, round(left.resets_in))
+        output.document(PlanDocument(plan, budget))
         return
     rows = [_row(row) for row in plan.rows]
     output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
@@ -98,12 +101,11 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
             ("Read as", plan.sheet.said),
             (
                 "Rows",
-                f"{plan.count('ready')} ready, {plan.count('look')} to look at, "
-                f"{plan.count('problem')} with problems"
-                + (f", {skipped} skipped" if (skipped := plan.count("skipped")) else ""),
+                f"{plan.ready} ready, {plan.look} to look at, {plan.wrong} with problems"
+                + (f", {plan.skipped} skipped" if plan.skipped else ""),
             ),
             ("Sells", sells_words(plan)),
-            *(("Wallet", wallet_words(plan, total)) for total in plan.totals),
+            *(("Wallet", wallet_words(total)) for total in plan.totals),
             ("Arrives", arrives_words(plan)),
             ("Orders", ", ".join(f"{count} {route}" for route, count in plan.routes.items())),
             *((f"Group {group.number}", group_words(group)) for group in plan.groups),
@@ -121,12 +123,11 @@ def sells_words(plan: BatchPlan) -> str:
     )
 
 
-def wallet_words(plan: BatchPlan, total: Total) -> str:
+def wallet_words(total: Total) -> str:
     """``10,000 of 50,000 USDC on Ethereum in trading; 40,000 are missing``, or why it is not
     known."""
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
-    payer = plan.payer(total)
-    has = payer.has(total.token) if payer is not None else None
+    payer, has = total.payer, total.held
     if payer is None or has is None:
         why = f": {payer.problem}" if payer is not None and payer.problem else "."
         return f"what it has of {what} is not known{why}"
@@ -157,7 +158,7 @@ def group_words(group: Group) -> str:
 
 def calls_words(plan: BatchPlan) -> str:
     """``1 create, 1 build, 1 submit``."""
-    return f"{plan.creates} create, {plan.creates} build, {plan.submits} submit"
+    return f"{plan.calls.create} create, {plan.calls.build} build, {plan.calls.submit} submit"
 
 
 def _row(row: Row) -> tuple[str, ...]:
@@ -165,9 +166,9 @@ def _row(row: Row) -> tuple[str, ...]:
     found = () if row.skipped else row.problems or row.findings
     said = found[0].short if found else row.state
     if order is None:
-        sold = f"{row.cell(SheetColumn.SELL_AMOUNT)[:44]} {row.cell(SheetColumn.SELL)[:44]}"
-        texts = (row.cell(SheetColumn.TO)[:44], sold.strip(), row.cell(SheetColumn.BUY)[:44])
-        return str(row.number), str(row.line), *texts, row.cell(SheetColumn.ROUTE)[:44], said
+        sold = f"{row.cell('sell_amount')[:44]} {row.cell('sell')[:44]}"
+        texts = (row.cell("to")[:44], sold.strip(), row.cell("buy")[:44])
+        return str(row.number), str(row.line), *texts, row.cell("route")[:44], said
     name = f"{order.label} " if order.label else ""
     return (
         str(row.number),
@@ -249,7 +250,7 @@ async def planned_sheet(
     planner, desk = _planner(session, sell), session.desk
     plan = await planner.with_limits(await planner.judged(sheet), session.link.api)
     means = await means_of_command(desk, plan, payer)
-    return replace(against_means(plan, means), means=means)
+    return with_payers(against_means(plan, means), means)
 
 
 def _planner(session: CommandSession, sell: str) -> BatchPlanner:

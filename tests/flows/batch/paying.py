@@ -26,7 +26,7 @@ from swapdesk.flows.batch.batches import begin_batch
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupPayment
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
-from swapdesk.flows.batch.rows import Group, Row, SheetColumn
+from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.payments import Bundle, BundleDeposit
 from swapdesk.flows.transactions import Outcome
@@ -73,10 +73,7 @@ def write_batch(
         for symbol, amount in rows
     ]
     body = encode_json(MultiExchangeRequest(orders=orders), exclude_none=True).decode()
-    cells = [
-        {SheetColumn.TO: recipient, SheetColumn.SELL_AMOUNT: amount, SheetColumn.SELL: symbol}
-        for symbol, amount in rows
-    ]
+    cells = [{"to": recipient, "sell_amount": amount, "sell": symbol} for symbol, amount in rows]
     some = tuple(Row(number, number + 1, each) for number, each in enumerate(cells, start=1))
     group = Group(1, chain, "solana" if chain == "solana" else "bundle", some)
     begin_batch(journal.ledger, batch_id, "payout.csv", batch_id, [(group, body)])
@@ -94,8 +91,8 @@ class Payer(Swapper):
     async def created(self, batch_id: str, *rows: tuple[str, str]) -> None:
         """A batch of one group: each row the token that is sold, and how much of it."""
         write_batch(self.journal, self.place.floor.token, batch_id, rows, self.place.CHAIN)
-        (outcome,) = await self.creation().run(batch_id)
-        assert outcome.error is None, outcome.error
+        ((_, error),) = [each async for each in self.creation().run(batch_id)]
+        assert error is None, error
 
     def creation(self) -> BatchCreation:
         return BatchCreation(self.place.api, self.journal, self.place.floor.clock, looks=(0.0,))

@@ -432,7 +432,11 @@ class GroupPayment:
         end = _ENDS.get(status.bundle_status or "")
         if end is None:
             return False
-        told: dict[str, Any] = {"hash": status.tx_hash, "reason": status.failure_reason}
+        told: dict[str, Any] = {
+            "hash": status.tx_hash,
+            "reason": status.failure_reason,
+            "said": "",
+        }
         move_bundle(self._ledger, bundle, end[0], code=end[1], **told)
         return True
 

@@ -17,7 +17,7 @@ from msgspec.structs import astuple, replace
 
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
-from swapdesk.flows.batch.rows import Became, Row, Separator, Sheet, SheetColumn
+from swapdesk.flows.batch.rows import COLUMNS, Became, Row, Sheet
 from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
@@ -320,7 +320,7 @@ def _row(row: Row, multi_id: str | None, orders: Mapping[str, Order]) -> ResultR
     return ResultRow(
         row=row.number,
         line=row.line,
-        **{column.value: row.cells.get(column, "") for column in SheetColumn},
+        **{column: row.cells.get(column, "") for column in COLUMNS},
         state=row.became,
         multi_id=multi_id,
         service_id=row.service_id,
@@ -354,8 +354,8 @@ def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
     """Its rows as they were confirmed, or ``some``, with the numbers and lines of their file."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
-    named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
-    return Sheet(batch.file, Separator.COMMA, True, named, rows)
+    named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))
+    return Sheet(batch.file, ",", True, named, rows)
 
 
 def left_open(journal: Journal, now: datetime) -> Batch | None:

@@ -156,12 +156,14 @@ FROM bundle JOIN batch ON batch.id = bundle.batch_id
 JOIN batch_group ON batch_group.batch_id = batch.id AND batch_group.number = group_number
 LEFT JOIN word ON word.word = bundle.state
 ORDER BY bundle.rowid;
-INSERT INTO act SELECT intent_id, paying, batch_id || '/' || group_number, NULL,
+-- What was refused may have been begun once more under the same intent.
+INSERT INTO act SELECT batch_id || '/' || group_number || '/' || paying || '-' || number, paying,
+  batch_id || '/' || group_number, NULL,
   iif(paying = 'fund',
     'fund:' || batch_id || '/' || group_number || ':' || coalesce(contract, 'coin'), NULL),
   word.state,
   json_object('number', number, 'symbol', symbol, 'decimals', decimals, 'contract', contract,
-    'units', units, 'service_ids', json(service_ids)),
+    'units', units, 'intent', intent_id, 'service_ids', json(service_ids)),
   json_patch('{}', json_object('hash', hash)), code,
   created, NULL, NULL, NULL, owner_pid, owner_start
 FROM bundle_payment JOIN batch ON batch.id = batch_id
@@ -172,7 +174,8 @@ SELECT json_extract(deposit.value, '$.service_id') AS service_id,
   batch_id || '/' || group_number || '/bundle-' || number AS id, state = 'confirmed' AS paid
 FROM bundle, json_each(built, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
 WHERE json_extract(built, '$.kind') = 'evm' AND sent_at IS NOT NULL
-UNION ALL SELECT part.value, intent_id, state = 'ACKED'
+UNION ALL SELECT part.value,
+  batch_id || '/' || group_number || '/' || paying || '-' || number, state = 'ACKED'
 FROM bundle_payment, json_each(service_ids) AS part;
 CREATE INDEX temp.payer_of ON payer (service_id);
 INSERT INTO act SELECT 'call/' || call.id, iif(means IS NULL, 'call', 'deposit'),

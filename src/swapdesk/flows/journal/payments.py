@@ -239,12 +239,12 @@ class Bundle(Struct, frozen=True):
     @property
     def unsigned(self) -> bool:
         """Nothing of it is signed; on Solana a part may have left."""
-        return self.state is State.PREPARED and not self.signatures
+        return self.state is State.PREPARED and "signatures" not in self.operation.result
 
     @property
     def signed(self) -> bool:
         """Every operation has its signature, and nobody else has one."""
-        return self.state is State.PREPARED and bool(self.signatures)
+        return self.state is State.PREPARED and not self.unsigned
 
     @property
     def accepted(self) -> bool:
@@ -267,15 +267,14 @@ class Bundle(Struct, frozen=True):
     @property
     def said(self) -> str | None:
         """The newest code of the service; of what it decided there is none."""
-        decided = self.paid or self.code in ("FAILED", "WITHDRAWN")
-        return None if decided else self.operation.result.get("said")
+        return self.operation.result.get("said") or None
 
     @property
     def word(self) -> BundleWord:
         """How it stands, in the word of JSON."""
         match self.state:
             case State.PREPARED:
-                return "signed" if self.signatures else "built"
+                return "built" if self.unsigned else "signed"
             case State.DONE:
                 return "confirmed"
             case State.REFUSED:
