@@ -39,6 +39,8 @@ from swapdesk.flows.intents.intent import UNREPEATED, Intent
 from swapdesk.flows.journal.creates import become_order, begin_create, open_creates
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import begin_payment
+from swapdesk.flows.support.support_case import create_request
 from swapdesk.wire.orders import ExchangeRequest, Order
 from world import World
 
@@ -284,7 +286,7 @@ ORDER = order()
 
 
 def named(journal: Journal) -> str | None:
-    return journal.create_requests.of(ORDER.service_id)
+    return create_request(journal.ledger, ORDER.service_id)
 
 
 async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -> None:
@@ -294,7 +296,7 @@ async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -
         "POST", lambda _, response: answered.append(response.headers["x-request-id"])
     )
     outcome = await trade.created()
-    assert [trade.journal.create_requests.of(outcome.order.service_id)] == answered
+    assert [create_request(trade.journal.ledger, outcome.order.service_id)] == answered
     assert answered[0]
 
 
@@ -307,7 +309,7 @@ def unsafe(request: httpx2.Request, response: httpx2.Response) -> httpx2.Respons
 async def test_a_name_that_is_unsafe_or_was_lost_is_not_kept(trade: World, after: After) -> None:
     trade.network.after = after
     outcome = await trade.created()
-    assert trade.journal.create_requests.of(outcome.order.service_id) is None
+    assert create_request(trade.journal.ledger, outcome.order.service_id) is None
 
 
 def test_what_the_failed_answer_was_called_stays_when_its_order_is_found(journal: Journal) -> None:
@@ -333,11 +335,11 @@ def test_an_order_of_a_batch_was_created_by_the_request_of_its_group(journal: Jo
 
 
 def test_a_call_by_hand_is_named_and_a_payment_is_not(journal: Journal) -> None:
-    paid = journal.calls.add_payment(ORDER.service_id, b"{}")
-    journal.calls.mark_unknown(paid, code="NO_ANSWER", request_id="r-pay")
+    paid = begin_payment(journal.ledger, ORDER.service_id, "faucet", b"{}")
+    journal.ledger.move(paid.id, State.UNKNOWN, code="NO_ANSWER", request_id="r-pay")
     assert named(journal) is None
-    made = journal.calls.add("POST", "/exchanges", b"{}")
-    journal.calls.mark_created(made, ORDER, status=200, request_id="r-9")
+    made = journal.ledger.begin("call", {}, state=State.SENT)
+    journal.call_created(made.id, ORDER, status=200, request_id="r-9")
     assert named(journal) == "r-9"
 
 
@@ -346,5 +348,5 @@ def test_orders_without_a_known_request_name_none(journal: Journal, tmp_path: Pa
     created_here(journal, ORDER)
     assert named(journal) is None
     old = Journal.open(old_journals.written(tmp_path / "old" / "journal.db"), ManualClock(NOW))
-    assert old.create_requests.of("oldPaidByFaucet1") is None
+    assert create_request(old.ledger, "oldPaidByFaucet1") is None
     old.close()

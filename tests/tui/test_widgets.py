@@ -24,7 +24,6 @@ from swapdesk.tui.terminal import ControlFilter
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import alike_lines, check_lines
 from swapdesk.tui.widgets.frame import (
-    Badge,
     BudgetFigure,
     FrameState,
     MoneyState,
@@ -62,7 +61,8 @@ def header(width: int, text: str) -> list[Line]:
             "Order",
             context=text or "r3Tz9W8mLq · private",
             account="alice",
-            badge=Badge("live", 1),
+            stream="live",
+            age=1,
             budget=BudgetFigure("reads", 480, 500, "37m"),
         ),
         width + 4,
@@ -76,7 +76,8 @@ def live_header(width: int, text: str) -> list[Line]:
             "LIVE",
             context=text or "last 48 h",
             account="alice",
-            badge=Badge("polling", 12),
+            stream="polling",
+            age=12,
             budget=BudgetFigure("reads", 40, 500, "37m"),
             read_only=True,
         ),

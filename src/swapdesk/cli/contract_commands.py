@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from swapdesk.cli.cli_context import EFFECTS, READING, CliContext, Effect, desk_command
 from swapdesk.cli.command_error import (
-    MEANINGS,
     OWN_ROWS,
     REVIEW,
     UNPAID,
@@ -66,7 +65,7 @@ def errors(call: CliContext) -> None:
     """
     output = call.output
     found = error_codes()
-    exits = tuple(ExitFacts(end.value, said) for end, said in MEANINGS.items())
+    exits = tuple(ExitFacts(end.value, end.means) for end in Exit)
     output.table(
         ("code", "exit", "again", "means", "money", "next"),
         [
@@ -76,7 +75,7 @@ def errors(call: CliContext) -> None:
         document=ErrorsDocument(found, exits),
     )
     if output.form is Form.TABLE:
-        output.talk(*(f"Exit {end.value}: {said}." for end, said in MEANINGS.items()))
+        output.talk(*(f"Exit {end.value}: {end.means}." for end in Exit))
 
 
 @click.command("commands")

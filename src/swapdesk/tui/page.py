@@ -5,18 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from swapdesk.acts import State
 from swapdesk.flows.deposits.funds_location import Funds, funds_now
-from swapdesk.flows.journal.creates import open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, World
+from swapdesk.tui.widgets.frame import BudgetFigure, FrameState, World
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
+    from swapdesk.client.live import StreamState
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
@@ -93,6 +93,8 @@ class Page(DeskScreen):
 
     def _looked_for(self) -> int:
         """Creates of which nobody knows yet whether an order came of them."""
+        from swapdesk.flows.journal.creates import open_creates
+
         try:
             creates = open_creates(self.desk.journal.ledger)
         except JournalUnavailable:
@@ -186,17 +188,17 @@ class Page(DeskScreen):
         link = session.link
         world: World = "LIVE" if session.live else "SANDBOX"
         if link is None:
-            gone = Badge("offline") if session.reached else None
-            return FrameState(self.NAME, world, self.context, badge=gone)
+            gone: StreamState | None = "offline" if session.reached else None
+            return FrameState(self.NAME, world, self.context, stream=gone)
         tracker = link.tracker
         seconds = tracker.stream_age()
-        badge = Badge(tracker.stream_state, int(seconds) if seconds < 1e9 else None)
         return FrameState(
             self.NAME,
             world,
             self.context,
             link.connection.partner,
-            badge if not link.connection.read_only else None,
+            None if link.connection.read_only else tracker.stream_state,
+            int(seconds) if seconds < 1e9 else None,
             budget_of(link, self.SPENDS),
             session.settings.reads_only,
         )
@@ -221,11 +223,9 @@ def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
 
     Reads go on by themselves, so their count is an age too, until few are left.
     """
-    if state.badge is None or shown.badge is None or state.badge.stream != shown.badge.stream:
+    if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
-    if state.badge.stream in ("resuming", "offline"):
-        return state
-    if (state.badge.age or 0) >= RESET_SHOWN_FROM:
+    if (state.age or 0) >= RESET_SHOWN_FROM:
         return state
     one, other = state.budget, shown.budget
     if one is None or other is None:

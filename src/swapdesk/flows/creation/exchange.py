@@ -130,7 +130,7 @@ class ExchangeFlow:
             return refused
         self.running.add(intent.id)
         try:
-            return await self._create(intent, on_waiting)
+            return await self._create(intent, create_body(intent), on_waiting)
         finally:
             self.running.discard(intent.id)
 
@@ -155,14 +155,32 @@ class ExchangeFlow:
             return NotCreated(CLOCK_IS_WRONG, "CLOCK_SKEW")
         return None
 
-    async def _create(self, intent: Intent, on_waiting: Callable[[], None] | None) -> CreateOutcome:
-        body = create_body(intent)
+    async def create_onchain(
+        self,
+        intent: Intent,
+        body: ExchangeRequest,
+        on_waiting: Callable[[], None] | None = None,
+    ) -> CreateOutcome:
+        """Post the create of a swap whose intent is in the journal: once, as every other."""
+        refused = self._refuse_quote(intent)
+        return refused or await self._create(intent, body, on_waiting, begun=True)
+
+    async def _create(
+        self,
+        intent: Intent,
+        body: CreateBody,
+        on_waiting: Callable[[], None] | None,
+        *,
+        begun: bool = False,
+    ) -> CreateOutcome:
+        ledger = self._journal.ledger
         digest = hashlib.sha256(encode_json(body)).hexdigest()
         sent_at = self._api.server_now()
         try:
             known = self._journal.orders.index.ids()
-            begin_create(self._journal.ledger, intent, digest)
-            if not self._journal.ledger.move(intent.id, State.SENT, server_at=sent_at):
+            if not begun:
+                begin_create(ledger, intent, digest)
+            if not ledger.move(intent.id, State.SENT, server_at=sent_at, digest=digest):
                 return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         except JournalUnavailable:
             return NotCreated(NO_JOURNAL, "NO_JOURNAL")
@@ -172,31 +190,6 @@ class ExchangeFlow:
             return await self._send(intent, body, sent_at, known, on_waiting)
         except JournalUnavailable:
             # The create stands as sent, so the next start looks for the order.
-            return CreateUnknown(OUTCOME_NOT_WRITTEN, intent.id)
-
-    async def create_onchain(
-        self,
-        intent: Intent,
-        body: ExchangeRequest,
-        on_waiting: Callable[[], None] | None = None,
-    ) -> CreateOutcome:
-        """Post the create of a swap whose intent is in the journal: once, as every other."""
-        refused = self._refuse_quote(intent)
-        if refused is not None:
-            return refused
-        digest = hashlib.sha256(encode_json(body)).hexdigest()
-        sent_at = self._api.server_now()
-        try:
-            known = self._journal.orders.index.ids()
-            if not self._journal.ledger.move(
-                intent.id, State.SENT, server_at=sent_at, digest=digest
-            ):
-                return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
-        except JournalUnavailable:
-            return NotCreated(NO_JOURNAL, "NO_JOURNAL")
-        try:
-            return await self._send(intent, body, sent_at, known, on_waiting)
-        except JournalUnavailable:
             return CreateUnknown(OUTCOME_NOT_WRITTEN, intent.id)
 
     async def _send(

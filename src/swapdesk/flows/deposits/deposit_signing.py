@@ -28,6 +28,7 @@ from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_acc
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.payments import payment_of, unanswered
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import (
@@ -191,7 +192,7 @@ async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
     if accounts.read_only and not session.asked:
         return None
     account: Account | Outcome | None
-    if desk.journal.calls.payment_of(session.id) is not None:
+    if payment_of(desk.journal.ledger, session.id) is not None:
         account = next((one for one in accounts.accounts if one.kind is kind_of(tracked)), None)
         if account is None:
             return not_paid(NOT_ENOUGH, "This wallet has no account of the chain.")
@@ -271,10 +272,11 @@ def deposits_left_open(running: RunningSignings) -> list[DepositSession]:
     """Sessions for payments that the journal has open and nobody here works on. Raises
     JournalUnavailable."""
     found = []
-    for call in running.desk.journal.calls.unresolved():
-        if not call.by_wallet or call.service_id is None or running.get(call.service_id):
+    for act in unanswered(running.desk.journal.ledger):
+        by_wallet = act.body.get("by") == "wallet"
+        if not by_wallet or act.subject is None or running.get(act.subject):
             continue
-        tracked = running.desk.link.tracker.get(call.service_id)
+        tracked = running.desk.link.tracker.get(act.subject)
         if tracked is not None and tracked.intent is not None:
             found.append(begin_deposit(running, tracked, asked=False))
     return found

@@ -11,10 +11,12 @@ from __future__ import annotations
 import sqlite3
 
 OLD_TABLES = {
-    "intent": "",
-    "step": "",
-    "known_order": "",
-    "event": "",
+    "intent": "id, kind, created, fingerprint, frozen, state, owner_pid, owner_start",
+    "step": "intent_id, seq, name, state, digest, sent_at, server_at, status, request_id, code,"
+    " result",
+    "known_order": "service_id, intent_id, last, display, ended, standing, withheld, first_seen,"
+    " seen_at, source",
+    "event": "id, service_id, at, source, raw",
     "accepted_output": "service_id, out_amount",
     "told_deposit": "service_id, hash",
     "put_away": "service_id, trouble",
@@ -32,15 +34,14 @@ OLD_TABLES = {
     " decimals, contract, units, state, hash, code",
     "withdrawal": "intent_id, account, sender, chain, taken, state, hash, moved",
 }
-"""With the columns of those that not every version had."""
+"""With their columns."""
 
 
 def fill(db: sqlite3.Connection) -> None:
     """Write what the old tables hold into the new ones, in a transaction of the caller. Raises
     sqlite3.Error."""
-    rows = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    there = {name for (name,) in rows}
-    missing = {name: told for name, told in OLD_TABLES.items() if told and name not in there}
+    there = tables_of(db)
+    missing = {name: columns for name, columns in OLD_TABLES.items() if name not in there}
     for name, columns in missing.items():
         db.execute(f"CREATE TEMP TABLE {name} ({columns})")
     if "hash" not in [row[1] for row in db.execute("PRAGMA table_info(call)")]:
@@ -49,6 +50,11 @@ def fill(db: sqlite3.Connection) -> None:
         db.execute(statement)
     for name in ("word", "act", "payer", *missing):
         db.execute(f"DROP TABLE temp.{name}")
+
+
+def tables_of(db: sqlite3.Connection) -> set[str]:
+    rows = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return {name for (name,) in rows if not name.startswith("sqlite_")}
 
 
 _WORDS = """
@@ -150,12 +156,14 @@ FROM bundle JOIN batch ON batch.id = bundle.batch_id
 JOIN batch_group ON batch_group.batch_id = batch.id AND batch_group.number = group_number
 LEFT JOIN word ON word.word = bundle.state
 ORDER BY bundle.rowid;
-INSERT INTO act SELECT intent_id, paying, batch_id || '/' || group_number, NULL,
+-- What was refused may have been begun once more under the same intent.
+INSERT INTO act SELECT batch_id || '/' || group_number || '/' || paying || '-' || number, paying,
+  batch_id || '/' || group_number, NULL,
   iif(paying = 'fund',
     'fund:' || batch_id || '/' || group_number || ':' || coalesce(contract, 'coin'), NULL),
   word.state,
   json_object('number', number, 'symbol', symbol, 'decimals', decimals, 'contract', contract,
-    'units', units, 'service_ids', json(service_ids)),
+    'units', units, 'intent', intent_id, 'service_ids', json(service_ids)),
   json_patch('{}', json_object('hash', hash)), code,
   created, NULL, NULL, NULL, owner_pid, owner_start
 FROM bundle_payment JOIN batch ON batch.id = batch_id
@@ -166,7 +174,8 @@ SELECT json_extract(deposit.value, '$.service_id') AS service_id,
   batch_id || '/' || group_number || '/bundle-' || number AS id, state = 'confirmed' AS paid
 FROM bundle, json_each(built, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
 WHERE json_extract(built, '$.kind') = 'evm' AND sent_at IS NOT NULL
-UNION ALL SELECT part.value, intent_id, state = 'ACKED'
+UNION ALL SELECT part.value,
+  batch_id || '/' || group_number || '/' || paying || '-' || number, state = 'ACKED'
 FROM bundle_payment, json_each(service_ids) AS part;
 CREATE INDEX temp.payer_of ON payer (service_id);
 INSERT INTO act SELECT 'call/' || call.id, iif(means IS NULL, 'call', 'deposit'),

@@ -42,13 +42,6 @@ _STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
 """How order updates arrive: glyph, word and role of the badge."""
 
 
-class Badge(Struct, frozen=True):
-    """``age`` is seconds since the last message or answer; None draws no number."""
-
-    stream: StreamState
-    age: float | None = None
-
-
 class BudgetFigure(Struct, frozen=True):
     """The calls that the keys of this screen spend, from the rate limit headers.
 
@@ -69,7 +62,10 @@ class FrameState(Struct, frozen=True):
     world: World = "SANDBOX"
     context: str = ""
     account: str = ""
-    badge: Badge | None = None
+    stream: StreamState | None = None
+    """How order updates arrive; None draws no badge."""
+    age: float | None = None
+    """Seconds since the last message or answer; None draws no number."""
     budget: BudgetFigure | None = None
     read_only: bool = False
     lock: str = ""
@@ -130,8 +126,8 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
     parts: list[Line] = []
     if wide and state.account:
         parts.append([Span(state.account, "muted")])
-    if state.badge is not None:
-        parts.append(_badge(state.badge))
+    if state.stream is not None:
+        parts.append(_badge(state.stream, state.age))
     if state.budget is not None:
         parts.append(_budget(state.budget, wide))
     if state.lock:
@@ -163,11 +159,11 @@ def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
     return [edge, *said, Span(rule * (room + 1 - width_of(said)), role), *asked]
 
 
-def _badge(badge: Badge) -> Line:
-    glyph, word, role = _STREAMS[badge.stream]
+def _badge(stream: StreamState, seconds: float | None) -> Line:
+    glyph, word, role = _STREAMS[stream]
     line = [Span(f"{glyph} {word}", role)]
-    if badge.age is not None:
-        line.append(Span(f" {age(badge.age)}", "muted"))
+    if seconds is not None:
+        line.append(Span(f" {age(seconds)}", "muted"))
     return line
 
 
