@@ -120,17 +120,21 @@ def _fill(home: Path, orders: list[Order], count: int) -> None:
 
 
 def _copy(db: sqlite3.Connection, of: str, order: str, intent: str) -> None:
-    (was,) = db.execute("SELECT intent_id FROM known_order WHERE service_id = ?", (of,)).fetchone()
-    for table, key in (("intent", "id"), ("step", "intent_id")):
-        columns = _columns(db, table)
-        put = ", ".join(f"'{intent}'" if one == key else one for one in columns)
-        db.execute(f"INSERT INTO {table} SELECT {put} FROM {table} WHERE {key} = ?", (was,))  # noqa: S608
-    put = ", ".join(
-        {"service_id": f"'{order}'", "intent_id": f"'{intent}'"}.get(one)
-        or (f"json_set(last, '$.serviceId', '{order}')" if one == "last" else one)
-        for one in _columns(db, "known_order")
-    )
-    db.execute(f"INSERT INTO known_order SELECT {put} FROM known_order WHERE service_id = ?", (of,))  # noqa: S608
+    """One more order with its create."""
+    (was,) = db.execute("SELECT operation FROM orders WHERE service_id = ?", (of,)).fetchone()
+    create = {"number": "NULL", "id": f"'{intent}'", "subject": f"'{order}'"}
+    made = {
+        "number": "NULL",
+        "service_id": f"'{order}'",
+        "operation": f"'{intent}'",
+        "last": f"json_set(last, '$.serviceId', '{order}')",
+    }
+    for table, key, value, changes in (
+        ("operation", "id", was, create),
+        ("orders", "service_id", of, made),
+    ):
+        put = ", ".join(changes.get(one, one) for one in _columns(db, table))
+        db.execute(f"INSERT INTO {table} SELECT {put} FROM {table} WHERE {key} = ?", (value,))  # noqa: S608
 
 
 def _columns(db: sqlite3.Connection, table: str) -> list[str]:

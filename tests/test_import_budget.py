@@ -218,7 +218,7 @@ async def connect():
     await desk.connect(connection.live_connection(settings))
     with contextlib.suppress(ClientError):
         await desk.link.api.health()
-    while desk.link.tracker.stream_state is StreamState.RESUMING:
+    while desk.link.tracker.stream_state == "resuming":
         await asyncio.sleep(0)
     json.dump(sorted(set(sys.modules) - before), sys.stdout)
     await desk.close()

@@ -24,7 +24,7 @@ from swapdesk.paths import (
     write_private,
 )
 from swapdesk.secret import Secret
-from swapdesk.settings import Options, Origin, SettingsError, load_settings
+from swapdesk.settings import Options, SettingsError, load_settings
 
 CONFIG = """\
 # the desk of alice
@@ -62,26 +62,26 @@ def write_config(home: Home, text: str, secret: str | None = "prod-secret") -> N
 def test_nothing_configured_is_the_sandbox(home: Home) -> None:
     settings = load_settings({}, home)
     assert settings.profile.value == "sandbox"
-    assert settings.profile.origin is Origin.DEFAULT
+    assert settings.profile.origin == "default"
     assert not settings.live
     assert settings.url.value is None
     assert settings.places.journal == home.data / "profiles" / "sandbox" / "journal.db"
     assert settings.problems == ()
     # An empty variable is no variable.
     empty = load_settings({"SWAPDESK_PROFILE": "", "SWAPDESK_API_URL": ""}, home)
-    assert empty.profile.origin is Origin.DEFAULT
+    assert empty.profile.origin == "default"
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_the_file_chooses_a_profile_and_its_values(home: Home, mark: str) -> None:
     write_config(home, mark + CONFIG, f"{mark}prod-secret")
     settings = load_settings({}, home)
-    assert (settings.profile.value, settings.profile.origin) == ("prod", Origin.FILE)
+    assert (settings.profile.value, settings.profile.origin) == ("prod", "config.toml")
     assert settings.live
     assert settings.url.value == "https://api.example.com/v2"
     assert settings.secret.value == Secret("prod-secret")
     assert settings.rpc.value == {"ethereum": "https://rpc.example.com"}
-    assert (settings.theme.value, settings.theme.origin) == ("paper", Origin.FILE)
+    assert (settings.theme.value, settings.theme.origin) == ("paper", "config.toml")
     assert settings.output_tolerance.value == Decimal(1)
     assert settings.problems == ()
 
@@ -92,13 +92,13 @@ def test_option_beats_environment_beats_file(home: Home) -> None:
     by_environment = load_settings(environ, home)
     assert (by_environment.profile.value, by_environment.profile.origin) == (
         "reader",
-        Origin.ENVIRONMENT,
+        "environment",
     )
-    assert (by_environment.theme.value, by_environment.theme.origin) == ("ink", Origin.PROFILE)
+    assert (by_environment.theme.value, by_environment.theme.origin) == ("ink", "profile")
     assert by_environment.output_tolerance.value == Decimal("0.5")
     by_option = load_settings(environ, home, Options(profile="sandbox", theme="paper"))
-    assert (by_option.profile.value, by_option.profile.origin) == ("sandbox", Origin.OPTION)
-    assert by_option.theme.origin is Origin.OPTION
+    assert (by_option.profile.value, by_option.profile.origin) == ("sandbox", "option")
+    assert by_option.theme.origin == "option"
 
 
 def test_a_url_alone_makes_an_unnamed_live_profile(home: Home) -> None:
@@ -143,7 +143,7 @@ def test_another_address_never_gets_the_credentials_or_the_journal_of_a_profile(
     environ = {"SWAPDESK_PROFILE": "prod", "SWAPDESK_API_URL": "https://evil.example/v2"}
     settings = load_settings(environ, home)
     assert settings.url.value == "https://evil.example/v2"
-    assert settings.url.origin is Origin.ENVIRONMENT
+    assert settings.url.origin == "environment"
     assert settings.key.value is None
     assert settings.secret.value is None
     assert settings.places.root.name.startswith("at-evil.example-")
@@ -258,12 +258,12 @@ def test_certificates_are_those_of_the_environment_the_profile_or_all_profiles(
     }
     assert not any(one.problems for one in found.values())
     assert {of: (one.ca_file.value, one.ca_file.origin) for of, one in found.items()} == {
-        ("own", ""): (str(home.config / "one.pem"), Origin.PROFILE),
-        ("other", ""): (str(home.config / "all.pem"), Origin.FILE),
-        ("sandbox", ""): (None, Origin.DEFAULT),
-        ("own", str(proxy)): (str(proxy), Origin.ENVIRONMENT),
-        ("other", str(proxy)): (str(proxy), Origin.ENVIRONMENT),
-        ("sandbox", str(proxy)): (None, Origin.DEFAULT),
+        ("own", ""): (str(home.config / "one.pem"), "profile"),
+        ("other", ""): (str(home.config / "all.pem"), "config.toml"),
+        ("sandbox", ""): (None, "default"),
+        ("own", str(proxy)): (str(proxy), "environment"),
+        ("other", str(proxy)): (str(proxy), "environment"),
+        ("sandbox", str(proxy)): (None, "default"),
     }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from generator.markdown import code, codes, page, section, sentence, table
-from swapdesk.cli.cli_context import EFFECTS, WithExchanges, WithOperations, WithVenues
+from swapdesk.cli.cli_context import EFFECTS, READING, WithExchanges, WithOperations, WithVenues
 from swapdesk.cli.contract_commands import OF_ALL, every_command, option_value
 from swapdesk.cli.main import swapdesk
 
@@ -43,8 +43,8 @@ def commands_page() -> str:
 
 
 def _effect(name: str) -> str:
-    found = EFFECTS.get(name.partition(" ")[2])
-    return "" if found is None else f"{found.effect}{'' if found.read_only else ' *'}"
+    command = name.partition(" ")[2]
+    return f"{EFFECTS.get(command, '')}{' *' if command in EFFECTS.keys() - READING else ''}"
 
 
 def _command(name: str, command: click.Command) -> str:

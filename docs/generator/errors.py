@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from generator.markdown import anchor, code, page, plain, section, sentence, table
 from generator.raised_codes import codes_in, said_at
 from generator.source import calls, modules, said_of
-from swapdesk.cli.command_error import MEANINGS, CommandError, Exit
+from swapdesk.cli.command_error import CommandError, Exit
 from swapdesk.cli.contract_commands import Retry, error_codes
 from swapdesk.wallet.rule_codes import RULES
 
@@ -55,8 +55,8 @@ def errors_page() -> str:
 
 def _exits() -> Iterator[tuple[str, str, str]]:
     more = said_of(Exit)
-    for end, said in MEANINGS.items():
-        yield str(end.value), sentence(said), plain(more.get(end.name, ""))
+    for end in Exit:
+        yield str(end.value), sentence(end.means), plain(more.get(end.name, ""))
 
 
 def _fields() -> list[str]:

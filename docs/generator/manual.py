@@ -18,7 +18,7 @@ from generator.commands import (
 from generator.markdown import COMMAND
 from swapdesk import __version__
 from swapdesk.cli.cli_context import WithExchanges, WithOperations
-from swapdesk.cli.command_error import MEANINGS
+from swapdesk.cli.command_error import Exit
 
 
 def manual_page() -> str:
@@ -50,8 +50,8 @@ def manual_page() -> str:
                 lines += [".PP", f"{_text(f'{name} --help')} lists the {what}."]
         lines += _options(own_options(command))
     lines.append(".SH EXIT STATUS")
-    for end, meant in MEANINGS.items():
-        lines += [".TP", f".B {end.value}", _text(meant)]
+    for end in Exit:
+        lines += [".TP", f".B {end.value}", _text(end.means)]
     return "\n".join(lines) + "\n"
 
 

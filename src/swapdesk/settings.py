@@ -12,9 +12,8 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from msgspec import Struct, field
@@ -35,14 +34,8 @@ _BEGINS = b"-----BEGIN "
 """Of every certificate in PEM."""
 
 
-class Origin(StrEnum):
-    """Where a value came from."""
-
-    OPTION = "option"
-    ENVIRONMENT = "environment"
-    PROFILE = "profile"
-    FILE = "config.toml"
-    DEFAULT = "default"
+Origin = Literal["option", "environment", "profile", "config.toml", "default"]
+"""Where a value came from."""
 
 
 class SettingsError(Exception):
@@ -154,10 +147,10 @@ class Settings(Struct, frozen=True):
             return None
         said = f"names no theme {name[:32]!r}; there are {', '.join(names)}"
         near = nearest(name, names)
-        if self.config is None or origin not in (Origin.PROFILE, Origin.FILE):
+        if self.config is None or origin not in ("profile", "config.toml"):
             return ConfigProblem(None, None, self.theme.name or "theme", said, near)
         path = ("profiles", self.profile.value, "theme")
-        return self.config.problem(path if origin is Origin.PROFILE else ("theme",), said, near)
+        return self.config.problem(path if origin == "profile" else ("theme",), said, near)
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """(name, value, origin) for ``config show``; secrets are masked."""
@@ -193,11 +186,11 @@ class Settings(Struct, frozen=True):
             origin = f"{value.origin} {value.name}".strip()
             yield name, shown, origin
         for command, keys in self.keys.items():
-            yield f"keys.{command}", keys, Origin.FILE.value
+            yield f"keys.{command}", keys, "config.toml"
 
     def _home_origin(self) -> str:
         same = self.home.config == self.home.data
-        return "environment SWAPDESK_HOME" if same else Origin.DEFAULT.value
+        return "environment SWAPDESK_HOME" if same else "default"
 
 
 def load_settings(
@@ -242,21 +235,21 @@ class _Reading:
         name = profile.value
         row: Mapping[str, Any] = {} if unnamed else self.config.profiles.get(name, {})
         live = unnamed or name != SANDBOX
-        url: Value[str | None] = Value(None, Origin.DEFAULT)
+        url: Value[str | None] = Value(None, "default")
         # A name that no profile has may be no name of a directory either.
         place = name if PROFILE_NAME.fullmatch(name) else place_of_url(name)
         if live:
             url = self._text("SWAPDESK_API_URL", row, "url")
-            if not unnamed and url.origin is Origin.ENVIRONMENT and url.value != row.get("url"):
+            if not unnamed and url.origin == "environment" and url.value != row.get("url"):
                 # The credentials and the journal of a profile belong to its own service only.
                 place = place_of_url(str(url.value))
                 theirs = ("key", "secret_file", "partner_id", "pay")
                 row = {k: v for k, v in row.items() if k not in theirs}
         elif "SWAPDESK_API_URL" in self.environ:
             self._in_environment("SWAPDESK_API_URL", "is not used: the profile is sandbox")
-        absent: Value[str | None] = Value(None, Origin.DEFAULT)
+        absent: Value[str | None] = Value(None, "default")
         key = self._text("SWAPDESK_API_KEY", row, "key") if live else absent
-        no_secret: Value[Secret | None] = Value(None, Origin.DEFAULT)
+        no_secret: Value[Secret | None] = Value(None, "default")
         token = self.environ.get("SWAPDESK_CONTROL_TOKEN")
         return Settings(
             home=self.home,
@@ -267,25 +260,25 @@ class _Reading:
             key=key,
             secret=self._secret(name, row, key) if live else no_secret,
             partner_id=self._text("SWAPDESK_PARTNER_ID", row, "partner_id") if live else absent,
-            pay=Value(row["pay"], Origin.PROFILE) if "pay" in row else absent,
+            pay=Value(row["pay"], "profile") if "pay" in row else absent,
             rpc=self._set("rpc", row, {}),
             ca_file=self._ca_file(name, row) if live else absent,
             theme=(
-                Value(self.options.theme, Origin.OPTION, "--theme")
+                Value(self.options.theme, "option", "--theme")
                 if self.options.theme is not None
                 else self._set("theme", row, DEFAULT_THEME)
             ),
             glyphs=self._set("glyphs", row, DEFAULT_GLYPHS),
             notify=self._set("notify", row, DEFAULT_NOTIFY),
             read_only=(
-                Value(True, Origin.OPTION, "--read-only")
+                Value(True, "option", "--read-only")
                 if self.options.read_only
                 else self._set("read_only", row, False)
             ),
             output_tolerance=self._set("output_tolerance", row, DEFAULT_OUTPUT_TOLERANCE),
             control_url=self._text("SWAPDESK_CONTROL_URL", {}, ""),
             control_token=(
-                Value(Secret(token), Origin.ENVIRONMENT, "SWAPDESK_CONTROL_TOKEN")
+                Value(Secret(token), "environment", "SWAPDESK_CONTROL_TOKEN")
                 if token is not None
                 else no_secret
             ),
@@ -296,16 +289,16 @@ class _Reading:
     def _profile(self) -> tuple[Value[str], bool]:
         """The profile, and whether it is the unnamed one."""
         if self.options.profile is not None:
-            chosen = Value(self.options.profile, Origin.OPTION, "--profile")
+            chosen = Value(self.options.profile, "option", "--profile")
         elif "SWAPDESK_PROFILE" in self.environ:
-            chosen = Value(self.environ["SWAPDESK_PROFILE"], Origin.ENVIRONMENT, "SWAPDESK_PROFILE")
+            chosen = Value(self.environ["SWAPDESK_PROFILE"], "environment", "SWAPDESK_PROFILE")
         elif "SWAPDESK_API_URL" in self.environ:
             place = place_of_url(self.environ["SWAPDESK_API_URL"])
-            return Value(place, Origin.ENVIRONMENT, "SWAPDESK_API_URL"), True
+            return Value(place, "environment", "SWAPDESK_API_URL"), True
         elif "profile" in self.config.top:
-            chosen = Value(self.config.top["profile"], Origin.FILE)
+            chosen = Value(self.config.top["profile"], "config.toml")
         else:
-            return Value(SANDBOX, Origin.DEFAULT), False
+            return Value(SANDBOX, "default"), False
         known = (SANDBOX, *self.config.profiles)
         if chosen.value not in known:
             refused = self._no_profile(chosen, known)
@@ -321,11 +314,11 @@ class _Reading:
             # It may well be there: nobody could read the file.
             why = self.config.problems[0]
             return SettingsError(f"there is no profile {chosen.value!r}: {why}", why)
-        if chosen.origin is Origin.OPTION:
+        if chosen.origin == "option":
             hint = f"; did you mean {close}?" if close else f"; known: {', '.join(known)}"
             return SettingsError(f"there is no profile {chosen.value!r}{hint}")
         said = f"names no profile {chosen.value[:64]!r}; there are {', '.join(known)}"
-        if chosen.origin is Origin.FILE:
+        if chosen.origin == "config.toml":
             problem = self.config.problem(("profile",), said, close)
         else:
             problem = ConfigProblem(None, None, chosen.name, said, close)
@@ -333,28 +326,28 @@ class _Reading:
 
     def _text(self, variable: str, row: Mapping[str, Any], key: str) -> Value[str | None]:
         if variable in self.environ:
-            return Value(self.environ[variable], Origin.ENVIRONMENT, variable)
+            return Value(self.environ[variable], "environment", variable)
         if key in row:
-            return Value(str(row[key]), Origin.PROFILE)
-        return Value(None, Origin.DEFAULT)
+            return Value(str(row[key]), "profile")
+        return Value(None, "default")
 
     def _set(self, key: str, row: Mapping[str, Any], default: T) -> Value[T]:
         if key in row:
-            return Value(row[key], Origin.PROFILE)
+            return Value(row[key], "profile")
         if key in self.config.top:
-            return Value(self.config.top[key], Origin.FILE)
-        return Value(default, Origin.DEFAULT)
+            return Value(self.config.top[key], "config.toml")
+        return Value(default, "default")
 
     def _secret(
         self, profile: str, row: Mapping[str, Any], key: Value[str | None]
     ) -> Value[Secret | None]:
-        absent: Value[Secret | None] = Value(None, Origin.DEFAULT)
+        absent: Value[Secret | None] = Value(None, "default")
         variable = "SWAPDESK_API_SECRET"
         if variable in self.environ:
-            return Value(Secret(self.environ[variable]), Origin.ENVIRONMENT, variable)
+            return Value(Secret(self.environ[variable]), "environment", variable)
         if "secret_file" not in row:
             return absent
-        if key.origin is Origin.ENVIRONMENT and key.value != row.get("key"):
+        if key.origin == "environment" and key.value != row.get("key"):
             self._in_environment(
                 "SWAPDESK_API_KEY", f"needs {variable}: secret_file is for another key"
             )
@@ -376,7 +369,7 @@ class _Reading:
             said = wrong or f"{file} is empty"
             self.problems.append(ConfigProblem(self.home.config_file, line, "secret_file", said))
             return absent
-        return Value(Secret(text), Origin.PROFILE, "secret_file")
+        return Value(Secret(text), "profile", "secret_file")
 
     def _ca_file(self, profile: str, row: Mapping[str, Any]) -> Value[str | None]:
         """Where it is, and that it may be one; the certificates are read where they are used."""
@@ -385,7 +378,7 @@ class _Reading:
             found = self._set("ca_file", row, None)
         if found.value is None:
             return found
-        by_variable = found.origin is Origin.ENVIRONMENT
+        by_variable = found.origin == "environment"
         file = Path() if by_variable else self.home.config
         file = (file / os.path.expanduser(found.value)).absolute()
         try:
@@ -402,7 +395,7 @@ class _Reading:
         else:
             path = ("profiles", profile, "ca_file") if "ca_file" in row else ("ca_file",)
             self.problems.append(self.config.problem(path, said))
-        return Value(None, Origin.DEFAULT)
+        return Value(None, "default")
 
     def _in_environment(self, variable: str, message: str) -> None:
         self.problems.append(ConfigProblem(None, None, variable, message))

@@ -17,8 +17,7 @@ from swapdesk.agent.gate.case import (
     Read,
     needed,
 )
-from swapdesk.agent.gate.verdict import GateVerdict
-from swapdesk.agent.shapes.claim import Claim, Meaning
+from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import (
@@ -30,7 +29,7 @@ from swapdesk.chain.deployments import (
     SANDBOX_VENUES,
 )
 from swapdesk.chain.smart_account import GET_NONCE
-from swapdesk.wallet.answers import BalanceChange, Simulation
+from swapdesk.wallet.answers import BalanceChange, Review, Simulation
 from swapdesk.wallet.promise import Asset, Promise
 
 NOW = datetime(2026, 11, 20, 14, 2, 30, tzinfo=UTC)
@@ -186,7 +185,7 @@ class World(Struct, frozen=True):
         if selector == erc20.BALANCE_OF.selector:
             return word(self.balance)
         if selector == erc20.NONCES.selector:
-            wished = next((number for _, number in claim.numbers(Meaning.NONCE)), 0)
+            wished = next((number for _, number in claim.numbers("nonce")), 0)
             return word(PERMIT_NONCE if known else wished)
         if selector == permit2.ALLOWANCE.selector:
             return word(0, 0, PERMIT2_NONCE)
@@ -211,5 +210,5 @@ def _hoped(contract: str, promise: Promise) -> Asset:
     return next((one for one in assets if one.contract == contract), WETH)
 
 
-def codes(verdict: GateVerdict) -> set[str]:
+def codes(verdict: Review) -> set[str]:
     return {one.code for one in verdict.findings}

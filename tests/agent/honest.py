@@ -41,12 +41,13 @@ from agent.gate_world import (
     codes,
 )
 from swapdesk.agent.gate.case import Case, Facts, PastSignature, Policy, taking_of
-from swapdesk.agent.gate.verdict import GateVerdict, judge, unreadable
+from swapdesk.agent.gate.verdict import judge, unreadable
 from swapdesk.agent.shapes.claim import PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.smart_account import CREATE_ACCOUNT, NO_SALT
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.promise import (
     ChainStep,
     DepositPromise,
@@ -118,12 +119,12 @@ class Honest(Struct, frozen=True):
             self.nonce,
         )
 
-    def verdict(self) -> GateVerdict:
+    def verdict(self) -> Review:
         """As the process with the keys comes to it."""
         try:
             return judge(self.case)
         except PayloadRefused as refusal:
-            return unreadable(refusal, NOW)
+            return unreadable(refusal, self.promise, NOW)
 
     def codes(self) -> set[str]:
         return codes(self.verdict())

@@ -59,16 +59,16 @@ ADDRESSES = (
     MULTICALL3,
     ENTRY_POINT,
 )
-HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF})
+HARMLESS = frozenset({"label", "route", "proof"})
 _ADDRESS_MEANINGS = frozenset(
     {
-        Meaning.CONTRACT,
-        Meaning.OWNER,
-        Meaning.SPENDER,
-        Meaning.SOLD_TOKEN,
-        Meaning.BOUGHT_TOKEN,
-        Meaning.RECEIVER,
-        Meaning.PAYEE,
+        "contract",
+        "owner",
+        "spender",
+        "sold token",
+        "bought token",
+        "receiver",
+        "payee",
     }
 )
 
@@ -76,19 +76,19 @@ _ADDRESS_MEANINGS = frozenset(
 def numbers(meaning: Meaning, honest: int, bits: int) -> list[int]:
     """What a thief would write instead of a number of this meaning."""
     top = (1 << bits) - 1
-    if meaning in (Meaning.ALLOWED_UNITS, Meaning.SOLD_UNITS, Meaning.FEE_UNITS, Meaning.VALUE):
+    if meaning in ("allowed units", "sold units", "fee units", "value"):
         wished = [honest + 1, honest + 10**6, honest * 10 + 1, 1 << 80, top // 2, top - 1, top]
-    elif meaning is Meaning.LEAST_UNITS:
+    elif meaning == "least units":
         wished = [0, 1, honest // 10, honest // 2, honest - 1]
-    elif meaning in (Meaning.ENDS, Meaning.ALLOWANCE_ENDS):
+    elif meaning in ("ends", "allowance ends"):
         wished = [0, 1, SECONDS - 1, SECONDS, SECONDS + 29, SECONDS + 86_401, SECONDS + 10**7, top]
-    elif meaning is Meaning.BEGINS:
+    elif meaning == "begins":
         wished = [SECONDS, SECONDS + 60, top]
-    elif meaning is Meaning.NONCE:
+    elif meaning == "nonce":
         wished = [USED_NONCE]
-    elif meaning is Meaning.SALT:
+    elif meaning == "salt":
         wished = [1, 7, 1 << 64, top]
-    elif meaning in (Meaning.CHAIN, Meaning.DESTINATION):
+    elif meaning in ("chain", "destination"):
         wished = [0, 1, 8453, honest + 1, honest - 1, 1_337_000_010, 1_337_042_161, top]
     else:
         wished = []
@@ -112,12 +112,12 @@ def _values(honest: Honest) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         if kind == "address":
             wished = [one for one in ADDRESSES if one != field.value]
-            if claim.act.value == "allow" and field.meaning is Meaning.SPENDER:
+            if claim.act == "allow" and field.meaning == "spender":
                 own = {SETTLEMENT, PERMIT2} if claim.shape == "Permit" else {SETTLEMENT}
                 wished = [one for one in wished if one not in own]
         elif kind.startswith("uint"):
             wished = list(numbers(field.meaning, int(field.value), _bits(kind)))
-            if field.meaning is Meaning.NONCE and free_nonce:
+            if field.meaning == "nonce" and free_nonce:
                 wished += [0, int(field.value) + 1, int(field.value) - 1, PERMIT_NONCE + 100]
             wished = [str(one) for one in wished]
         elif kind == "bool":
@@ -257,19 +257,19 @@ def _words(honest: Honest) -> Iterator[tuple[str, TransactionPayload]]:
     )
     arguments = known.read(data)
     for name, value in arguments.items():
-        meaning = shape.fields.get(name, (Meaning.ROUTE, ""))[0]
+        meaning = shape.fields.get(name, ("route", ""))[0]
         wished: list[object] = []
         if isinstance(value, tuple):
             for address in ADDRESSES:
                 for i, meant in ((0, "path[0]"), (len(value) - 1, "path[-1]")):
-                    bound = shape.fields[meant][0] is not Meaning.ROUTE
+                    bound = shape.fields[meant][0] != "route"
                     if bound and value[i] != address:
                         wished.append((*value[:i], address, *value[i + 1 :]))
-            if shape.fields["path[0]"][0] is not Meaning.ROUTE:
+            if shape.fields["path[0]"][0] != "route":
                 wished += [value[::-1], value[1:]]
         elif meaning in _ADDRESS_MEANINGS:
             wished = [one for one in ADDRESSES if one != value]
-            if meaning is Meaning.SPENDER:
+            if meaning == "spender":
                 own = {ROUTER, SETTLEMENT, PERMIT2}
                 wished = [one for one in wished if one not in own]
                 wished = [] if arguments["amount"] == 0 else wished

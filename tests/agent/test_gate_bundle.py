@@ -38,7 +38,7 @@ from swapdesk.agent.gate.rules import bundle as bundle_rules
 from swapdesk.agent.gate.rules import deposit as deposit_rules
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.calls import nonce_of, read_bundle
-from swapdesk.agent.shapes.claim import Act, PayloadRefused
+from swapdesk.agent.shapes.claim import PayloadRefused
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
 from swapdesk.chain.deployments import (
     ENTRY_POINT,
@@ -62,7 +62,7 @@ from swapdesk.chain.smart_account import (
     user_operation_hash,
 )
 from swapdesk.chain.solana import CreateTokenAccount, Memo, Transfer
-from swapdesk.wallet.answers import Match, Simulation, TransactionState
+from swapdesk.wallet.answers import Match, Simulation
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,
@@ -275,12 +275,12 @@ BUNDLES: Table = {
     "BUNDLE_PAID_ALREADY": (
         [
             lambda: bundle().after(signed(key="another nonce")),
-            lambda: bundle().after(signed(act=Act.PAY, key=None)),
+            lambda: bundle().after(signed(act="pay", key=None)),
         ],
         [
             lambda: bundle().after(signed()),
-            lambda: bundle().after(signed(key="another nonce", state=TransactionState.REPLACED)),
-            lambda: bundle().after(signed(act=Act.ALLOW, key="approve", taking=Taking(0))),
+            lambda: bundle().after(signed(key="another nonce", code="REPLACED")),
+            lambda: bundle().after(signed(act="allow", key="approve", taking=Taking(0))),
         ],
     ),
 }
@@ -472,7 +472,7 @@ def on_solana(
     return Honest(SolanaPayload(Purpose.BUNDLE, text), promise, world, solana.POLICY)
 
 
-SENT_BEFORE = PastSignature(b"another transaction", Act.BUNDLE, None, None, str(ME), None, None)
+SENT_BEFORE = PastSignature(b"another transaction", "bundle", None, None, str(ME), None, None)
 REFUSED: dict[str, tuple[str, Row]] = {
     "bundle: another chain": ("CHAIN_ID_DIFFERS", lambda: bundle().sent(chain_id=8453)),
     "bundle: another chain of the key": ("KEY_CHAIN_DIFFERS", lambda: bundle().holding(chain_id=1)),
@@ -728,8 +728,8 @@ def test_anything_else_is_refused(name: str) -> None:
     [
         # What comes out of the smart account is not what the wallet spends on gas.
         withdrawal().on(native=150_000 * 10**9),
-        withdrawal().after(replace(OUT_BEFORE, state=TransactionState.REPLACED)),
-        on_solana(SOL).after(replace(SENT_BEFORE, state=TransactionState.REPLACED)),
+        withdrawal().after(replace(OUT_BEFORE, code="REPLACED")),
+        on_solana(SOL).after(replace(SENT_BEFORE, code="REPLACED")),
     ],
     ids=["little for gas", "withdrawn by what was replaced", "paid by what was replaced"],
 )
@@ -741,7 +741,7 @@ def test_the_honest_bundle_is_shown_line_by_line() -> None:
     verdict = bundle().verdict()
     assert not verdict.findings
     assert verdict.phrase is None
-    assert verdict.content == user_operation_hash(OPERATION, ENTRY_POINT, CHAIN_ID)
+    assert verdict.digest == f"0x{user_operation_hash(OPERATION, ENTRY_POINT, CHAIN_ID).hex()}"
     assert {line.match for line in verdict.lines} == {Match.EQUAL}
     shown = {line.field: (line.signed, line.promised) for line in verdict.lines}
     assert shown["Amount 2"] == ("4 USDC", "4 USDC")

@@ -33,7 +33,7 @@ from sampling import examples
 from swapdesk.agent.gate.case import PastSignature
 from swapdesk.agent.gate.field_words import FIELD_WORDS, of_no_rule, unbound
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES, words_of
-from swapdesk.agent.shapes.claim import Act, ClaimField, Meaning
+from swapdesk.agent.shapes.claim import ClaimField
 from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.evm import checksummed
@@ -162,7 +162,7 @@ def test_an_end_of_an_allowance_moves_no_token():
 
 @pytest.mark.parametrize(
     ("act", "rules"),
-    [(Act.SWAP, RULES), (Act.BUNDLE, BUNDLE_RULES), (Act.WITHDRAW, WITHDRAWAL_RULES)],
+    [("swap", RULES), ("bundle", BUNDLE_RULES), ("withdraw", WITHDRAWAL_RULES)],
 )
 def test_what_a_rule_binds_is_told_beside_its_promise(act, rules):
     bound = frozenset().union(*(rule.binds for rule in rules))
@@ -182,9 +182,9 @@ def test_what_was_promised_is_told_of_every_field_of_an_honest_payload(name):
 @pytest.mark.parametrize(
     ("meaning", "promised"),
     [
-        (Meaning.OWNER, f"your account {grouped(PROMISE.account)}"),
-        (Meaning.RECEIVER, grouped(BOB)),
-        (Meaning.COUNTERPARTY, 'a maker of the provider "{fa}"'),
+        ("owner", f"your account {grouped(PROMISE.account)}"),
+        ("receiver", grouped(BOB)),
+        ("counterparty", 'a maker of the provider "{fa}"'),
     ],
 )
 def test_who_was_promised_is_named(meaning, promised):
@@ -196,13 +196,13 @@ def test_who_was_promised_is_named(meaning, promised):
 
 def test_units_of_another_token_are_not_told_in_the_promised_one():
     case = HONEST["Permit"].case
-    (field,) = case.claim.of(Meaning.ALLOWED_UNITS)
+    (field,) = case.claim.of("allowed units")
     promised = "1,000 USDC"
-    assert FIELD_WORDS[Meaning.ALLOWED_UNITS](case, field) == (promised, promised)
+    assert FIELD_WORDS["allowed units"](case, field) == (promised, promised)
     (allowed,) = case.claim.allowed
     claim = replace(case.claim, allowed=(replace(allowed, token=WETH.contract),))
     other = replace(case, claim=claim)
-    assert FIELD_WORDS[Meaning.ALLOWED_UNITS](other, field) == (
+    assert FIELD_WORDS["allowed units"](other, field) == (
         "1,000,000,000 base units",
         promised,
     )
@@ -211,11 +211,11 @@ def test_units_of_another_token_are_not_told_in_the_promised_one():
 @pytest.mark.parametrize(
     ("meaning", "words"),
     [
-        (Meaning.PROOF, "checked by the chain"),
-        (Meaning.ROUTE, "passed on the way"),
-        (Meaning.FEE_PART, "counted in the network fee"),
-        (Meaning.TAG, "a label; moves nothing"),
-        (Meaning.UNKNOWN, "not in the quote"),
+        ("proof", "checked by the chain"),
+        ("route", "passed on the way"),
+        ("fee part", "counted in the network fee"),
+        ("tag", "a label; moves nothing"),
+        ("unknown", "not in the quote"),
     ],
 )
 def test_a_field_of_no_rule_says_what_it_is(meaning, words):
@@ -224,7 +224,7 @@ def test_a_field_of_no_rule_says_what_it_is(meaning, words):
     assert of_no_rule(case, field) == words
     assert unbound(case, field) == (grouped(BOB), words)
     unquoted = replace(case, promise=replace(PROMISE, quote_id=None, venue=None))
-    confirmed = "not in what you confirmed" if meaning is Meaning.UNKNOWN else words
+    confirmed = "not in what you confirmed" if meaning == "unknown" else words
     assert of_no_rule(unquoted, field) == confirmed
 
 

@@ -24,10 +24,12 @@ from agent.honest import CALLS, DOCUMENTS
 from agent.honest_solana import ALICE as SOLANA_ALICE
 from agent.honest_solana import HONEST as SOLANA
 from patience import PATIENCE
-from swapdesk.agent.signers import EvmSigner, EvmTransaction, SolanaSigner
+from swapdesk.agent.signers import EvmSigner, SolanaSigner
 from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.secret import SecretBytes
+from swapdesk.wallet.answers import EvmTerms
+from swapdesk.wallet.promise import Purpose, TransactionPayload
 
 NODE = shutil.which("node")
 NPM = Path(os.environ.get("SWAPDESK_NPM", "node_modules"))
@@ -55,7 +57,7 @@ def theirs(**asked: Any) -> dict[str, Any]:
     return told
 
 
-def transactions(rng: random.Random) -> list[EvmTransaction]:
+def transactions(rng: random.Random) -> list[tuple[TransactionPayload, EvmTerms]]:
     """Every kind of call of the honest set, and numbers at the edges of their fields."""
     calls = [
         (one.payload.to, bytes.fromhex(one.payload.data[2:]), one.payload.value)
@@ -65,15 +67,15 @@ def transactions(rng: random.Random) -> list[EvmTransaction]:
     calls += [(calls[0][0], rng.randbytes(size), 0) for size in (0, 1, 2, 55, 56, 57, 4_096)]
     calls += [(calls[0][0], b"", value) for value in (*edges, 2**128, 2**255, 2**256 - 1)]
     return [
-        EvmTransaction(
-            chain_id=CHAINS[i % len(CHAINS)],
-            nonce=(*edges[:6], 2**53 - 1)[i % 7],
-            to=checksummed(to),
-            value=value,
-            data=data,
-            gas=21_000 + edges[i % 6],
-            max_fee=max(edges[(i + 3) % len(edges)], 1),
-            max_priority=min(edges[i % len(edges)], edges[(i + 3) % len(edges)]),
+        (
+            TransactionPayload(Purpose.SWAP, checksummed(to), f"0x{data.hex()}", value),
+            EvmTerms(
+                chain_id=CHAINS[i % len(CHAINS)],
+                nonce=(*edges[:6], 2**53 - 1)[i % 7],
+                gas=21_000 + edges[i % 6],
+                max_fee=max(edges[(i + 3) % len(edges)], 1),
+                max_priority=min(edges[i % len(edges)], edges[(i + 3) % len(edges)]),
+            ),
         )
         for i, (to, data, value) in enumerate(calls)
     ]
@@ -96,21 +98,21 @@ def test_ethers_signs_the_same_bytes() -> None:
             transactions=[
                 {
                     "type": 2,
-                    "chainId": one.chain_id,
-                    "nonce": str(one.nonce),
-                    "to": one.to,
-                    "value": str(one.value),
-                    "data": "0x" + one.data.hex(),
-                    "gasLimit": str(one.gas),
-                    "maxFeePerGas": str(one.max_fee),
-                    "maxPriorityFeePerGas": str(one.max_priority),
+                    "chainId": terms.chain_id,
+                    "nonce": str(terms.nonce),
+                    "to": payload.to,
+                    "value": str(payload.value),
+                    "data": payload.data,
+                    "gasLimit": str(terms.gas),
+                    "maxFeePerGas": str(terms.max_fee),
+                    "maxPriorityFeePerGas": str(terms.max_priority),
                 }
-                for one in wanted
+                for payload, terms in wanted
             ],
             documents=documents,
         )
         signer = EvmSigner(told["address"], SecretBytes(raw))
-        ours = [f"0x{signer.sign_transaction(one).raw.hex()}" for one in wanted]
+        ours = [f"0x{signer.sign_transaction(*one)[0].hex()}" for one in wanted]
         assert told["transactions"] == ours
         assert told["documents"] == [signer.sign_digest(one) for one in digests]
 
@@ -124,7 +126,7 @@ def test_solana_web3_signs_the_same_bytes() -> None:
     signer = SolanaSigner(str(SOLANA_ALICE.pubkey()), SecretBytes(seed))
     assert told["owner"] == signer.address
     for name, each, one in zip(SOLANA, told["messages"], unsigned, strict=True):
-        signed = signer.sign(b64decode(one))
-        assert each["raw"] == b64encode(signed.raw).decode(), name
-        message = VersionedTransaction.from_bytes(signed.raw).message
+        signed, *_ = signer.sign(b64decode(one))
+        assert each["raw"] == b64encode(signed).decode(), name
+        message = VersionedTransaction.from_bytes(signed).message
         assert each["message"] == b64encode(to_bytes_versioned(message)).decode(), name

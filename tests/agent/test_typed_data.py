@@ -27,7 +27,6 @@ from agent.honest import (
     without,
 )
 from sampling import examples
-from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.shapes.reading import read_typed
 from swapdesk.agent.typed_data import TypedDataRefused, read_document
 from swapdesk.chain.addresses.evm import keccak
@@ -333,13 +332,13 @@ def test_a_hash_of_the_permit2_sdk_is_ours_and_its_shape_is_known(name):
     claim = read_typed(typed(domain, primary, types, message))
     assert claim.content.hex() == expected
     assert claim.shape == name
-    assert claim.act is not Act.UNKNOWN
+    assert claim.act != "unknown"
 
 
 def test_a_witness_that_is_no_order_of_ours_has_no_known_shape():
     claim = read_typed(MOCK)
     assert claim.content.hex() == "a35378fc1fdc24fdbe1f77b55c168af05cbf5c7e80966c52a5945d43ef5f1940"
-    assert claim.act is Act.UNKNOWN
+    assert claim.act == "unknown"
 
 
 @st.composite

@@ -18,7 +18,7 @@ from corpus import Case, load
 from patience import PATIENCE
 from swapdesk.chain import node_http
 from swapdesk.chain.rpc.evm import EvmClient, EvmUncertain, EvmUnreachable, balance_of
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaUncertain, SolanaUnreachable
 from swapdesk.client.chain_lookup import EvmBlocks, LookupFailed, NodeReader
 
@@ -46,7 +46,7 @@ async def _solana(url: str, deadline: float) -> object:
 
 async def _ledger(url: str, deadline: float) -> object:
     async with LedgerClient(url, "token", deadline=deadline) as client:
-        return await client.call(LedgerMethod.CHAIN_HEIGHTS)
+        return await client.call("chain_heights")
 
 
 async def _lookup(url: str, deadline: float) -> object:

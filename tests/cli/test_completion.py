@@ -71,7 +71,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(sqlite3.connect(places.journal)) as db, db:
         for name, ended in (("6650ab", 0), ("6651cd", 0), ("6652ef", 1), *ids):
             db.execute(
-                "INSERT INTO known_order (service_id, last, ended, standing, first_seen, seen_at,"
+                "INSERT INTO orders (service_id, last, ended, standing, first_seen, seen_at,"
                 " source) VALUES (?, '{}', ?, 'released', '', '', 'list')",
                 (name, ended),
             )

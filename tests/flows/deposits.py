@@ -21,10 +21,11 @@ from swapdesk.wallet.answers import (
     Severity,
     SignedTransaction,
     Simulation,
-    TransactionState,
+    TransactionWord,
 )
 from swapdesk.wallet.promise import Purpose, TransactionPayload
 from swapdesk.wire.orders import Order
+from wallet.words import standing
 
 PLACE = derive_address("evm", b"p" * 32)
 _GROUPED = "0x " + " ".join(PLACE[2:][at : at + 4] for at in range(0, 40, 4))
@@ -99,7 +100,9 @@ def refused_deposit() -> Review:
     return deposit_review(lines=lines, findings=(finding,))
 
 
-def signed(state: TransactionState, confirmations: int = 0) -> SignedTransaction:
+def signed(word: TransactionWord, confirmations: int = 0) -> SignedTransaction:
+    state, code = standing(word)
     return SignedTransaction(
-        HASH, "i", Purpose.DEPOSIT, "ethereum", TRADING, state, 1, None, confirmations, None, NOW
-    )
+        HASH, "i", Purpose.DEPOSIT, "ethereum", TRADING, state, 1, None, confirmations, None, NOW,
+        code=code,
+    )  # fmt: skip

@@ -9,8 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from flows.orders import NOW, intent
+from swapdesk.acts import State
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
-from swapdesk.flows.signing.signing_session import Mark, SigningSession
+from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.wallet.answers import (
     BalanceChange,
     Match,
@@ -140,7 +141,7 @@ def document(step: int = 1, total: int = 2, primary: str = "Order") -> TypedData
 TRANSACTION = TransactionPayload(Purpose.SWAP, "0x" + "9" * 40, "0x38ed1739", 0)
 
 
-def steps_of(session: SigningSession) -> str:
+def steps_of(session: SigningSession[Any]) -> str:
     """Each step behind its mark."""
-    marks = {Mark.DONE: "+", Mark.NOW: "~", Mark.AHEAD: "o", Mark.FAILED: "x"}
-    return "  ".join(f"{marks[one.mark]} {one.name}" for one in session.steps)
+    marks = {State.DONE: "+", State.SENT: "~", None: "o", State.REFUSED: "x"}
+    return "  ".join(f"{marks[one.state]} {one.name}" for one in session.kind.steps(session))

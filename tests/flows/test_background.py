@@ -12,7 +12,7 @@ import pytest
 
 import manual_time
 from swapdesk.background import BackgroundTasks, Defect
-from swapdesk.client.live import OrderMissing, StreamState
+from swapdesk.client.live import OrderMissing
 from swapdesk.clock import ManualClock
 from swapdesk.flows.connection import Connection
 from swapdesk.flows.creation.order_verification import Created
@@ -83,7 +83,7 @@ async def test_each_task_is_killed_told_and_started_again(trade: World, desk: De
     tracker = desk.link.tracker
 
     def live() -> bool:
-        return tracker.stream_state is StreamState.LIVE
+        return tracker.stream_state == "live"
 
     await until(clock, live)
     created = await desk.link.exchange.create(await trade.quoted())

@@ -30,7 +30,7 @@ from swapdesk.settings import Options, load_settings
 from swapdesk.tui.widgets.order_table import stage_of
 from swapdesk.tui.widgets.stage_line import stage_spans
 from swapdesk.wallet.accounts import Account, Accounts, KeyOrigin, Kind
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wire.orders import DisplayStatus
 
 ACCOUNT = Account(
@@ -274,7 +274,7 @@ async def test_a_chain_without_a_node_is_named_before_the_wallet_is_asked(tmp_pa
 
 def test_what_new_quotes_cannot_help_is_put_right_first(journal: Journal) -> None:
     ending = DexEnding(swap_intent(), journal)
-    other = ending.of(Refused(RefusalCode.OTHER_CHAIN, "this profile has no node of the chain"))
+    other = ending.of(Refused("other_chain", "this profile has no node of the chain"))
     assert other.refused
     assert other.failure.next == "you: correct the node under rpc, then ask for new quotes"
     assert other.failure.money == "in your wallet; nothing was swapped"

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,7 +32,16 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase
-from swapdesk.flows.deposits.deposit_signing import FAUCET, LOOK, UNPAID, DepositSigning, lack_of
+from swapdesk.flows.deposits.deposit_signing import (
+    DEPOSIT,
+    FAUCET,
+    LOOK,
+    UNPAID,
+    DepositSession,
+    begin_deposit,
+    lack_of,
+    on_screen,
+)
 from swapdesk.flows.deposits.funding import (
     MAY_BE_PAID,
     SENT_BEFORE,
@@ -43,6 +53,8 @@ from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now,
 from swapdesk.flows.deposits.wallet_funding import (
     DepositTransfer,
     NotPayable,
+    PaymentEntry,
+    WalletFunding,
     check_payable,
     deposit_payload,
     deposit_promise,
@@ -52,13 +64,14 @@ from swapdesk.flows.deposits.wallet_funding import (
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import DepositRelease, TokenFacts
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT, PaidBefore
+from swapdesk.flows.journal.ledger import ClaimTaken
+from swapdesk.flows.journal.payments import begin_payment, payment_of, waits_for_signature
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.signing_session import Stage
+from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession, Stage
 from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
 from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind, WalletPlace
-from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import DepositPromise, Promise
 from swapdesk.wire.orders import DisplayStatus, LegStatus
@@ -200,7 +213,7 @@ def test_an_order_that_does_not_say_all_of_it_is_not_paid(change: dict[str, Any]
 
 def test_an_order_of_somebody_else_is_not_paid(clock: ManualClock) -> None:
     with pytest.raises(ValueError, match="not confirmed"):
-        DepositSigning(replace(waiting(), intent=None), clock, lambda: None, asked=True)
+        begin_deposit(RunningSignings(SimpleNamespace(), print), replace(waiting(), intent=None))
     with pytest.raises(NotPayable, match="not confirmed at this desk"):
         deposit_promise(replace(waiting(), intent=None), account(Kind.EVM, TRADING), None)
 
@@ -210,36 +223,39 @@ SOLANA = ChainLink("solana", Kind.SOLANA, None, "http://127.0.0.1:9", 1)
 
 
 @pytest.fixture
-def session(clock: ManualClock) -> DepositSigning:
-    return DepositSigning(
-        waiting(), clock, lambda: None, asked=True, faucet=True, coin="ETH", confirmations=2
-    )
+def session(journal: Journal, clock: ManualClock) -> DepositSession:
+    tracked = waiting()
+    assert tracked.intent is not None
+    return SigningSession(
+        DEPOSIT, tracked.service_id, tracked, tracked.intent.token_in, journal, clock, lambda: None,
+        coin="ETH", confirmations=2,
+    )  # fmt: skip
 
 
-def test_the_steps_of_a_payment(session: DepositSigning) -> None:
+def test_the_steps_of_a_payment(session: DepositSession) -> None:
     assert steps_of(session) == "~ check  o sign  o send  o confirmed"
-    session.account("trading", filling="USDC")
+    session.says("The faucet sends USDC to wallet trading.", wallet="trading")
     assert session.doing == "The faucet sends USDC to wallet trading."
-    session.account("trading")
+    session.says("")
     session.reviewed(PAYLOAD, deposit_review())
     assert steps_of(session) == "+ check  ~ sign  o send  o confirmed"
-    assert session.whereabouts == "in your wallet"
+    assert session.kind.whereabouts(session) == "in your wallet"
     session.signing(deposit_review())
     assert session.doing == "The wallet looks once more, and signs."
-    session.seen(signed(TransactionState.SIGNED))
+    session.seen(signed("signed"))
     assert steps_of(session) == "+ check  + sign  ~ send  o confirmed"
     assert session.doing == "Signed and written down. The desk sends it."
-    assert HASH in session.whereabouts
-    session.seen(signed(TransactionState.SENT))
+    assert HASH in session.kind.whereabouts(session)
+    session.seen(signed("sent"))
     assert steps_of(session) == "+ check  + sign  + send  ~ confirmed 0 of 2"
-    session.seen(signed(TransactionState.MINED, 1))
+    session.seen(signed("mined", 1))
     assert steps_of(session) == "+ check  + sign  + send  ~ confirmed 1 of 2"
     assert session.doing == "Executed on Ethereum, 1 of 2 confirmations."
-    session.seen(signed(TransactionState.SUCCEEDED, 2))
+    session.seen(signed("succeeded", 2))
     session.finish(Outcome(hash=HASH))
     assert steps_of(session) == "+ check  + sign  + send  + confirmed"
     assert session.stage is Stage.ENDED
-    assert session.whereabouts == f"at the deposit address, by transaction {HASH}"
+    assert session.kind.whereabouts(session) == f"at the deposit address, by transaction {HASH}"
 
 
 @pytest.mark.parametrize(
@@ -269,7 +285,7 @@ def test_the_steps_of_a_payment(session: DepositSigning) -> None:
             ("Your wallet refuses to sign this: It does not pay", UNPAID, LOOK),
         ),
         (
-            signed(TransactionState.FAILED),
+            signed("failed"),
             not_paid("FAILED", "The transaction failed.", HASH),
             "+ check  + sign  + send  x confirmed 0 of 2",
             ("The transaction failed", "in your wallet, but for the gas it cost", ""),
@@ -277,7 +293,7 @@ def test_the_steps_of_a_payment(session: DepositSigning) -> None:
     ],
 )
 def test_an_end_marks_the_step_it_ended_at_and_says_where_the_money_is(
-    session: DepositSigning,
+    session: DepositSession,
     before: Review | SignedTransaction | None,
     outcome: Outcome,
     steps: str,
@@ -287,7 +303,7 @@ def test_an_end_marks_the_step_it_ended_at_and_says_where_the_money_is(
         session.reviewed(PAYLOAD, before)
     elif before is not None:
         session.seen(before)
-    session.finish(outcome)
+    session.finish(on_screen(outcome, session.id, faucet=True))
     assert steps_of(session) == steps
     assert session.over is outcome.refused
     told = session.outcome.failure
@@ -295,8 +311,48 @@ def test_an_end_marks_the_step_it_ended_at_and_says_where_the_money_is(
     assert told.next.startswith(failure[2])
 
 
+def test_what_was_never_signed_is_not_told_to_be_on_its_way() -> None:
+    """The wallet is gone while its review is read."""
+    stopped = on_screen(payment_open("AGENT_GONE", "gone"), "o1", faucet=True, unsigned=True)
+    assert stopped.open
+    assert stopped.cause == "Nothing was signed. Gone."
+    assert (stopped.failure.money, stopped.failure.next) == (UNPAID, "you: r goes on with it")
+
+
+class Asked:
+    """The agent of a desk that signed nothing under any intent."""
+
+    def __init__(self, *, read_only: bool) -> None:
+        self.accounts = SimpleNamespace(read_only=read_only)
+
+    async def transactions(self, intent_id: str) -> tuple[SignedTransaction, ...]:
+        return ()
+
+    async def review(self, payload: object, promise: Promise) -> Review:
+        return deposit_review()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_a_desk_killed_between_asking_and_signing_left_nothing_on_its_way(
+    journal: Journal, clock: ManualClock, read_only: bool
+) -> None:
+    """While its next run shows the review again; another desk that has the wallet may sign."""
+    one, states = waiting(), []
+    entry = PaymentEntry(journal.ledger, one.service_id, TRADING, None)
+    entry.begin()
+    entry.asks()
+
+    async def look(review: Review) -> Agreed | None:
+        states.append(waits_for_signature(payment_of(journal.ledger, one.service_id)))
+        return None
+
+    funding = WalletFunding(Asked(read_only=read_only), journal, clock, look, lambda _: one)
+    await funding.fund(one, account(Kind.EVM, TRADING), None)
+    assert states == [not read_only]
+
+
 async def test_an_order_that_ends_takes_the_question_back(
-    session: DepositSigning, clock: ManualClock
+    session: DepositSession, clock: ManualClock
 ) -> None:
     task = asyncio.create_task(session.look(deposit_review()))
     for _ in range(3):
@@ -315,8 +371,8 @@ def ways(
     journal: Journal, clock: ManualClock, *nodes: ChainLink, faucet: bool = True
 ) -> DepositWays:
     control = SandboxControl("http://127.0.0.1:9/sandbox", Secret("not asked here"))
-    tap = SandboxFaucet(control, clock, journal.calls) if faucet else None
-    return DepositWays(lambda: nodes, lambda: tap, clock, journal.calls, live=not faucet)
+    tap = SandboxFaucet(control, clock, journal.ledger) if faucet else None
+    return DepositWays(lambda: nodes, lambda: tap, clock, journal.ledger, live=not faucet)
 
 
 def test_the_wallet_pays_where_a_node_is_known(journal: Journal, clock: ManualClock) -> None:
@@ -345,29 +401,33 @@ def test_what_the_wallet_lacks_is_paid_by_the_faucet_where_there_is_one(
 def test_nobody_pays_twice(journal: Journal, clock: ManualClock) -> None:
     one, here = waiting(), ways(journal, clock, NODE)
     assert here.refusal(one) is None
-    call = journal.calls.add_payment(one.service_id, b"{}", path=WALLET_PAYMENT)
+    entry, ledger = PaymentEntry(journal.ledger, one.service_id, "0xme", None), journal.ledger
+    entry.begin()
     assert here.under_way(one)
     assert here.refusal(one) is None, "the same payment goes on"
     assert here.unsigned(one)
     assert _money(here, one) == "in your wallet; nothing was signed"
-    assert journal.calls.mark_asked(call)
+    entry.asks()
     assert not here.unsigned(one)
     assert _money(here, one) == "in your wallet, or on its way to the deposit address"
-    with pytest.raises(PaidBefore):
-        journal.calls.add_payment(one.service_id, b"{}")
-    assert journal.calls.mark_unsigned(call)
+    with pytest.raises(ClaimTaken):
+        begin_payment(ledger, one.service_id, "faucet", b"{}")
+    entry.unsigned()
     assert here.unsigned(one)
-    with pytest.raises(PaidBefore):
-        journal.calls.add_payment(one.service_id, b"{}")
-    assert journal.calls.mark_signed(call, "0xsigned")
+    with pytest.raises(ClaimTaken):
+        begin_payment(ledger, one.service_id, "faucet", b"{}")
+    entry.asks()
+    entry.signed("0xsigned")
     assert not here.unsigned(one)
-    assert not journal.calls.mark_unsigned(call), "what was signed is never unsigned"
-    journal.calls.mark_done(call, status=200, request_id=None)
+    entry.unsigned()
+    assert not here.unsigned(one), "what was signed is never unsigned"
+    entry.done("0xsigned")
+    assert payment_of(ledger, one.service_id).hash == "0xsigned"
     assert not here.under_way(one)
     assert here.paid(one)
     assert here.refusal(one) == SENT_BEFORE
     other = waiting(service_id="r3Tz9W8mLqKjHgFdSaPoIu")
-    journal.calls.add_payment(other.service_id, b"{}")
+    begin_payment(ledger, other.service_id, "faucet", b"{}")
     assert not here.under_way(other)
     assert here.refusal(other) == MAY_BE_PAID
 
@@ -592,7 +652,7 @@ def test_a_journal_that_cannot_be_read_tells_of_no_funds(tmp_path: Path) -> None
     path = tmp_path / "journal.db"
     journal = Journal.open(path, ManualClock(NOW))
     with sqlite3.connect(path) as other:
-        other.execute("ALTER TABLE known_order RENAME TO lost")
+        other.execute("ALTER TABLE orders RENAME TO lost")
     other.close()
     assert funds_now(None, journal.orders) == NOT_READ
     journal.close()

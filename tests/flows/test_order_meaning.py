@@ -34,7 +34,11 @@ from swapdesk.flows.orders.order_history import legs_of
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, reported_status
 from swapdesk.flows.orders.raw_json import HIDDEN, raw_lines
-from swapdesk.flows.orders.situations import Situation, situation_of
+from swapdesk.flows.orders.situations import (
+    SITUATIONS,
+    Situation,
+    situation_of,
+)
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import diagnose
 from swapdesk.flows.tracking.open_business import findings, quit_warning
@@ -50,19 +54,19 @@ def said(one: TrackedOrder, now: datetime = SOON) -> OrderStatus:
 
 TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
     (
-        "failed before", FAILED, Situation.FAILED_BEFORE,
+        "failed before", FAILED, SITUATIONS["failed before"],
         "The order failed before a deposit arrived. Do not send to it any more",
         "in your wallet, if you sent nothing.", "you", "ask for new quotes",
     ),
     (
-        "failed after", {**FAILED, **ACT}, Situation.FAILED_STUCK,
+        "failed after", {**FAILED, **ACT}, SITUATIONS["failed stuck"],
         "Halyard could not finish after the payment arrived",
         "with the service.",
         "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
         "refund pending", {"display_status": "FAILED", "in_status": 3, "refund_address": REFUND},
-        Situation.FAILED_RETURNING,
+        SITUATIONS["failed returning"],
         f"Halyard could not finish after the payment arrived. The deposit goes back to"
         f" {REFUND[:4]} …{REFUND[-4:]}",
         "with the service.", "the service", "it sends the deposit back",
@@ -72,7 +76,7 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
             **BACK, "refund_amount": Decimal("0.49994"),
             "refund_chain": "Bitcoin", "refund_address": REFUND,
         },
-        Situation.REFUNDED,
+        SITUATIONS["refunded"],
         f"0.49994 BTC came back to {REFUND[:4]} …{REFUND[-4:]} on Bitcoin."
         " That is 0.00006 BTC less than the order asked for",
         f"0.49994 BTC came back to {REFUND[:4]} …{REFUND[-4:]} on Bitcoin.",
@@ -81,11 +85,11 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
     (
         "refunded whole",
         {**BACK, "refund_amount": Decimal("0.5")},
-        Situation.REFUNDED, "0.5 BTC came back",
+        SITUATIONS["refunded"], "0.5 BTC came back",
         "0.5 BTC came back on the chain it came from.", "nobody", "nothing is left to do",
     ),
     (
-        "refund without amount", BACK, Situation.REFUNDED,
+        "refund without amount", BACK, SITUATIONS["refunded"],
         "The BTC came back. The service does not say how much",
         "the BTC came back on the chain it came from.", "nobody", "nothing is left to do",
     ),
@@ -95,12 +99,12 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
             **BACK, "anonymous": True, "fixed": True,
             "refund_amount": Decimal("0.5"),
         },
-        Situation.REFUNDED_FIRST_TOKEN,
+        SITUATIONS["refunded first token"],
         "The private swap at a fixed rate stopped part-way. 0.5 BTC, the token you sent, came back",
         "0.5 BTC came back on the chain it came from.", "nobody", "nothing is left to do",
     ),
     (
-        "hold", {**EXCHANGING, "in_status": 8}, Situation.HELD,
+        "hold", {**EXCHANGING, "in_status": 8}, SITUATIONS["held"],
         "Halyard holds the payment for a compliance check; the service does not say what it asks"
         " for",
         "held at Halyard.",
@@ -112,7 +116,7 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
             "display_status": "SECOND_EXCHANGE_IN_PROGRESS", "in_status": 5, "out_status": 8,
             "anonymous": True,
         },
-        Situation.HELD,
+        SITUATIONS["held"],
         "The second exchange holds the funds for a compliance check;"
         " the service does not say what it asks for",
         "held at the second exchange.", "you",
@@ -120,7 +124,7 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
     ),
     (
         "released", EXCHANGING,
-        Situation.EXCHANGING,
+        SITUATIONS["exchanging"],
         "The exchange is in progress", "with Halyard.", "Halyard", "it exchanges and pays out",
     ),
     (
@@ -129,59 +133,61 @@ TOLD: list[tuple[str, dict[str, Any], Situation, str, str, str, str]] = [
             **DONE, "rerouted": True, "swap_name": "Cobalt", "out_amount": Decimal("14.498"),
             "quoted_out_amount": Decimal("14.524108"),
         },
-        Situation.REROUTED,
+        SITUATIONS["rerouted"],
         "The payout arrived. Halyard failed, Cobalt finished it, 0.18% less than quoted",
         "14.498 ETH arrived at the recipient.", "nobody", "nothing is left to do",
     ),
     (
-        "fallback", {**DONE, "in_status": 10}, Situation.PAID_BY_FALLBACK,
+        "fallback", {**DONE, "in_status": 10}, SITUATIONS["paid by fallback"],
         "The payout arrived. Halyard did not finish; the service paid it by another way",
         "14.524108 ETH arrived at the recipient.", "nobody", "nothing is left to do",
     ),
     (
-        "not refundable", {**FAILED, **ACT, "non_refundable": True}, Situation.NOT_REFUNDABLE,
+        "not refundable", {**FAILED, **ACT, "non_refundable": True}, SITUATIONS["not refundable"],
         "The payment arrived and the order did not finish; the service says a refund is not"
         " possible any more",
         "with the service or its provider.",
         "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
-        "deleted", {"display_status": "DELETED", "in_status": 1}, Situation.DELETED,
+        "deleted", {"display_status": "DELETED", "in_status": 1}, SITUATIONS["deleted"],
         "The service deleted the order. Do not send to it any more",
         "in your wallet, if you sent nothing.", "nobody", "nothing is left to do",
     ),
     (
-        "expired", EXPIRED, Situation.EXPIRED,
+        "expired", EXPIRED, SITUATIONS["expired"],
         "No deposit came before 14:32:11. The order is closed. Do not send to its address any more",
         "in your wallet, if you sent nothing.", "nobody", "do not send to this address any more",
     ),
     (
         "late", {"display_status": "EXPIRED", "in_status": 2, "refund_address": REFUND},
-        Situation.LATE_RETURNING,
+        SITUATIONS["late returning"],
         f"The deposit came after the deadline and goes back to {REFUND[:4]} …{REFUND[-4:]}",
         "with the service, after the deadline.",
         "the service", "it sends the deposit back",
     ),
     (
         "late without a way back", {**EXPIRED, **ACT},
-        Situation.LATE_STUCK,
+        SITUATIONS["late stuck"],
         "The deposit came after the deadline, and no address for a refund is known",
         "with the service, after the deadline.",
         "you", "write to support with order h8Kq2PdT5mXcVbN3wRtY7z",
     ),
     (
-        "excess", {**DONE, "fixed": True, "refund_amount": Decimal("0.1")}, Situation.PART_RETURNED,
+        "excess", {**DONE, "fixed": True, "refund_amount": Decimal("0.1")},
+        SITUATIONS["part returned"],
         "The payout arrived. More was deposited than asked for, and 0.1 BTC came back",
         "14.524108 ETH arrived at the recipient; 0.1 BTC came back.",
         "nobody", "nothing is left to do",
     ),
     (
-        "setup without address", {"deposit_address": None, "status": -1}, Situation.SETTING_UP,
+        "setup without address", {"deposit_address": None, "status": -1}, SITUATIONS["setting up"],
         "The service has not given a deposit address yet", "in your wallet.",
         "the service", "it sets up the deposit address",
     ),
     (
-        "never set up", {"deposit_address": None, **FAILED, "in_status": 0}, Situation.NEVER_SET_UP,
+        "never set up", {"deposit_address": None, **FAILED, "in_status": 0},
+        SITUATIONS["never set up"],
         "The service never gave a deposit address, so nothing could be paid",
         "in your wallet.", "you", "ask for new quotes",
     ),
@@ -313,7 +319,7 @@ def test_a_leg_status_that_nobody_knows_moves_no_money() -> None:
     known, unknown = (order(**waiting, out_status=status) for status in (1, 77))
     told, plain = (reported_status(one, None, now=SOON) for one in (unknown, known))
     assert replace(told, legs=plain.legs) == plain
-    for leg, row in ((77, Situation.FAILED_UNCLEAR), (1, Situation.FAILED_BEFORE)):
+    for leg, row in ((77, SITUATIONS["failed unclear"]), (1, SITUATIONS["failed before"])):
         assert situation_of(order(display_status="FAILED", in_status=leg)) is row
 
 
@@ -555,13 +561,13 @@ def test_a_token_is_called_by_the_names_of_this_desk(
 @pytest.mark.parametrize(
     ("display", "outcome", "label", "spoken"),
     [
-        (DisplayStatus.EXCHANGE_IN_PROGRESS, ProceedsOutcome.AHEAD, "You get", " to 14.524108 ETH"),
-        (DisplayStatus.SWAP_COMPLETED, ProceedsOutcome.GOT, "You got", " to 14.524108 ETH"),
+        (DisplayStatus.EXCHANGE_IN_PROGRESS, "ahead", "You get", " to 14.524108 ETH"),
+        (DisplayStatus.SWAP_COMPLETED, "got", "You got", " to 14.524108 ETH"),
         *(
-            (over, ProceedsOutcome.MISSED, "You were to get", ", was to be 14.524108 ETH")
+            (over, "missed", "You were to get", ", was to be 14.524108 ETH")
             for over in (DisplayStatus.FAILED, DisplayStatus.EXPIRED, DisplayStatus.DELETED)
         ),
-        (DisplayStatus.REFUNDED, ProceedsOutcome.CAME_BACK, "Came back", ", came back 0.4999 BTC"),
+        (DisplayStatus.REFUNDED, "came back", "Came back", ", came back 0.4999 BTC"),
     ],
 )
 def test_what_came_of_it(

@@ -38,6 +38,7 @@ from swapdesk.flows.journal.order_writes import (
     OrderWrites,
     Writing,
 )
+from swapdesk.flows.journal.payments import begin_payment, end_payment
 from swapdesk.flows.tracking.tracking import LOAD_STEP
 from swapdesk.wire.orders import DisplayStatus, Order
 
@@ -393,8 +394,8 @@ def test_a_state_told_by_its_number_alone_counts_as_shown(journal: Journal) -> N
 def test_what_cannot_be_read_is_kept_in_view(journal: Journal, path: Path) -> None:
     one = seen(journal, "damaged", **DONE)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("UPDATE known_order SET last = 'no order', standing = 'released'")
-        db.execute("UPDATE known_order SET intent_id = 'i'")
+        db.execute("UPDATE orders SET last = 'no order', standing = 'released'")
+        db.execute("UPDATE orders SET operation = 'i'")
     index = journal.orders.index
     assert index.present() == [one.service_id]
     assert index.paid_recipients() == []
@@ -457,7 +458,6 @@ def test_an_order_made_elsewhere_is_found_by_what_the_service_says(
     assert journal.orders.index.named("%") == journal.orders.index.named("0xab_") == frozenset()
 
 
-@pytest.mark.xfail(strict=True, reason="old creates are not in the ledger yet")
 def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
     old_journals.written(path)
     with closing(sqlite3.connect(path)) as db:
@@ -472,28 +472,29 @@ def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
     assert named("0x" + "b2" * 32) == {"oldDexSwap12345"}
     assert "oldDexSwap12345" in named("of-step")
     assert named("REQ-OF-GROUP") == {"oldBatchRow0001", "oldBatchRow0002"}
-    call = journal.calls.add_payment("paidByHand", b"{}")
-    journal.calls.mark_done(call, status=200, request_id="req-of-call", hash_="0xfeed")
+    payment = begin_payment(journal.ledger, "paidByHand", "faucet", b"{}")
+    end_payment(journal.ledger, payment, "0xfeed", request_id="req-of-call")
     assert named("of-call") == named("feed") == {"paidByHand"}
     journal.close()
 
 
 def test_an_order_is_found_by_a_deposit_the_service_named_before(journal: Journal) -> None:
+    one = seen(journal, "toldOne")
     with journal._file.write() as db:
-        db.execute("INSERT INTO told_deposit VALUES ('toldOne', 'Fa' || '9d')")
-    assert journal.orders.index.named("fa9d") == {"toldOne"}
+        db.execute("UPDATE orders SET deposit = 'Fa' || '9d'")
+    assert journal.orders.index.named("fa9d") == {one.service_id}
 
 
 @pytest.mark.parametrize(
     ("ask", "index"),
     [
-        (OrderIndex.count_open, "INDEX known_order_present"),
-        (OrderIndex.present, "INDEX known_order_present"),
-        (OrderIndex.unrepeated, "INDEX known_order_unrepeated"),
-        (OrderIndex.paid_recipients, "INDEX known_order_paid"),
-        (OrderIndex.released_deposits, "INDEX known_order_released"),
-        (lambda one: one.of_others("i"), "INDEX known_order_by_intent"),
-        (lambda one: one.named("x"), "INDEX known_order_named"),
+        (OrderIndex.count_open, "INDEX orders_present"),
+        (OrderIndex.present, "INDEX orders_present"),
+        (OrderIndex.unrepeated, "INDEX orders_unrepeated"),
+        (OrderIndex.paid_recipients, "INDEX orders_paid"),
+        (OrderIndex.released_deposits, "INDEX orders_released"),
+        (lambda one: one.of_others("i"), "INDEX orders_by_operation"),
+        (lambda one: one.named("x"), "INDEX orders_named"),
     ],
 )
 def test_no_order_is_read_for_an_answer(

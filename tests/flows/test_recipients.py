@@ -624,7 +624,6 @@ def test_only_an_address_that_was_released_is_a_deposit_of_yours(
     )
 
 
-@pytest.mark.xfail(strict=True, reason="old creates are not in the ledger yet")
 @pytest.mark.parametrize("dump", [old_journals.FIRST, old_journals.SECOND])
 def test_what_a_bundle_pays_is_a_deposit_of_yours(tmp_path: Path, dump: Path) -> None:
     """Nobody releases an order of a batch: its bundle is built once it was found as asked for."""

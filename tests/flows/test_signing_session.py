@@ -11,39 +11,42 @@ import pytest
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, steps_of, swap_intent
+from swapdesk.acts import State
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock, ManualClock
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
-from swapdesk.flows.dex.swap_signing import SwapSigning, flow_steps
+from swapdesk.flows.dex.swap_signing import SWAP, Swap, flow_steps
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.signing.signing_session import FlowStep, Mark, Stage
-from swapdesk.flows.transactions import Agreed, End, NotAgreed, Outcome
+from swapdesk.flows.signing.signing_session import FlowStep, SigningSession, Stage
+from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome
 from swapdesk.secret import Secret
-from swapdesk.wallet.answers import SignedTransaction, TransactionState
+from swapdesk.wallet.answers import SignedTransaction, TransactionWord
 from swapdesk.wallet.promise import Purpose
+from wallet.words import standing
 
+SwapSession = SigningSession[Swap]
 PLAN = SwapPlan(0, ("permit", "order"))
 FAILURE = Failure("It broke.", "in your wallet", "you: ask for new quotes")
 
 
 def opened(
-    journal: Journal, clock: Clock, plan: SwapPlan | None = PLAN, *, fresh: bool = True
-) -> SwapSigning:
-    return SwapSigning(
-        swap_intent(), journal, clock, lambda: None, fresh=fresh, wallet="trading", plan=plan,
-        confirmations=2,
+    journal: Journal, clock: Clock, plan: SwapPlan | None = PLAN, *, asked: bool = True
+) -> SwapSession:
+    intent = swap_intent()
+    return SigningSession(
+        SWAP, intent.id, Swap(intent, plan), intent.token_in, journal, clock, lambda: None,
+        wallet="trading", confirmations=2, asked=asked,
     )  # fmt: skip
 
 
 @pytest.fixture
-def session(journal: Journal, clock: ManualClock) -> SwapSigning:
+def session(journal: Journal, clock: ManualClock) -> SwapSession:
     return opened(journal, clock)
 
 
-async def asked(session: SwapSigning) -> asyncio.Task[Agreed | None]:
+async def asked(session: SwapSession) -> asyncio.Task[Agreed | None]:
     """The flow at its question."""
     task = asyncio.create_task(session.look(review()))
     for _ in range(3):
@@ -52,7 +55,7 @@ async def asked(session: SwapSigning) -> asyncio.Task[Agreed | None]:
     return task
 
 
-async def test_yes_counts_for_the_review_that_is_open(session: SwapSigning) -> None:
+async def test_yes_counts_for_the_review_that_is_open(session: SwapSession) -> None:
     task = await asked(session)
     assert session.stage is Stage.REVIEW
     assert session.waits
@@ -65,7 +68,7 @@ async def test_yes_counts_for_the_review_that_is_open(session: SwapSigning) -> N
     assert not session.agree("r1")
 
 
-async def test_no_is_an_answer_too(session: SwapSigning) -> None:
+async def test_no_is_an_answer_too(session: SwapSession) -> None:
     task = await asked(session)
     assert session.refuse("r1")
     assert await task is None
@@ -93,7 +96,7 @@ async def test_a_clock_that_is_moved_over_its_end_ends_the_question(
     assert not session.agree("r1")
 
 
-async def test_who_stops_asking_is_asked_no_more(session: SwapSigning) -> None:
+async def test_who_stops_asking_is_asked_no_more(session: SwapSession) -> None:
     task = await asked(session)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -102,7 +105,7 @@ async def test_who_stops_asking_is_asked_no_more(session: SwapSigning) -> None:
     assert session.stage is Stage.WORKING
 
 
-async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SwapSigning) -> None:
+async def test_a_pass_phrase_is_handed_over_once_and_kept_nowhere(session: SwapSession) -> None:
     task = asyncio.create_task(session.passphrase("No key opened."))
     await asyncio.sleep(0)
     assert session.stage is Stage.LOCKED
@@ -182,9 +185,9 @@ def test_the_line_of_steps_follows_the_journal(
     line: str,
 ) -> None:
     """The same where it is taken on after a kill, by the plan that stands in the journal."""
-    session = opened(journal, clock, None if taken_on else plan, fresh=not taken_on)
+    session = opened(journal, clock, None if taken_on else plan, asked=not taken_on)
     ledger = journal.ledger
-    begin_create(ledger, session.intent, "", plan.as_json() if taken_on else None)
+    begin_create(ledger, session.about.intent, "", plan.as_json() if taken_on else None)
     for name, state, kind in steps:
         part: Any = name.partition(" ")[0]
         if part == "create":
@@ -196,21 +199,21 @@ def test_the_line_of_steps_follows_the_journal(
 
 def test_without_a_plan_the_steps_are_those_that_were_seen() -> None:
     assert flow_steps([]) == (
-        FlowStep("allowance", Mark.NOW),
-        FlowStep("send", Mark.AHEAD),
-        FlowStep("confirm", Mark.AHEAD),
+        FlowStep("allowance", State.SENT),
+        FlowStep("send"),
+        FlowStep("confirm"),
     )
 
 
 def test_on_solana_nothing_is_allowed_before() -> None:
     assert flow_steps([], AT_ONCE, allows=False) == (
-        FlowStep("send", Mark.NOW),
-        FlowStep("confirm", Mark.AHEAD),
+        FlowStep("send", State.SENT),
+        FlowStep("confirm"),
     )
     assert AT_ONCE.words == ("send", "confirm")
 
 
-def test_what_is_reviewed_names_its_place(session: SwapSigning) -> None:
+def test_what_is_reviewed_names_its_place(session: SwapSession) -> None:
     session.reviewed(document(0, 2, "Permit"), review())
     assert session.place == (1, 2)
     session.reviewed(document(1, 2), review())
@@ -221,26 +224,28 @@ def test_what_is_reviewed_names_its_place(session: SwapSigning) -> None:
     assert session.refused is not None
 
 
-def sent(state: TransactionState, confirmations: int = 0) -> SignedTransaction:
+def sent(word: TransactionWord, confirmations: int = 0) -> SignedTransaction:
+    state, code = standing(word)
     return SignedTransaction(
-        "0x12", "i", Purpose.SWAP, "ethereum", "0x70", state, 1, None, confirmations, None, NOW
-    )
+        "0x12", "i", Purpose.SWAP, "ethereum", "0x70", state, 1, None, confirmations, None, NOW,
+        code=code,
+    )  # fmt: skip
 
 
-def test_what_goes_on_is_told(session: SwapSigning) -> None:
+def test_what_goes_on_is_told(session: SwapSession) -> None:
     assert session.doing == "The desk asks the service what comes next."
-    session.seen(sent(TransactionState.SENT))
+    session.seen(sent("sent"))
     assert session.doing == "Sent. Ethereum has not executed it yet."
-    session.seen(sent(TransactionState.MINED, 1))
+    session.seen(sent("mined", 1))
     assert session.doing == "Executed on Ethereum, 1 of 2 confirmations."
-    session.seen(sent(TransactionState.SUCCEEDED, 2))
+    session.seen(sent("succeeded", 2))
     assert session.transaction is None
 
 
-def test_what_stopped_can_be_gone_on_with(session: SwapSigning) -> None:
-    session.finish(Outcome(End.REFUSED, "SPENDER_UNKNOWN", FAILURE))
+def test_what_stopped_can_be_gone_on_with(session: SwapSession) -> None:
+    session.finish(Outcome(State.REFUSED, "SPENDER_UNKNOWN", FAILURE))
     assert session.over
-    session.finish(Outcome(End.OPEN, "WALLET", FAILURE))
+    session.finish(Outcome(State.UNKNOWN, "WALLET", FAILURE))
     assert session.stage is Stage.STOPPED
     assert not session.over
     session.started()
@@ -254,7 +259,7 @@ def test_the_plan_in_words() -> None:
     assert SwapPlan(0, ("permit",)).words == ("allowance ok", "sign 1/1 permit", "send", "confirm")
 
 
-def test_a_deadline_is_told_in_seconds(session: SwapSigning, clock: ManualClock) -> None:
+def test_a_deadline_is_told_in_seconds(session: SwapSession, clock: ManualClock) -> None:
     assert session.left(clock.now()) is None
     session.review = review(clock.now() + timedelta(seconds=48))
     assert session.left(clock.now()) == 48

@@ -174,7 +174,7 @@ SCREENS = (
         "look-alike-without-its-double",
         "Beside an address that looks like a known one the known one is not shown.",
         "swapdesk/tui/widgets/form_fields.py",
-        "pair = alike_lines(self.value, alike) if alike else ()",
+        "pair = alike_lines(self.value, *alike) if alike else ()",
         "pair = ()",
         ("tests/tui/test_scenes.py::test_scene",),
     ),

@@ -58,8 +58,8 @@ SIGNING = (
         "withdrawal-signed-after-a-no",
         "Who refuses a withdrawal on the page that signs has signed it.",
         "swapdesk/flows/signing/wallet_signing.py",
-        "                if await self.look(step.review) is None:\n",
-        "                if await self.look(step.review) is False:\n",
+        "            if await session.look(step.review) is None:\n",
+        "            if await session.look(step.review) is False:\n",
         (
             "tests/wallet/test_withdrawing.py"
             "::test_the_page_that_signs_makes_the_account_and_takes_back_what_it_holds",
@@ -182,8 +182,8 @@ SIGNING = (
         "sent-payment-given-up",
         "A payment that a node has is given up, and the same is signed and paid once more.",
         "swapdesk/agent/process/chain_handlers.py",
-        "    unsent = frozenset({TransactionState.SIGNED})\n",
-        "    unsent = frozenset({TransactionState.SIGNED, TransactionState.SENT})\n",
+        'State.REFUSED, "ABANDONED", among=(State.PREPARED,)',
+        'State.REFUSED, "ABANDONED", among=(State.PREPARED, State.SENT)',
         ("tests/wallet/test_signing.py::test_a_receipt_of_what_is_not_mined_is_not_believed",),
     ),
     Defect(
@@ -233,9 +233,9 @@ SIGNING = (
         "        # Committed before a byte leaves: after a crash here it may be on its way. What"
         " was given up\n"
         "        # while this request waited for its turn stays where it is.\n"
-        "        if not self._records.move(one.hash, State.SENDING, among=_UNSENT):\n"
+        "        if not self._records.move(one.hash, State.UNKNOWN, mined=False):\n"
         "            return self._found(one)\n",
-        "        self._records.move(one.hash, State.SENDING, among=_UNSENT)\n",
+        "        self._records.move(one.hash, State.UNKNOWN, mined=False)\n",
         (
             "tests/agent/test_records.py"
             "::test_what_was_given_up_while_it_waited_to_be_sent_does_not_leave",
@@ -462,23 +462,39 @@ SIGNING = (
         "second-look-at-another-content",
         "Something else is signed than was reviewed.",
         "swapdesk/agent/process/signing.py",
-        "    if verdict.content is None or verdict.content != seen.verdict.content:\n",
-        "    if verdict.content is None:\n",
+        "    if not verdict.digest or verdict.digest != seen.verdict.digest:\n",
+        "    if not verdict.digest:\n",
         ("tests/agent/test_second_look.py",),
     ),
     Defect(
         "second-look-at-a-higher-price",
         "A transaction is signed for a price of gas at which no block takes it.",
         "swapdesk/agent/process/signing.py",
-        "(looked.read.base_fee or 0) > looked.plan.max_fee:",
-        "(looked.read.base_fee or 0) < 0:",
+        "(looked.facts.base_fee or 0) > looked.plan.max_fee:",
+        "(looked.facts.base_fee or 0) < 0:",
         ("tests/agent/test_second_look.py",),
+    ),
+    Defect(
+        "taken-on-as-unsent",
+        "What an earlier release may have sent is given up, and the same is signed once more.",
+        "swapdesk/agent/transactions/file.py",
+        "WHEN 'sending' THEN 'unknown'",
+        "WHEN 'sending' THEN 'prepared'",
+        ("tests/agent/test_records.py::test_a_file_of_an_earlier_release_is_taken_on",),
+    ),
+    Defect(
+        "earlier-release-read-once",
+        "A desk that only reads shows a payment as waiting that counts long since.",
+        "swapdesk/agent/transactions/file.py",
+        "if self._copy is None or commits != self._copied:",
+        "if self._copy is None:",
+        ("tests/agent/test_records.py::test_a_file_of_an_earlier_release_is_taken_on",),
     ),
     Defect(
         "unheard-is-on-its-way",
         "A payment of which no byte left cannot be given up any more.",
         "swapdesk/agent/transactions/delivery.py",
-        "self._note(one, str(error), State.SIGNED if first else State.SENDING)",
+        "self._note(one, str(error), State.PREPARED if first else State.UNKNOWN)",
         "self._note(one, str(error))",
         ("tests/agent/test_records.py::test_what_no_node_heard_of_is_where_it_was",),
     ),
@@ -487,7 +503,7 @@ SIGNING = (
         "A key that was imported into the sandbox, and holds money outside, is asked to sign for"
         " a chain of a real id.",
         "swapdesk/agent/process/signing.py",
-        "        refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)\n",
+        "        refuse_foreign_chain(account, link, looked.facts.genesis_hash)\n",
         "",
         (
             "tests/wallet/test_live_profile.py"

@@ -22,7 +22,6 @@ from sandbox.solana.solana_world import USDC, signed
 from sandbox.test_node import BTC, ETH, HOUR, SOL, address, audit, open_leg, pay, report
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.chain.rpc.evm import EvmClient, EvmUncertain
-from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.chain.solana import Transfer, read_transaction, token_account
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories
@@ -57,7 +56,7 @@ async def opened(directory: Path, *, speed: int = 1) -> AsyncIterator[SandboxNod
 
 async def fund(made: SandboxNode, address: str) -> None:
     asked = Fund(chain="solana", address=address, units=str(UNITS))
-    await made.node.call(LedgerMethod.FUND, asked)
+    await made.node.call("fund", asked)
 
 
 async def test_a_deposit_counts_with_its_last_confirmation(tmp_path: Path) -> None:
@@ -154,7 +153,7 @@ async def test_a_transfer_by_anybody_is_a_deposit_and_goes_back_as_one(
     async with opened(tmp_path, speed=1000) as made:
         leg, to = open_leg(made.node, token, BTC, **more)
         asked = FaultAdd(fault="refund", service_id=leg.key.partition(":")[0])
-        made.node.call(LedgerMethod.FAULT_ADD, asked)
+        made.node.call("fault_add", asked)
         if chain == "base":
             await made.chains.fund(chain, to["address"], 80_000_000, token.address)
         else:
@@ -191,18 +190,18 @@ async def test_faults_of_a_chain_reach_it_through_the_node(tmp_path: Path) -> No
     async with opened(tmp_path, speed=1000) as made:
         for wrong in ({"units": "0"}, {"chain": "bitcoin"}):
             with pytest.raises(Problem):
-                await made.node.call(LedgerMethod.FUND, asked.model_copy(update=wrong))
+                await made.node.call("fund", asked.model_copy(update=wrong))
         for name in ("drop_transaction", "node_down"):
             fault = FaultAdd(fault=name, chain="base", times=1)
-            made.node.call(LedgerMethod.FAULT_ADD, fault)
+            made.node.call("fault_add", fault)
         door = httpx2.ASGITransport(app=made.application("secret"))
         async with EvmClient("http://127.0.0.1/evm/base", transport=door) as client:
             with pytest.raises(EvmUncertain):
                 await client.height()
-        sent = await made.node.call(LedgerMethod.FUND, asked)
+        sent = await made.node.call("fund", asked)
         with pytest.raises(Problem, match="gone from the pool"):
             await made.chains.confirmed("base", sent["hash"])
-        assert made.node.call(LedgerMethod.FAULT_LIST, NoParams()) == []
+        assert made.node.call("fault_list", NoParams()) == []
 
 
 # Payments on Solana are signed once, sent until they are executed, and signed anew only when the

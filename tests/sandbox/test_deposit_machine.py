@@ -32,7 +32,7 @@ from hypothesis.stateful import (
 
 from sandbox.test_node import audit
 from service.orders_fixtures import EVERYTHING, START, caller
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerRefused, LedgerUnreachable
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerRefused, LedgerUnreachable
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import DOWN, SimulatedExchange
 from swapdesk.sandbox.faults import ActiveFaults
@@ -148,7 +148,7 @@ class DepositMachine(RuleBasedStateMachine):
         """Let time pass; the worker looks at what is due, as often as it likes."""
 
         async def do() -> None:
-            await self.ledger.call(LedgerMethod.CLOCK_SET, advance=Decimal(seconds))
+            await self.ledger.call("clock_set", advance=Decimal(seconds))
             for _ in range(4):
                 if not await self.service.worker.step(self.clock.now()):
                     break
@@ -215,7 +215,7 @@ class DepositMachine(RuleBasedStateMachine):
         }
 
         async def do() -> None:
-            await self.ledger.call(LedgerMethod.FAUCET_PAY, **params)
+            await self.ledger.call("faucet_pay", **params)
             self.paid[order.service_id] = number
 
         with contextlib.suppress(LedgerUnreachable):  # the node of the chain is down
@@ -241,7 +241,7 @@ class DepositMachine(RuleBasedStateMachine):
     def _asked(self, **params: Any) -> None:
         async def do() -> None:
             try:
-                await self.ledger.call(LedgerMethod.FAULT_ADD, **params)
+                await self.ledger.call("fault_add", **params)
             except LedgerRefused as refused:
                 if not str(refused):
                     raise
@@ -290,7 +290,7 @@ class DepositMachine(RuleBasedStateMachine):
     def _come_to_rest(self) -> None:
         """Without faults every order ends, and no deposit is lost without a word."""
         self.faults.active.clear()
-        self.runner.run(self.ledger.call(LedgerMethod.FAULT_CLEAR))
+        self.runner.run(self.ledger.call("fault_clear"))
         for _ in range(24):
             self._pass(600)
         self.states_go_forward()

@@ -20,7 +20,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.rpc.ledger import LedgerMethod
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.node import ledger
 from swapdesk.sandbox.node.database import OtherWorld
@@ -68,21 +67,21 @@ def open_leg(
         **more,
     }
     leg = OpenLeg(**values)
-    return leg, node.call(LedgerMethod.VENUE_OPEN, leg)
+    return leg, node.call("venue_open", leg)
 
 
 def report(node: Node, leg: Any) -> Any:
-    return node.call(LedgerMethod.VENUE_REPORT, AccountOf(venue=leg.venue, key=leg.key))
+    return node.call("venue_report", AccountOf(venue=leg.venue, key=leg.key))
 
 
 def pay(node: Node, token: WorldToken, to: Any, units: int, **more: Any) -> Any:
     values = {"key": f"pay{next(_numbers)}", "tag": to["tag"], **more}
     asked = FaucetPay(token=token.token_id, address=to["address"], units=str(units), **values)
-    return node.call(LedgerMethod.FAUCET_PAY, asked)
+    return node.call("faucet_pay", asked)
 
 
 def advance(node: Node, seconds: int) -> None:
-    node.call(LedgerMethod.CLOCK_SET, ClockSet(advance=Decimal(seconds)))
+    node.call("clock_set", ClockSet(advance=Decimal(seconds)))
 
 
 def balance(node: Node, token: WorldToken, owner: str) -> int:
@@ -124,7 +123,7 @@ def test_a_leg_from_deposit_to_payout(node: Node) -> None:
     advance(node, 12)
     done = report(node, leg)
     assert done["status"] == LegStatus.FINISHED
-    payout = node.call(LedgerMethod.TRANSFER_GET, TransferOf(hash=done["payoutHash"]))
+    payout = node.call("transfer_get", TransferOf(hash=done["payoutHash"]))
     assert payout["to"] == leg.payout_address
     assert payout["confirmations"] >= 1
     assert audit(node) == []
@@ -133,12 +132,12 @@ def test_a_leg_from_deposit_to_payout(node: Node) -> None:
 def test_the_same_key_opens_once(node: Node) -> None:
     leg, first = open_leg(node)
     again = leg.model_copy(update={"units_out": "13000000000000000000"})
-    assert node.call(LedgerMethod.VENUE_OPEN, again) == first
-    assert node.call(LedgerMethod.VENUE_FIND, AccountOf(venue="cb", key=leg.key)) == first
-    assert node.call(LedgerMethod.VENUE_FIND, AccountOf(venue="hy", key=leg.key)) is None
+    assert node.call("venue_open", again) == first
+    assert node.call("venue_find", AccountOf(venue="cb", key=leg.key)) == first
+    assert node.call("venue_find", AccountOf(venue="hy", key=leg.key)) is None
     other = leg.model_copy(update={"payout_address": address(ETH, "thief")})
     with pytest.raises(Problem):
-        node.call(LedgerMethod.VENUE_OPEN, other)
+        node.call("venue_open", other)
 
 
 def test_the_faucet_pays_a_key_once(node: Node) -> None:
@@ -263,14 +262,12 @@ def test_another_token_on_the_address_is_not_credited(node: Node) -> None:
 
 def test_expire_ends_the_wait_at_once(node: Node) -> None:
     leg, _ = open_leg(node)
-    node.call(
-        LedgerMethod.FAULT_ADD, FaultAdd(fault="expire", service_id=leg.key.partition(":")[0])
-    )
+    node.call("fault_add", FaultAdd(fault="expire", service_id=leg.key.partition(":")[0]))
     assert report(node, leg)["status"] == LegStatus.EXPIRED
 
 
 def test_a_fault_of_a_venue_meets_the_next_legs_there(node: Node) -> None:
-    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="expire", venue="cb", leg="in", times=2))
+    node.call("fault_add", FaultAdd(fault="expire", venue="cb", leg="in", times=2))
     untouched, _ = open_leg(node, venue="hy")
     out, _ = open_leg(node, key="x:out")
     hit = [open_leg(node)[0] for _ in range(3)]
@@ -278,24 +275,24 @@ def test_a_fault_of_a_venue_meets_the_next_legs_there(node: Node) -> None:
     states = [report(node, leg)["status"] for leg in (untouched, out, *hit)]
     waiting, expired = LegStatus.WAITING, LegStatus.EXPIRED
     assert states == [waiting, waiting, expired, expired, waiting]
-    assert node.call(LedgerMethod.FAULT_LIST, NoParams()) == []
+    assert node.call("fault_list", NoParams()) == []
 
 
 def test_clearing_faults_saves_the_leg(node: Node) -> None:
     leg, to = open_leg(node)
     sid = leg.key.partition(":")[0]
-    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="fail_after_deposit", service_id=sid))
-    node.call(LedgerMethod.FAULT_CLEAR, NoParams())
+    node.call("fault_add", FaultAdd(fault="fail_after_deposit", service_id=sid))
+    node.call("fault_clear", NoParams())
     pay(node, BTC, to, 50_000_000)
     advance(node, HOUR)
     assert report(node, leg)["status"] == LegStatus.FINISHED
 
 
 def test_heights_follow_the_world(node: Node) -> None:
-    first = node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
-    node.call(LedgerMethod.CLOCK_SET, ClockSet(speed=Decimal(10)))
+    first = node.call("chain_heights", NoParams())
+    node.call("clock_set", ClockSet(speed=Decimal(10)))
     advance(node, 1000)
-    then = node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
+    then = node.call("chain_heights", NoParams())
     assert then["bitcoin"] - first["bitcoin"] == 100
     assert then["monero"] - first["monero"] in (166, 167)
 
@@ -388,11 +385,11 @@ MOMENTS = ("opened", "paid", "exchanging")
 
 def fault(node: Node, opened: Any, name: str, **more: Any) -> None:
     order = opened.key.partition(":")[0]
-    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault=name, service_id=order, **more))
+    node.call("fault_add", FaultAdd(fault=name, service_id=order, **more))
 
 
 def sender(node: Node, transaction_hash: str) -> str:
-    found = node.call(LedgerMethod.TRANSFER_GET, TransferOf(hash=transaction_hash))
+    found = node.call("transfer_get", TransferOf(hash=transaction_hash))
     return str(found["from"])
 
 
@@ -471,7 +468,7 @@ def test_an_exchange_releases_what_it_holds_and_a_cleared_hold_holds_nothing(nod
         pay(node, BTC, to, PAID)
     advance(node, HOUR // 2)
     fault(node, legs[2][0], "release")
-    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="release", venue="cb"))
+    node.call("fault_add", FaultAdd(fault="release", venue="cb"))
     assert [status(node, leg) for leg, _ in legs] == [
         LegStatus.EXCHANGING,
         LegStatus.EXCHANGING,
@@ -479,7 +476,7 @@ def test_an_exchange_releases_what_it_holds_and_a_cleared_hold_holds_nothing(nod
     ]
     fault(node, legs[0][0], "hold")
     assert status(node, legs[0][0]) is LegStatus.VERIFYING
-    node.call(LedgerMethod.FAULT_CLEAR, NoParams())
+    node.call("fault_clear", NoParams())
     assert status(node, legs[0][0]) is LegStatus.EXCHANGING
 
 
@@ -520,10 +517,10 @@ def test_a_declined_deposit_is_sent_on_once(node: Node, when: str) -> None:
     )
     other, place = open_leg(node, venue="jn")
     asked = SendOn(venue="cb", key=leg.key, address=place["address"], tag=place["tag"])
-    sent = node.call(LedgerMethod.VENUE_SEND_ON, asked)
-    assert node.call(LedgerMethod.VENUE_SEND_ON, asked)["hash"] == sent["hash"]
+    sent = node.call("venue_send_on", asked)
+    assert node.call("venue_send_on", asked)["hash"] == sent["hash"]
     with pytest.raises(Problem, match="sent elsewhere"):
-        node.call(LedgerMethod.VENUE_SEND_ON, asked.model_copy(update={"address": REFUND}))
+        node.call("venue_send_on", asked.model_copy(update={"address": REFUND}))
     advance(node, HOUR // 2 - 5)
     assert status(node, other) is LegStatus.FINISHED
     assert balance(node, ETH, other.payout_address) == OUT
@@ -537,7 +534,7 @@ def test_what_is_not_held_is_not_sent_on(node: Node) -> None:
         if units:
             exchanging(node, leg, to, units)
         with pytest.raises(Problem):
-            node.call(LedgerMethod.VENUE_SEND_ON, asked.model_copy(update={"key": key}))
+            node.call("venue_send_on", asked.model_copy(update={"key": key}))
 
 
 @pytest.mark.parametrize(
@@ -560,7 +557,7 @@ def test_a_fault_that_comes_too_late_says_so(
         advance(node, HOUR)
     with pytest.raises(Problem, match=reason):
         fault(node, leg, name)
-    assert node.call(LedgerMethod.FAULT_LIST, NoParams()) == []
+    assert node.call("fault_list", NoParams()) == []
 
 
 def test_a_leg_that_an_order_does_not_have(node: Node) -> None:
@@ -576,7 +573,7 @@ def test_an_excess_that_went_back_does_not_go_back_again(node: Node, name: str) 
     assert balance(node, BTC, REFUND) == 4_000
     fault(node, leg, name)
     if name == "reroute":
-        node.call(LedgerMethod.VENUE_SEND_ON, SendOn(venue="cb", key=leg.key, address=REFUND))
+        node.call("venue_send_on", SendOn(venue="cb", key=leg.key, address=REFUND))
     advance(node, HOUR)
     seen = report(node, leg)
     assert (seen["status"], seen["refundUnits"]) == (LegStatus.REFUNDED, str(PAID + 4_000))
@@ -587,9 +584,9 @@ def test_an_excess_that_went_back_does_not_go_back_again(node: Node, name: str) 
 def test_every_fault_at_once_and_a_repeated_key(node: Node) -> None:
     order = "order-with-all:in"
     for name in ("hold", "fallback"):
-        node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault=name, service_id="order-with-all"))
+        node.call("fault_add", FaultAdd(fault=name, service_id="order-with-all"))
     leg, to = open_leg(node, key=order)
-    assert node.call(LedgerMethod.FAULT_LIST, NoParams()) == []
+    assert node.call("fault_list", NoParams()) == []
     pay(node, BTC, to, PAID)
     advance(node, HOUR)
     assert status(node, leg) is LegStatus.VERIFYING
@@ -601,25 +598,25 @@ def test_every_fault_at_once_and_a_repeated_key(node: Node) -> None:
 def test_a_node_that_is_down_takes_its_chain_with_it(node: Node) -> None:
     leg, to = open_leg(node)
     other, _ = open_leg(node, ETH, XRP, units_in=str(10**18), units_out="1000000", minimum="1")
-    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="node_down", chain="bitcoin"))
+    node.call("fault_add", FaultAdd(fault="node_down", chain="bitcoin"))
     for call in (
         lambda: report(node, leg),
         lambda: open_leg(node),
         lambda: open_leg(node, ETH, BTC, units_in=str(10**18), units_out="1", minimum="1"),
         lambda: pay(node, BTC, to, PAID),
-        lambda: node.call(LedgerMethod.VENUE_FIND, AccountOf(venue="cb", key=leg.key)),
+        lambda: node.call("venue_find", AccountOf(venue="cb", key=leg.key)),
     ):
         with pytest.raises(Problem, match="node of bitcoin"):
             call()
     assert status(node, other) is LegStatus.WAITING
-    assert "bitcoin" not in node.call(LedgerMethod.CHAIN_HEIGHTS, NoParams())
-    node.call(LedgerMethod.FAULT_CLEAR, NoParams())
+    assert "bitcoin" not in node.call("chain_heights", NoParams())
+    node.call("fault_clear", NoParams())
     exchanging(node, leg, to)
 
 
 def test_an_outage_that_counts_calls(node: Node) -> None:
     leg, _ = open_leg(node)
-    node.call(LedgerMethod.FAULT_ADD, FaultAdd(fault="node_down", chain="ethereum", times=2))
+    node.call("fault_add", FaultAdd(fault="node_down", chain="ethereum", times=2))
     for _ in range(2):
         with pytest.raises(Problem, match="does not answer"):
             report(node, leg)

@@ -28,7 +28,6 @@ from sandbox.traffic import Traffic, bundle
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.rpc.ledger import (
     LedgerClient,
-    LedgerMethod,
     LedgerUncertain,
     LedgerUnreachable,
     RpcCode,
@@ -67,7 +66,7 @@ async def test_a_dead_node_is_transient_and_a_silent_one_ambiguous() -> None:
             await venue.find("a:in")
         listener.close()
         with pytest.raises(LedgerUnreachable):
-            await ledger.call(LedgerMethod.CLOCK_GET)
+            await ledger.call("clock_get")
         with pytest.raises(Transient):
             await venue.open(leg)
 
@@ -100,7 +99,7 @@ async def test_strangers_and_bad_calls_are_refused(node: Node, subtests: pytest.
     door = httpx2.ASGITransport(app=NodeApp(node, "secret"))
     async with LedgerClient(url, "wrong", transport=door) as ledger:
         with pytest.raises(LedgerUncertain, match="401"):
-            await ledger.call(LedgerMethod.CLOCK_GET)
+            await ledger.call("clock_get")
     async with httpx2.AsyncClient(transport=door) as http:
         for more, status in (({"host": "evil.example"}, 421), ({"origin": "https://a.b"}, 403)):
             answer = await http.post(url, headers={**headers, **more})

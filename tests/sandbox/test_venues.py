@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from sampling import examples
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
+from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.exchange import (
     FIXED_VALID,
@@ -469,9 +469,9 @@ async def test_a_deposit_after_the_deadline_is_told_to_be_held(bench: Bench) -> 
     leg = bench.leg(await priced(halyard, HALF, FLOATING), BTC_ETH)
     opened = await halyard.open(leg)
     paid = {"key": leg.key, "token": BTC_ETH[0].id, "address": opened.address, "units": "50000000"}
-    await bench.ledger.call(LedgerMethod.CLOCK_SET, advance=Decimal(7200))
-    await bench.ledger.call(LedgerMethod.FAUCET_PAY, **paid)
-    await bench.ledger.call(LedgerMethod.CLOCK_SET, advance=Decimal(7200))
+    await bench.ledger.call("clock_set", advance=Decimal(7200))
+    await bench.ledger.call("faucet_pay", **paid)
+    await bench.ledger.call("clock_set", advance=Decimal(7200))
     told = await halyard.report(leg.key)
     assert (told.status, told.deposit_arrived, told.held) == (LegStatus.EXPIRED, True, True)
 
@@ -573,7 +573,7 @@ async def test_static_addresses_are_two_per_chain_and_come_back(bench: Bench) ->
     assert isinstance(eth_btc, VenueQuote)
     other = await saxby.open(bench.leg(eth_btc, (BTC_ETH[1], BTC_ETH[0])))
     assert other.address not in (first.address, second.address)
-    await bench.ledger.call(LedgerMethod.CLOCK_SET, advance=Decimal(7200))
+    await bench.ledger.call("clock_set", advance=Decimal(7200))
     assert (await saxby.open(third)).address == first.address
 
 

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import ENTRY_POINT
+from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import (
     EntryPointVersion,
     InnerCall,
@@ -29,7 +30,6 @@ from swapdesk.service.bundling import (
     BuiltOperation,
     BundleRefused,
     BundlerUnreachable,
-    FundingCall,
     Landed,
     OperationPayment,
 )
@@ -89,9 +89,9 @@ class PlainBundler(Struct):
         )
         gas = operation.required_prefund
         funding = (
-            FundingCall(account, b"", units + gas)
+            Call(account, value=units + gas)
             if token is None
-            else FundingCall(token, erc20.TRANSFER.call(account, units), 0, token_amount=units)
+            else Call(token, erc20.TRANSFER.call(account, units))
         )
         return BuiltOperation(
             payments=places,
@@ -101,6 +101,7 @@ class PlainBundler(Struct):
             version=EntryPointVersion.V07,
             chain_id=CHAIN_ID,
             funding=funding,
+            token_amount=None if token is None else units,
         )
 
     async def submit(self, chain: str, operation: UserOperation) -> str:

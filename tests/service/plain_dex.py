@@ -17,6 +17,7 @@ from eth_account.messages import encode_typed_data
 from msgspec import Struct, field
 
 from swapdesk.chain.calldata import erc20
+from swapdesk.chain.rpc.evm import Call
 from swapdesk.service.dex.desk import OWNER, Foreign, Head
 from swapdesk.service.orders.presentation import metadata_of
 from swapdesk.service.store.records import StoredOrder
@@ -24,7 +25,6 @@ from swapdesk.service.venues.adapter import LegReport
 from swapdesk.service.venues.onchain.adapter import (
     AUTO_SLIPPAGE,
     CALLDATA_SECONDS,
-    ApprovalCall,
     Deal,
     DexPrice,
     DexQuestion,
@@ -133,7 +133,7 @@ class PlainDex(Struct):
         if by_permit:
             return Permission(signatures=[_document(deal, owner, 0)])
         data = erc20.APPROVE.call(CONTRACT, deal.plan.amount)
-        return Permission(approvals=[ApprovalCall(deal.token_in.address, data)])
+        return Permission(approvals=[Call(deal.token_in.address, data)])
 
     async def allowed(self, deal: Deal, owner: str) -> bool:
         return deal.token_in.address is None or owner in self.approved

@@ -63,8 +63,8 @@ QUOTE = {"amount": "0.5", "from": ETH.id, "to": BTC.id}
 
 
 SENT = "0x" + "cc" * 32
-FAILED = Settled(reason=Reason.FAILED)
-OPEN = Settled(reason=Reason.CHAIN, open=True)
+FAILED = Settled(reason="invalid_exact_evm_transaction_failed")
+OPEN = Settled(reason="chain_unavailable", open=True)
 
 
 class ScriptedFacilitator:
@@ -242,7 +242,10 @@ async def test_a_payment_serves_one_call_and_is_settled_after_it(
     again = await ann.http.get(
         "/quotes", params=QUOTE, headers={"payment-signature": ann.pays.last}, auth=None
     )
-    assert (again.status_code, required(again)["error"]) == (402, Reason.USED)
+    assert (again.status_code, required(again)["error"]) == (
+        402,
+        "invalid_exact_evm_nonce_already_used",
+    )
     assert len(facilitator.settled) == 1
 
 
@@ -264,7 +267,7 @@ async def test_what_is_refused_costs_nothing_and_frees_the_payment(
 async def test_without_a_settlement_the_answer_is_withheld(
     ann: Caller, facilitator: ScriptedFacilitator, store: Store, open_: bool
 ) -> None:
-    reason = Reason.CHAIN if open_ else Reason.FAILED
+    reason = "chain_unavailable" if open_ else "invalid_exact_evm_transaction_failed"
     facilitator.result = Settled(reason=reason, open=open_)
     quote = await ann.http.get("/quotes", params=QUOTE)
     assert (quote.status_code, quote.content) == (402, b"{}")
@@ -508,7 +511,10 @@ async def test_a_create_is_refused_whose_payment_could_end_while_a_venue_opens(
     needed = int(CARRY_SECONDS) + SETTLING_SECONDS
     ann.pays.change = _authorized({"validBefore": str(now + needed - 1)})
     _, answer = await begun(ann, quote)
-    assert (answer.status_code, required(answer)["error"]) == (402, Reason.LATE)
+    assert (answer.status_code, required(answer)["error"]) == (
+        402,
+        "invalid_exact_evm_payload_authorization_valid_before",
+    )
     assert await rows(store) == []
     ann.pays.change = _authorized({"validBefore": str(now + needed + 1)})
     _, answer = await begun(ann, quote)
@@ -516,37 +522,52 @@ async def test_a_create_is_refused_whose_payment_could_end_while_a_venue_opens(
 
 
 SPOILED: dict[str, tuple[Callable[[dict[str, Any]], object], Reason]] = {
-    "no version": (lambda one: one.pop("x402Version"), Reason.VERSION),
-    "version 1": (lambda one: one.update(x402Version=1), Reason.VERSION),
-    "no payload": (lambda one: one.pop("payload"), Reason.UNREADABLE),
-    "payload is a list": (lambda one: one.update(payload=[]), Reason.UNREADABLE),
-    "nothing accepted": (lambda one: one.pop("accepted"), Reason.UNREADABLE),
-    "another scheme": (lambda one: one["accepted"].update(scheme="upto"), Reason.SCHEME),
-    "another chain": (lambda one: one["accepted"].update(network="eip155:1"), Reason.NETWORK),
-    "another asset": (lambda one: one["accepted"].update(asset=ANN), Reason.ASSET),
-    "asset is a number": (lambda one: one["accepted"].update(asset=5), Reason.ASSET),
-    "less accepted": (lambda one: one["accepted"].update(amount="1"), Reason.AMOUNT),
-    "another payee accepted": (lambda one: one["accepted"].update(payTo=ANN), Reason.PAYEE),
-    "no signature": (lambda one: one["payload"].pop("signature"), Reason.UNREADABLE),
-    "short signature": (lambda one: one["payload"].update(signature="0x4d"), Reason.UNREADABLE),
-    "signature is a number": (lambda one: one["payload"].update(signature=7), Reason.UNREADABLE),
+    "no version": (lambda one: one.pop("x402Version"), "invalid_x402_version"),
+    "version 1": (lambda one: one.update(x402Version=1), "invalid_x402_version"),
+    "no payload": (lambda one: one.pop("payload"), "invalid_payload"),
+    "payload is a list": (lambda one: one.update(payload=[]), "invalid_payload"),
+    "nothing accepted": (lambda one: one.pop("accepted"), "invalid_payload"),
+    "another scheme": (lambda one: one["accepted"].update(scheme="upto"), "unsupported_scheme"),
+    "another chain": (lambda one: one["accepted"].update(network="eip155:1"), "network_mismatch"),
+    "another asset": (
+        lambda one: one["accepted"].update(asset=ANN),
+        "invalid_exact_evm_asset_mismatch",
+    ),
+    "asset is a number": (
+        lambda one: one["accepted"].update(asset=5),
+        "invalid_exact_evm_asset_mismatch",
+    ),
+    "less accepted": (
+        lambda one: one["accepted"].update(amount="1"),
+        "invalid_exact_evm_payload_authorization_value_mismatch",
+    ),
+    "another payee accepted": (
+        lambda one: one["accepted"].update(payTo=ANN),
+        "invalid_exact_evm_payload_recipient_mismatch",
+    ),
+    "no signature": (lambda one: one["payload"].pop("signature"), "invalid_payload"),
+    "short signature": (lambda one: one["payload"].update(signature="0x4d"), "invalid_payload"),
+    "signature is a number": (lambda one: one["payload"].update(signature=7), "invalid_payload"),
 }
 AUTHORIZED: dict[str, tuple[dict[str, Any], Reason]] = {
-    "less": ({"value": "999"}, Reason.AMOUNT),
-    "more": ({"value": "1001"}, Reason.AMOUNT),
-    "a number": ({"value": 1000}, Reason.UNREADABLE),
-    "a leading zero": ({"value": "01000"}, Reason.UNREADABLE),
-    "unicode digits": ({"value": "\u0661000"}, Reason.UNREADABLE),
-    "hexadecimal": ({"value": "0x3e8"}, Reason.UNREADABLE),
-    "negative": ({"value": "-1000"}, Reason.UNREADABLE),
-    "to somebody": ({"to": ANN}, Reason.PAYEE),
-    "from nobody": ({"from": "ann"}, Reason.UNREADABLE),
-    "short nonce": ({"nonce": "0x01"}, Reason.UNREADABLE),
-    "nonce null": ({"nonce": None}, Reason.UNREADABLE),
-    "time beyond a word of the chain": ({"validBefore": str(2**256)}, Reason.UNREADABLE),
-    "one more field": ({"memo": "x"}, Reason.UNREADABLE),
-    "not yet": ({"validAfter": "99999999999"}, Reason.EARLY),
-    "over": ({"validBefore": "1"}, Reason.LATE),
+    "less": ({"value": "999"}, "invalid_exact_evm_payload_authorization_value_mismatch"),
+    "more": ({"value": "1001"}, "invalid_exact_evm_payload_authorization_value_mismatch"),
+    "a number": ({"value": 1000}, "invalid_payload"),
+    "a leading zero": ({"value": "01000"}, "invalid_payload"),
+    "unicode digits": ({"value": "\u0661000"}, "invalid_payload"),
+    "hexadecimal": ({"value": "0x3e8"}, "invalid_payload"),
+    "negative": ({"value": "-1000"}, "invalid_payload"),
+    "to somebody": ({"to": ANN}, "invalid_exact_evm_payload_recipient_mismatch"),
+    "from nobody": ({"from": "ann"}, "invalid_payload"),
+    "short nonce": ({"nonce": "0x01"}, "invalid_payload"),
+    "nonce null": ({"nonce": None}, "invalid_payload"),
+    "time beyond a word of the chain": ({"validBefore": str(2**256)}, "invalid_payload"),
+    "one more field": ({"memo": "x"}, "invalid_payload"),
+    "not yet": (
+        {"validAfter": "99999999999"},
+        "invalid_exact_evm_payload_authorization_valid_after",
+    ),
+    "over": ({"validBefore": "1"}, "invalid_exact_evm_payload_authorization_valid_before"),
 }
 
 

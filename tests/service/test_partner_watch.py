@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,7 @@ from swapdesk.service.access import StoredPartner, Tier
 from swapdesk.service.handlers import ServiceParts
 from swapdesk.service.store.partners import (
     Act,
-    NameTaken,
     NewKey,
-    NoSuchKey,
-    NoSuchOrigin,
-    NoSuchPartner,
     PartnerRefused,
     Partners,
 )
@@ -51,6 +48,13 @@ def act(clock: ManualClock) -> Act:
 
 def using(key: NewKey) -> dict[str, str]:
     return {"Authorization": f"{key.key}:{key.secret}"}
+
+
+@contextmanager
+def refused(what: str, match: str | None = None) -> Iterator[None]:
+    with pytest.raises(PartnerRefused, match=match) as seen:
+        yield
+    assert seen.value.what == what
 
 
 async def created(
@@ -175,7 +179,7 @@ async def test_a_name_that_several_have_is_refused(
     made, _ = await created(operator, clock)
     twin = StoredPartner("f" * 24, made.name, made.tier, clock.now())
     await store.partners.add_missing([twin])
-    with pytest.raises(NoSuchPartner, match=f"{made.partner_id}, {'f' * 24}"):
+    with refused("partner", f"{made.partner_id}, {'f' * 24}"):
         await operator.find("Shop")
     assert await operator.find(twin.partner_id) == twin
 
@@ -205,13 +209,13 @@ async def test_names_and_keys_that_do_not_meet_an_account(
 ) -> None:
     await created(operator, clock)
     noted = await operator.noted()
-    with pytest.raises(NameTaken):
+    with refused("taken"):
         await created(operator, clock, "SHOP")
-    with pytest.raises(NoSuchPartner, match="Partners: Shop"):
+    with refused("partner", "Partners: Shop"):
         await operator.suspend("Chop", True, act(clock))
-    with pytest.raises(NoSuchKey):
+    with refused("key"):
         await operator.revoke("0" * 32, act(clock))
-    with pytest.raises(NoSuchOrigin, match="every page"):
+    with refused("origin", "every page"):
         await operator.set_origin("Shop", "https://shop.example", False, act(clock))
     assert await operator.noted() == noted
 

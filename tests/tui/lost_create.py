@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import httpx2
 
-from swapdesk.tui.screens.create import CreateScreen, CreateStep
+from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.unfinished import CandidatesScreen
 from swapdesk.wire.orders import ExchangeRequest
 from tui.desk_run import DeskRun, Market
@@ -38,7 +38,7 @@ def answers_are_lost(market: Market) -> None:
 async def looked_for_in_vain(run: DeskRun) -> str:
     """The end of the look for the order of a create; its intent."""
     screen = run.screen(CreateScreen)
-    await run.in_time(lambda: screen.state.step is CreateStep.UNKNOWN, "the end of the look")
+    await run.in_time(lambda: screen.state.step == "unknown", "the end of the look")
     return screen.state.sent_intent
 
 

@@ -17,7 +17,7 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.terminal import SafeApp
-from swapdesk.tui.widgets.frame import Badge, FrameState, Stream
+from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.order_table import order_columns, order_row
 from swapdesk.tui.widgets.table_layout import Row
@@ -49,9 +49,7 @@ class Orders(DeskScreen):
     """One text, or the table of ``orders``."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(
-            FrameState("Orders", context=text, badge=Badge(Stream.LIVE, 1)), SystemClock()
-        )
+        super().__init__(FrameState("Orders", context=text, stream="live", age=1), SystemClock())
         self.text = text
         self.table = LineTable(order_columns(wide=True))
 

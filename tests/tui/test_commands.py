@@ -7,13 +7,12 @@ import pytest
 from textual.keys import _character_to_key
 
 from swapdesk.clock import ManualClock
-from swapdesk.tui.base_screen import STILL_SECONDS, KeyRefusal, StillnessGuard
+from swapdesk.tui.base_screen import MOVING, OTHER_STEP, STILL_SECONDS, StillnessGuard
 from swapdesk.tui.commands import all_commands, everywhere_commands, pages_of_verbs
 from swapdesk.tui.commands.command import CommandState, Verb
 from swapdesk.tui.commands.key_names import FORBIDDEN, key_name, shown_key, split_keys
 from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.screens.quotes import QuotesScreen
-from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.help_overlay import PaletteEntry, ranked
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import every_state, prepare
@@ -29,7 +28,9 @@ def test_everything_comes_from_the_row() -> None:
     assert COPY_ADDRESS.help() == "Copy the deposit address."
     assert COPY_ADDRESS.text == "Copy address"
     assert COPY_ADDRESS.method == "do_copy_address"
-    assert COPY_ADDRESS.hint(CommandState(cost="1 read")) == KeyHint("y", "copy address", "1 read")
+    assert COPY_ADDRESS.hint(CommandState(cost="1 read")) == CommandState(
+        "y", "copy address", "1 read"
+    )
     assert COPY_ADDRESS.hint(CommandState(locked="no order")).text == "copy address, no order"
 
 
@@ -121,15 +122,15 @@ def test_an_id_stands_for_its_verb_on_every_screen() -> None:
 def test_a_money_key_needs_a_still_screen_and_the_same_step() -> None:
     clock = ManualClock()
     guard = StillnessGuard(clock)
-    assert guard.refusal("") is KeyRefusal.MOVING
+    assert guard.refusal("") is MOVING
     guard.changed("create quote a")
     clock.advance(STILL_SECONDS - 0.01)
-    assert guard.refusal("create quote a") is KeyRefusal.MOVING
+    assert guard.refusal("create quote a") is MOVING
     clock.advance(0.02)
     assert guard.refusal("create quote a") is None
     guard.changed("create quote b")
     clock.advance(10)
-    assert guard.refusal("create quote a") is KeyRefusal.OTHER_STEP
+    assert guard.refusal("create quote a") is OTHER_STEP
     assert guard.refusal("create quote b") is None
 
 

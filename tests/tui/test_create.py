@@ -12,7 +12,7 @@ from textual.events import Paste
 from flows.faulty_network import fail_answer, lose_answer, never_arrives, refuse_connection
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.tui.screens.address_book import AddressBookScreen
-from swapdesk.tui.screens.create import CreateScreen, CreateStep
+from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.create_form import CreateForm, IntentFacts, fitting_lines
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.tui.screens.order import OrderScreen
@@ -75,7 +75,7 @@ async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
         book.add(replace(before, address=derive_address("evm", b"another bob".ljust(32))))
         await run.press("escape")
         await run.settle(lambda: run.app.screen is screen, "the form")
-        assert screen.state.step is CreateStep.OPEN
+        assert screen.state.step == "open"
         assert "A name means another address now. Nothing was created." in run.text
         assert market.network.posts() == 0
         await run.press("c")
@@ -159,7 +159,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         run.screen(CreateScreen)._lock()
         await run.settle(lambda: payer.own_balance is None, "the balance of now, which nobody sees")
         await run.settle(lambda: form.values == (account.address,), "the account")
-        assert run.screen(CreateScreen).state.step is CreateStep.READY
+        assert run.screen(CreateScreen).state.step == "ready"
         assert form.complete
         await run.press("e")
         await run.press("backspace")
@@ -197,13 +197,13 @@ async def test_a_tag_or_its_waiver_has_a_whole_word_from_the_form_to_the_order(
         await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
         await run.press("enter", "enter")
         screen = run.screen(CreateScreen)
-        assert screen.state.step is CreateStep.OPEN
+        assert screen.state.step == "open"
         assert 'Type "NO MEMO" if this wallet has none.' in run.text
         await run.type("12")
         await run.pilot.resize_terminal(80, 24)
         await run.press("enter")
         await run.still()
-        assert screen.state.step is CreateStep.READY
+        assert screen.state.step == "ready"
         assert re.search("Tag +12", run.text), run.text
         await run.press("e", "down")
         await run.retype("NO MEMO")
@@ -273,13 +273,13 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
         market.venues[0]._spread *= 4
         await run.press("enter", "r")
         await run.see("was 14.5")
-        await run.settle(lambda: screen.state.step is CreateStep.READY, "the new quote, locked")
+        await run.settle(lambda: screen.state.step == "ready", "the new quote, locked")
         assert "@bob" in run.text
         assert screen.state.row.key < before
         assert "less than you confirmed. Nothing was created." in run.text
         for key in ("enter", "x", "r", "tab"):
             await run.press(key)
-        assert screen.state.step is CreateStep.READY
+        assert screen.state.step == "ready"
         assert screen._form.values == ("@bob",)
         await run.press("e")
         await run.type("by")
@@ -311,7 +311,7 @@ async def test_an_expired_quote_names_its_key_in_a_field_and_a_gone_route_is_not
 
         await run.press("enter")
         await run.still()
-        assert screen.state.step is CreateStep.READY
+        assert screen.state.step == "ready"
         run.advance(70)
         market.venues[0].trouble.no_quotes = True
         await run.press("r")
@@ -348,20 +348,20 @@ async def test_what_created_nothing_ends_in_words_and_can_be_asked_anew(market: 
         await run.press("c")
         await run.see("The service did not answer.")
         await run.later("The service shows no such")
-        assert screen.state.step is CreateStep.FAILED
+        assert screen.state.step == "failed"
         assert len(run.app.session.desk.journal.orders.index.ids()) == 0
 
         await run.press("r")
-        await run.settle(lambda: screen.state.step is CreateStep.READY, "a new quote")
+        await run.settle(lambda: screen.state.step == "ready", "a new quote")
         await run.still()
         market.network.before = refuse_connection
         await run.press("c")
         await run.later("The service cannot be reached.", 0.2)
-        assert screen.state.step is CreateStep.FAILED
+        assert screen.state.step == "failed"
         assert "in your wallet" in run.text
         market.network.before = None
         await run.press("r")
-        await run.settle(lambda: screen.state.step is CreateStep.READY, "a new quote")
+        await run.settle(lambda: screen.state.step == "ready", "a new quote")
         await run.press_still("c")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         assert market.network.posts() == 1
@@ -430,7 +430,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         assert "••••" in run.text
         await run.press("escape")
         assert "••••" not in run.text
-        assert run.screen(CreateScreen).state.step is CreateStep.READY
+        assert run.screen(CreateScreen).state.step == "ready"
 
         await run.press("e", "home")
         await run.enter("ethereum:")

@@ -89,7 +89,7 @@ class HostileTexts:
         if not path.exists():
             return
         with sqlite3.connect(path) as db:
-            for table, column in (("known_order", "last"), ("event", "raw")):
+            for table, column in (("orders", "last"), ("events", "raw")):
                 rows = db.execute(f"SELECT rowid, {column} FROM {table}").fetchall()  # noqa: S608
                 for rowid, document in rows:
                     db.execute(

@@ -19,7 +19,7 @@ from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.order_table import Drawn, OrderList, Shown
-from swapdesk.tui.widgets.table_layout import Blank, Column, Row, Section, TableRow
+from swapdesk.tui.widgets.table_layout import Column, Prose, Row, Section, TableRow
 from tui.known_orders import waiting
 from tui.screen_text import screen_text
 
@@ -91,7 +91,7 @@ async def test_the_cursor_follows_its_order_when_rows_come_and_go() -> None:
 
 
 async def test_keys_move_over_sections_and_enter_chooses() -> None:
-    rows = [*group("a", "b"), Blank("gap"), Section("done", "Finished"), order("z")]
+    rows = [*group("a", "b"), Prose("gap"), Section("done", "Finished"), order("z")]
     app = Desk(rows)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("down", "down")

@@ -20,7 +20,7 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.addresses.payments import short_memo_label
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY
 from swapdesk.flows.orders.order_history import changed_fields, updates_of
 from swapdesk.flows.orders.order_status import order_status
@@ -144,7 +144,7 @@ def test_a_refund_without_an_amount_is_told_on_order_and_deposit_card() -> None:
 
 
 OTHER = "0x" + "ab" * 32
-SENT = OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.CONFIRMED, Sender.WALLET)
+SENT = OrderTransaction("deposit", HASH, "confirmed", "wallet")
 
 
 @pytest.mark.parametrize("live", [True, False])
@@ -155,7 +155,7 @@ def test_what_this_desk_sent_stands_with_its_page(live: bool) -> None:
         in_token=token(BTC, "https://mempool.space/tx/{txHash}"),
         hash_url="https://else.example/1",
     )
-    swap = OrderTransaction(TransactionRole.SWAP, OTHER, Fate.FAILED, Sender.WALLET)
+    swap = OrderTransaction("swap", OTHER, "failed", "wallet")
     shown = {fact.label: fact for fact in found(known, (SENT, swap), live=live)}
     assert shown["Deposit tx"].copied == HASH
     assert shown["Swap tx"].note == "failed"
@@ -170,7 +170,7 @@ def test_a_deposit_that_is_paid_here_has_no_place_to_pay_to() -> None:
     labels = [fact.label for fact in order_facts(of, order_status(of, NOW), NOW, live=False)]
     assert "Deposit to" in labels
     assert "Send" in labels
-    made = (OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SENT, Sender.WALLET),)
+    made = (OrderTransaction("deposit", HASH, "sent", "wallet"),)
     shown = {
         fact.label: fact
         for fact in order_facts(of, order_status(of, NOW, made), NOW, made, live=False)
@@ -182,7 +182,7 @@ def test_a_deposit_that_is_paid_here_has_no_place_to_pay_to() -> None:
 
 
 def test_the_deposit_the_service_named_before_is_told_when_its_link_is_another() -> None:
-    told = OrderTransaction(TransactionRole.DEPOSIT, HASH, Fate.SEEN, Sender.SERVICE)
+    told = OrderTransaction("deposit", HASH, "seen", "service")
     known = completed(ManualClock(NOW))
     shown = {fact.label: fact for fact in found(known, (told,))}
     assert shown["Deposit tx"].address == HASH

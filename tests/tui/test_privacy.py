@@ -21,7 +21,7 @@ from swapdesk.tui.painting import DOTS, masked
 from swapdesk.tui.screens.account import chart_lines
 from swapdesk.tui.screens.orders import OrdersScreen
 from swapdesk.tui.spans import Span, plain_text
-from swapdesk.tui.widgets.gauge import GaugeState, gauge_line
+from swapdesk.tui.widgets.gauge import gauge_line
 from swapdesk.tui.widgets.table_layout import Column, Row, TableLayout
 from swapdesk.wire.account import ChartPoint, CommissionSummary
 from swapdesk.wire.orders import DisplayStatus, Order
@@ -148,7 +148,7 @@ def test_a_column_of_amounts_is_hidden_without_a_symbol() -> None:
 
 
 def test_counts_of_a_gauge_stay_and_the_axis_of_a_chart_is_hidden() -> None:
-    gauge = gauge_line(GaugeState(1500, 2000), 60)
+    gauge = gauge_line(1500, 2000, 60)
     assert plain_text(masked(gauge)) == plain_text(gauge)
     days = tuple(
         ChartPoint(date=f"2026-11-{at:02}", volume_usd=Decimal(at * 30_000), count=at)

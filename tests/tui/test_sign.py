@@ -10,8 +10,9 @@ from rich.cells import cell_len
 from textual.widget import Widget
 
 from flows.signing import DIGEST, GROUPED, MOVES, ORDER, document, line, review
-from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.dex.swap_signing import Swap
 from swapdesk.flows.signing.review_words import Names, PaymentRow, match_rows
+from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.transactions import Agreed
 from swapdesk.secret import Secret
 from swapdesk.tui.commands.sign import SIGN
@@ -31,7 +32,7 @@ LONG = tuple(replace(ORDER[0], field=f"Field {at}") for at in range(56))
 class Asked:
     """The flow at its question, and what it was answered."""
 
-    def __init__(self, run: DeskRun, signing: SwapSigning) -> None:
+    def __init__(self, run: DeskRun, signing: SigningSession[Swap]) -> None:
         self.run, self.signing = run, signing
         self.answers: list[Agreed | None] = []
 

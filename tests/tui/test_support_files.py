@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
+from typing import get_args
 
 from msgspec.structs import replace
 
@@ -52,7 +53,7 @@ async def written(market: Market, known: Known, *shown: Shown) -> tuple[CaseFile
             await run.settle(lambda: isinstance(run.app.screen, BundleScreen), "the contents")
             for kind in shown:
                 screen = run.screen(BundleScreen)
-                screen._table.move_to(kind.value)
+                screen._table.move_to(kind)
                 await run.press("space")
             await run.press("enter")
             await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the case again")
@@ -80,7 +81,7 @@ async def opened(file: CaseFile, look: Callable[[CaseFileApp, str, str], None], 
 
 
 async def test_a_bundle_shows_what_the_desk_showed(market: Market) -> None:
-    file, case, line = await written(market, private(market.clock), *Shown)
+    file, case, line = await written(market, private(market.clock), *get_args(Shown))
     assert file.masked == ()
 
     def look(app: CaseFileApp, shown: str, history: str) -> None:
@@ -103,7 +104,7 @@ async def test_a_file_can_do_nothing_but_be_read(market: Market) -> None:
     """Each key of each verb is pressed on both pages: they stay, and nothing is copied, for a
     stranger wrote the reply."""
     file, _, _ = await written(market, exchanging(market.clock))
-    assert file.masked == tuple(Shown), "nothing was asked for"
+    assert file.masked == tuple(get_args(Shown)), "nothing was asked for"
     keys = {key for verb in all_commands() for key in verb.key.split(",")}
     kept = sorted(keys - {"q", "escape", "ctrl+p", "question_mark", "f1", "ctrl+q", "ctrl+z"})
     assert len(kept) > 40

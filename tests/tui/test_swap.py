@@ -172,5 +172,5 @@ async def test_the_help_says_what_asking_costs(market: Market) -> None:
             await run.settle(lambda: "ask for quotes" in run.text, "the verb")
             screen = run.screen(SwapScreen)
             assert ASK_QUOTES in dict(screen.verbs.working())
-            rows = [row.text for group in screen.verbs.help_groups(None) for row in group.rows]
+            rows = [does for group in screen.verbs.help_groups(None) for _, does in group.rows]
             assert f"Ask for the quotes of every route; {cost}." in rows

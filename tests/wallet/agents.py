@@ -41,8 +41,8 @@ def insert_given(*arguments):
     if at == "_insert_given":
         die()
 
-def written(self, *arguments):
-    told = write(self, *arguments)
+def written(self, *arguments, **more):
+    told = write(self, *arguments, **more)
     if at == "RecordsFile.COMMIT":
         die()
     return told
@@ -60,8 +60,8 @@ async def send_raw(self, raw):
         die()
     return told
 
-def moved(self, hash_, state, **more):
-    done = move(self, hash_, state, **more)
+def moved(self, hash_, state, *code, **more):
+    done = move(self, hash_, state, *code, **more)
     if at == "SENT" and state.value == "sent":
         die()
     return done

@@ -18,16 +18,24 @@ from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import account_address
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.withdrawing import Withdrawal, Withdrawing
-from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, BundleState
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.wallet_payment_log import Taken
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    BundleDeposit,
+    BundleItem,
+    Sum,
+    add_bundle,
+    move_bundle,
+    sign_bundle,
+)
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.replacement import Replacement, bumping, cancelling
+from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 from swapdesk.paths import Home
 from swapdesk.settings import Settings, load_settings
 from swapdesk.wallet.accounts import Account, ChainLink
-from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionWord
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Purpose
 from wallet.agents import CHEAP, PASSPHRASE
@@ -83,9 +91,9 @@ class Owner(Struct):
         return int.from_bytes(await self.here.client.call(asked), "big")
 
     async def left_by_bundle(
-        self, state: BundleState = BundleState.FAILED, wei: int = COINS, dollars: int = DOLLARS
+        self, wei: int = COINS, dollars: int = DOLLARS, *, failed: bool = True
     ) -> None:
-        """A bundle of the smart account ended in ``state`` and left this."""
+        """A bundle of the smart account failed, or is signed only, and left this."""
         await self.here.fund(self.mine, wei=wei, dollars=dollars)
         expires = datetime.now(UTC) + timedelta(minutes=20)
         items = tuple(
@@ -101,16 +109,18 @@ class Owner(Struct):
             )
             for one in (ETH, USDC)
         )
-        built = Built("evm", CHAIN, self.trader.address, self.mine, items)
-        bundle = self.journal.bundles.add(f"batch{state}", 1, built)
-        self.journal.bundles.signed(bundle, ("0x01", "0x02"))
-        if state is BundleState.FAILED:
-            self.journal.bundles.ended(bundle, state)
+        built = Bundle("evm", CHAIN, self.trader.address, self.mine, items)
+        ledger = self.journal.ledger
+        group = ledger.begin("create_group", {"number": 1}, parent="batch")
+        bundle = add_bundle(ledger, group.id, built)
+        sign_bundle(ledger, bundle, ("0x01", "0x02"))
+        if failed:
+            move_bundle(ledger, bundle, State.REFUSED, code="FAILED")
 
 
 async def taken_out(
     flow: Withdrawing, account: Account, link: ChainLink, token: str | None = None
-) -> tuple[Outcome, tuple[Taken, ...]]:
+) -> tuple[Outcome, tuple[Sum, ...]]:
     """The command: what made the account is gone on from. How it ended, and what it took out."""
     while True:
         step = await flow.propose(account, link, token)
@@ -147,7 +157,7 @@ class Opened(Struct):
         client, first = await self.signed(intent)
         self.trader.world.faults.add(CHAIN, "drop_transaction", 1)
         sent = await client.broadcast(first.hash)
-        assert sent.state is TransactionState.SENT
+        assert sent.word == "sent"
         return client, sent
 
     async def outbid(
@@ -166,12 +176,12 @@ class Opened(Struct):
         first = await client.broadcast((await client.sign(review)).hash)
         proposed = await self.cancelling.propose(first.hash)
         second = await client.broadcast((await client.sign(proposed.review)).hash)
-        assert (first.state, second.state) == (TransactionState.SENT, TransactionState.SENT)
+        assert (first.word, second.word) == ("sent", "sent")
         return first, second
 
-    async def states(self, intent: str) -> dict[str, TransactionState]:
+    async def states(self, intent: str) -> dict[str, TransactionWord]:
         client = await self.wallet.client()
-        return {one.hash: one.state for one in await client.transactions(intent)}
+        return {one.hash: one.word for one in await client.transactions(intent)}
 
     async def mined(self, hash_: str) -> None:
         await self.trader.world.node.confirmed(CHAIN, bytes.fromhex(hash_[2:]))
@@ -181,13 +191,13 @@ class Opened(Struct):
         client = await self.wallet.client()
         while (  # noqa: ASYNC110 - it happens on a chain
             await client.resolve(hash_)
-        ).state is not TransactionState.SUCCEEDED:
+        ).word != "succeeded":
             await asyncio.sleep(0.02)  # between two looks
 
     async def propose(self, *more: Any, **how: Any) -> Any:
         return await self.flow.propose(self.account, self.owner.link, *more, **how)
 
-    async def taken_out(self) -> tuple[Outcome, tuple[Taken, ...]]:
+    async def taken_out(self) -> tuple[Outcome, tuple[Sum, ...]]:
         return await taken_out(self.flow, self.account, self.owner.link)
 
     async def stands(self) -> None:
@@ -211,8 +221,8 @@ async def opened(owner: Owner) -> AsyncIterator[Opened]:
             wallet,
             await owner.account(wallet),
             owner.flow(wallet),
-            bumping(wallet, clock),
-            cancelling(wallet, clock),
+            Replacement(wallet, clock, HIGHER_FEE),
+            Replacement(wallet, clock, CANCELLATION),
         )
     finally:
         await wallet.close()

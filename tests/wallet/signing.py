@@ -28,7 +28,7 @@ from swapdesk.sandbox.node.evm.node import EvmNode, LiveChain
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ChainIds
 from swapdesk.wallet.accounts import ChainLink, Kind, WalletPlace
-from swapdesk.wallet.answers import SignedTransaction, TransactionState
+from swapdesk.wallet.answers import SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -218,8 +218,8 @@ class Trader(Struct):
     async def settled(self, agent: WalletClient, one: SignedTransaction) -> SignedTransaction:
         """What was sent, once it is in a block and as many follow as count."""
         await self.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
-        while (told := await agent.resolve(one.hash)).state is not TransactionState.SUCCEEDED:
-            assert told.state in (TransactionState.SENT, TransactionState.MINED)
+        while (told := await agent.resolve(one.hash)).word != "succeeded":
+            assert told.word in ("sent", "mined")
         return told
 
     async def paid(self) -> int:

@@ -12,17 +12,18 @@ import pytest_asyncio
 from msgspec import Struct
 
 from patience import eventually
+from swapdesk.flows.journal.ledger import OPEN
+from swapdesk.flows.journal.payments import withdrawals
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.replacement import bumping, cancelling
-from swapdesk.wallet.answers import TransactionState
+from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, ReplacementKind
+from swapdesk.wallet.answers import TransactionWord
 from swapdesk.wallet.protocol import AgentGone
 from wallet.agents import MOMENTS, dying_at
 from wallet.owner import DOLLARS as LEFT
 from wallet.owner import PAID, Owner, QuickClock, opened, owning, taken_out
 from wallet.signing import CHAIN, DOLLARS, Chains
 
-State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 INTENT = "killed"
 
@@ -37,7 +38,7 @@ async def waiting(owner: Owner) -> None:
     async with someone.agent() as agent:
         signed = await someone.signed(agent, someone.payment(), someone.deposit(INTENT))
         someone.world.faults.add(CHAIN, "drop_transaction", 1)
-        assert (await agent.broadcast(signed.hash)).state is State.SENT
+        assert (await agent.broadcast(signed.hash)).word == "sent"
 
 
 async def left(owner: Owner) -> None:
@@ -62,15 +63,15 @@ async def pay(owner: Owner, wallet: LocalWallet) -> Outcome:
 
 
 async def bump(owner: Owner, wallet: LocalWallet) -> Outcome:
-    return await _replaced(wallet, bumping)
+    return await _replaced(wallet, HIGHER_FEE)
 
 
 async def cancel(owner: Owner, wallet: LocalWallet) -> Outcome:
-    return await _replaced(wallet, cancelling)
+    return await _replaced(wallet, CANCELLATION)
 
 
-async def _replaced(wallet: LocalWallet, verb: Callable[..., object]) -> Outcome:
-    replacement = verb(wallet, QuickClock())
+async def _replaced(wallet: LocalWallet, kind: ReplacementKind) -> Outcome:
+    replacement = Replacement(wallet, QuickClock(), kind)
     first, *_ = await (await wallet.client()).transactions(INTENT)
     asked = await replacement.propose(first.hash)
     return asked if isinstance(asked, Outcome) else await replacement.replace(asked)
@@ -87,12 +88,12 @@ class Kind(Struct, frozen=True):
     before: Callable[[Owner], Awaitable[None]]
     command: Callable[[Owner, LocalWallet], Awaitable[Outcome]]
     signed: int
-    states: tuple[State, ...]
+    states: tuple[TransactionWord, ...]
     paid: int = 0
     dollars: int = 0
 
 
-PAYS, REPLACES = (State.SUCCEEDED,), (State.REPLACED, State.SUCCEEDED)
+PAYS, REPLACES = ("succeeded",), ("replaced", "succeeded")
 KINDS = {
     "payment": Kind(nothing, pay, 0, PAYS, paid=PAID),
     "bump": Kind(waiting, bump, 1, REPLACES, paid=PAID),
@@ -114,9 +115,7 @@ CASES = [
     for name in KINDS
     for moment in MOMENTS
 ]
-WRITTEN = dict(
-    zip(MOMENTS[1:], (State.SIGNED, State.SENDING, State.SENDING, State.SENT), strict=True)
-)
+WRITTEN = dict(zip(MOMENTS[1:], ("signed", "sending", "sending", "sent"), strict=True))
 """How it stands after a kill. Before that nothing was committed, so no byte can have left."""
 
 
@@ -147,15 +146,15 @@ async def test_the_same_command_ends_what_a_kill_left(owner: Owner, name: str, m
     try:
         client = await again.client()
         known = (await client.transactions())[kind.signed :]
-        assert [one.state for one in known] == ([WRITTEN[moment]] if moment in WRITTEN else [])
+        assert [one.word for one in known] == ([WRITTEN[moment]] if moment in WRITTEN else [])
         ended = await kind.command(owner, again)
         assert ended.done, ended
         signed = await client.transactions()
-        assert tuple(one.state for one in signed) == kind.states
+        assert tuple(one.word for one in signed) == kind.states
         assert signed[-1].hash == ended.hash
     finally:
         await again.close()
     assert (await owner.here.coins(owner.mine), await owner.dollars(owner.mine)) == (0, 0)
     assert await someone.paid() == before + kind.paid
     assert await owner.dollars(someone.address) == DOLLARS + kind.dollars
-    assert owner.journal.withdrawals.open(someone.address, CHAIN) == []
+    assert withdrawals(owner.journal.ledger, someone.address, CHAIN, *OPEN) == []

@@ -26,10 +26,9 @@ from swapdesk.sandbox.world import build_chains
 from swapdesk.secret import Secret
 from swapdesk.settings import Options, Settings, load_settings
 from swapdesk.wallet.accounts import ChainLink, KeyOrigin, Kind, WalletPlace
-from swapdesk.wallet.answers import TransactionState
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, TransactionPayload
-from swapdesk.wallet.protocol import RefusalCode, Refused, WrongPassphrase
+from swapdesk.wallet.protocol import Refused, WrongPassphrase
 from swapdesk.wire.chains import Chain
 from wallet.agents import CHEAP
 from wallet.signing import DEPOSIT, Chains, served
@@ -152,7 +151,7 @@ async def test_it_signs_after_its_pass_phrase_and_pays(live: Live) -> None:
         assert review.agreed
         with pytest.raises(Refused) as locked:
             await client.sign(review)
-        assert locked.value.code is RefusalCode.LOCKED
+        assert locked.value.code == "locked"
         with pytest.raises(WrongPassphrase):
             await wallet.unlock(Secret("another one"))
         with pytest.raises(ValueError, match="pass phrase"):
@@ -164,7 +163,7 @@ async def test_it_signs_after_its_pass_phrase_and_pays(live: Live) -> None:
         await live.world.node.confirmed("base", bytes.fromhex(signed.hash[2:]))
         there = await client.resolve(signed.hash)
         # Live, more confirmations count than in the sandbox.
-        assert there.state in (TransactionState.MINED, TransactionState.SUCCEEDED)
+        assert there.word in ("mined", "succeeded")
         # What was signed for once is known by its first block from then on.
         live.exchange.chain = "arbitrum"
         review = await client.review(PAYMENT, live.deposit("known"))
@@ -187,7 +186,7 @@ async def test_an_imported_key_of_the_sandbox_is_not_shown_what_real_ids_would_e
         promise = replace(live.deposit("real"), account=account.address, recipient=account.address)
         with pytest.raises(Refused, match="never signs for real ids") as refused:
             await client.review(PAYMENT, promise)
-        assert refused.value.code is RefusalCode.OTHER_CHAIN
+        assert refused.value.code == "other_chain"
     finally:
         await client.close()
 
@@ -214,12 +213,12 @@ async def test_a_node_of_another_chain_is_refused_when_it_is_first_asked(live: L
         client = await wallet.client()
         with pytest.raises(Refused) as unread:
             await client.balances(live.account, "base", [ETH])
-        assert unread.value.code is RefusalCode.OTHER_CHAIN
+        assert unread.value.code == "other_chain"
         review = await client.review(PAYMENT, live.deposit("elsewhere"))
         assert "NODE_CHAIN_DIFFERS" in {one.code for one in review.findings}
         with pytest.raises(Refused) as refused:
             await client.sign(review)
-        assert refused.value.code is RefusalCode.GATE
+        assert refused.value.code == "gate"
         assert await client.transactions("elsewhere") == ()
 
 
@@ -234,6 +233,6 @@ async def test_a_node_that_changes_its_chain_after_the_review_gets_nothing_signe
         live.exchange.chain = "arbitrum"
         with pytest.raises(Refused) as refused:
             await client.sign(review)
-        assert refused.value.code is RefusalCode.GATE
+        assert refused.value.code == "gate"
         assert "NODE_CHAIN_DIFFERS" in {one.code for one in refused.value.findings}
         assert await client.transactions("switched") == ()

@@ -17,7 +17,7 @@ from agent import honest_solana
 from agent.honest import HONEST
 from agent.test_gate_bundle import bundle
 from swapdesk.agent.shapes.reading import read_payload
-from swapdesk.agent.signers import EvmTransaction, signing_hash
+from swapdesk.agent.signers import signing_hash
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.smart_account import (
     EntryPointVersion,
@@ -78,9 +78,8 @@ def test_desk_and_agent_agree_on_transactions(
 ) -> None:
     to = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
     terms = EvmTerms(chain_id, nonce, 21_000, fee, fee // 3)
-    agents = signing_hash(EvmTransaction(chain_id, nonce, to, value, data, 21_000, fee, fee // 3))
     payload = TransactionPayload(Purpose.SWAP, to, "0x" + data.hex(), value)
-    assert own_digest(payload, terms) == f"0x{agents.hex()}"
+    assert own_digest(payload, terms) == f"0x{signing_hash(payload, terms).hex()}"
 
 
 GAS = st.integers(0, 2**128 - 1)

@@ -17,19 +17,24 @@ from flows.signing import swap_intent
 from patience import PATIENCE
 from swapdesk.clock import ManualClock
 from swapdesk.flows.deposits.wallet_funding import WalletFunding
-from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.dex.swap_signing import SWAP, Swap
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.payments import payment_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.signing.signing_session import replace
+from swapdesk.flows.signing.signing_session import SigningSession, replace
 from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
-from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, Words
+from swapdesk.flows.wallet.replacement import (
+    CANCELLATION,
+    HIGHER_FEE,
+    Replacement,
+    ReplacementKind,
+)
 from swapdesk.flows.wallet.revoking import Revoking
-from swapdesk.wallet.answers import Allowance, Review, TransactionState
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.answers import Allowance, Review, TransactionWord
+from swapdesk.wallet.protocol import Refused
 from wallet.owner import PAID, Opened, QuickClock, opened, owning
 from wallet.signing import CHAIN, ROUTER, USDC, Chains
 
-State = TransactionState
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -39,9 +44,9 @@ async def owner(world: Chains, tmp_path_factory: pytest.TempPathFactory) -> Asyn
         yield wallet
 
 
-def kept(told: Outcome, words: Words, state: State) -> bool:
-    """Whether nothing took its place, because of the state that its payment is in."""
-    return told.code == words.kept_code and words.over[state] in told.cause
+def kept(told: Outcome, kind: ReplacementKind, word: TransactionWord) -> bool:
+    """Whether nothing took its place, because of how its payment stands."""
+    return told.code == kind.kept_code and kind.over[word] in told.cause
 
 
 @pytest.mark.parametrize(
@@ -63,20 +68,20 @@ async def test_what_waits_is_replaced_once(
     assert finding in {one.code for one in proposed.review.findings}
     ended = await replacement.replace(proposed)
     assert ended.done
-    assert await owner.states(verb) == {first.hash: State.REPLACED, ended.hash: State.SUCCEEDED}
+    assert await owner.states(verb) == {first.hash: "replaced", ended.hash: "succeeded"}
     # Sent again, asked again, bumped and cancelled: it stays what it was.
-    assert (await client.broadcast(first.hash)).state is State.REPLACED
+    assert (await client.broadcast(first.hash)).word == "replaced"
     assert await replacement.propose(first.hash) == Outcome(hash=ended.hash)
     if verb == "bumping":
         late = await owner.cancelling.propose(first.hash)
-        assert kept(late, CANCELLATION, State.SUCCEEDED)
+        assert kept(late, CANCELLATION, "succeeded")
         assert ended.hash in late.cause
     else:
-        assert kept(await owner.bumping.propose(first.hash), HIGHER_FEE, State.REPLACED)
+        assert kept(await owner.bumping.propose(first.hash), HIGHER_FEE, "replaced")
     again = await client.review(owner.trader.payment(), owner.trader.deposit(verb))
     with pytest.raises(Refused) as refused:
         await client.sign(again)
-    assert refused.value.code in (RefusalCode.ALREADY_SIGNED, RefusalCode.GATE)
+    assert refused.value.code in ("already_signed", "gate")
     assert await owner.trader.paid() == before + paid
 
 
@@ -99,7 +104,7 @@ async def test_the_first_may_be_executed_after_all(owner: Opened, verb: str) -> 
     await owner.executed(first.hash)
     assert await owner.trader.paid() == before + PAID
     assert await owner.bumping.propose(first.hash) == Outcome(hash=first.hash)
-    assert kept(await owner.cancelling.propose(first.hash), CANCELLATION, State.SUCCEEDED)
+    assert kept(await owner.cancelling.propose(first.hash), CANCELLATION, "succeeded")
 
 
 async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner: Opened) -> None:
@@ -110,9 +115,9 @@ async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner:
     ended = await owner.bumping.replace(await owner.bumping.propose(one.hash))
     assert ended.done
     assert await owner.states("twice") == {
-        first.hash: State.REPLACED,
-        one.hash: State.REPLACED,
-        ended.hash: State.SUCCEEDED,
+        first.hash: "replaced",
+        one.hash: "replaced",
+        ended.hash: "succeeded",
     }
     assert await owner.trader.paid() == before + PAID
 
@@ -123,11 +128,11 @@ async def test_whoever_follows_the_first_keeps_the_dearest_alive(owner: Opened) 
     before = await owner.trader.paid()
     client, first, dear = await owner.outbid("followed")
     assert (await client.broadcast(first.hash)).problem is None
-    while (await client.resolve(first.hash)).state is not State.REPLACED:  # noqa: ASYNC110
+    while (await client.resolve(first.hash)).word != "replaced":  # noqa: ASYNC110
         await asyncio.sleep(0.02)  # between two looks
     assert await owner.states("followed") == {
-        first.hash: State.REPLACED,
-        dear.hash: State.SUCCEEDED,
+        first.hash: "replaced",
+        dear.hash: "succeeded",
     }
     assert await owner.trader.paid() == before + PAID
 
@@ -147,7 +152,7 @@ async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Opened) ->
     ended = await owner.bumping.replace(faster)
     assert ended.done
     assert await owner.cancelling.propose(first.hash) == Outcome(hash=ended.hash)
-    assert set((await owner.states("both")).values()) == {State.REPLACED, State.SUCCEEDED}
+    assert set((await owner.states("both")).values()) == {"replaced", "succeeded"}
     assert await owner.trader.paid() == before
 
 
@@ -158,8 +163,8 @@ async def test_one_that_was_never_sent_is_given_up_and_gets_no_higher_fee(owner:
     assert told.code == HIGHER_FEE.kept_code
     assert told.cause == "It was never sent, so it waits for no fee."
     assert await owner.cancelling.propose(first.hash) == Outcome()
-    assert await owner.states("unsent") == {first.hash: State.ABANDONED}
-    assert kept(await owner.bumping.propose(first.hash), HIGHER_FEE, State.ABANDONED)
+    assert await owner.states("unsent") == {first.hash: "abandoned"}
+    assert kept(await owner.bumping.propose(first.hash), HIGHER_FEE, "abandoned")
     unknown = "0x" + "00" * 32
     for asked in (
         owner.bumping.propose(unknown),
@@ -168,7 +173,7 @@ async def test_one_that_was_never_sent_is_given_up_and_gets_no_higher_fee(owner:
     ):
         with pytest.raises(Refused) as refused:
             await asked
-        assert refused.value.code is RefusalCode.NO_TRANSACTION
+        assert refused.value.code == "no_transaction"
     assert await owner.trader.paid() == before
 
 
@@ -181,7 +186,7 @@ async def test_no_more_is_paid_for_gas_than_somebody_agreed_to(owner: Opened) ->
     assert "GAS_ABOVE" in {one.code for one in review.findings}
     with pytest.raises(Refused) as refused:
         await client.sign(review)
-    assert refused.value.code is RefusalCode.GATE
+    assert refused.value.code == "gate"
     await client.abandon(poor.hash)
 
 
@@ -201,7 +206,7 @@ async def test_an_order_whose_payment_was_taken_back_says_so(owner: Opened, tmp_
         ended = await funding.fund(tracked, owner.account, None)
         assert (ended.refused, ended.code) == (True, "TAKEN_BACK")
         assert "was cancelled" in ended.cause
-        assert journal.calls.payment_of(tracked.service_id) is None
+        assert payment_of(journal.ledger, tracked.service_id) is None
     assert await owner.trader.paid() == before
 
 
@@ -217,7 +222,7 @@ async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Opened) -
     under_way = await owner.cancelling.propose(first.hash)
     assert isinstance(under_way, UnderWay)
     assert (await owner.cancelling.replace(under_way)).done
-    assert (await client.resolve(second.hash)).state is State.SUCCEEDED
+    assert (await client.resolve(second.hash)).word == "succeeded"
     ended = await revoking.send(again)
     assert (ended.code, ended.hash) == ("NOT_REVOKED", first.hash)
     assert ended.cause == "The allowance stands. The transaction is replaced."
@@ -225,13 +230,16 @@ async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Opened) -
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[SwapSigning]:
+def session(tmp_path: Path) -> Iterator[SigningSession[Swap]]:
     clock = QuickClock()
     with closing(Journal.open(tmp_path / "journal.db", clock)) as journal:
-        yield SwapSigning(swap_intent(), journal, clock, lambda: None, fresh=False)
+        intent = swap_intent()
+        yield SigningSession(
+            SWAP, intent.id, Swap(intent), intent.token_in, journal, clock, lambda: None
+        )
 
 
-async def asked_for(session: SwapSigning) -> Review:
+async def asked_for(session: SigningSession[Swap]) -> Review:
     """The review that it asks for."""
     async with asyncio.timeout(PATIENCE):
         while session.review is None:  # noqa: ASYNC110
@@ -240,7 +248,7 @@ async def asked_for(session: SwapSigning) -> Review:
 
 
 async def test_a_session_that_waits_asks_for_the_higher_fee(
-    owner: Opened, session: SwapSigning
+    owner: Opened, session: SigningSession[Swap]
 ) -> None:
     before = await owner.trader.paid()
     client, first = await owner.waiting("asked")
@@ -259,14 +267,14 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
     asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
     assert session.agree((await asked_for(session)).id)
     assert await asking is None
-    assert set((await owner.states("asked")).values()) == {State.REPLACED, State.SUCCEEDED}
+    assert set((await owner.states("asked")).values()) == {"replaced", "succeeded"}
     assert await owner.trader.paid() == before + PAID
     session.seen(await client.resolve(first.hash))
     assert not session.replaceable
 
 
 async def test_a_session_that_goes_on_withdraws_the_question(
-    owner: Opened, session: SwapSigning
+    owner: Opened, session: SigningSession[Swap]
 ) -> None:
     """What it waited for is executed while the trader still looks."""
     before = await owner.trader.paid()
@@ -278,6 +286,6 @@ async def test_a_session_that_goes_on_withdraws_the_question(
     assert session.review is None
     assert not session.agree(review.id)
     assert await asking is None
-    assert await owner.states("withdrawn") == {first.hash: State.SENT}
+    assert await owner.states("withdrawn") == {first.hash: "sent"}
     await owner.executed(first.hash)
     assert await owner.trader.paid() == before + PAID

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from eth_account.messages import encode_typed_data
 from msgspec.structs import replace
 
 from sandbox.evm.bundling import Bundling, deposit_address, over
+from swapdesk.acts import State
+from swapdesk.agent.process.payload_assessment import Looking
 from swapdesk.agent.transactions.delivery import EvmDelivery
 from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
@@ -25,8 +28,15 @@ from swapdesk.chain.deployments import MULTICALL3, PERMIT2
 from swapdesk.chain.rpc.evm import EvmClient, TransactionReceipt
 from swapdesk.chain.smart_account import operation_json
 from swapdesk.service.bundling import BuiltOperation, OperationPayment
-from swapdesk.wallet.accounts import ChainLink, Kind, export_phrase
-from swapdesk.wallet.answers import Allowance, Review, Signature, TransactionState
+from swapdesk.wallet.accounts import (
+    Account,
+    ChainLink,
+    KeyOrigin,
+    Kind,
+    WalletPlace,
+    export_phrase,
+)
+from swapdesk.wallet.answers import Allowance, Review, Signature
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -37,7 +47,7 @@ from swapdesk.wallet.promise import (
     Purpose,
     TransactionPayload,
 )
-from swapdesk.wallet.protocol import AgentGone, RefusalCode, Refused
+from swapdesk.wallet.protocol import AgentGone, MessageError, Refused, from_json, to_json
 from wallet.agents import CHEAP, PASSPHRASE, dying_at
 from wallet.signing import (
     CHAIN,
@@ -52,7 +62,6 @@ from wallet.signing import (
     Trader,
 )
 
-State = TransactionState
 ARBITRUM_ID = 1_337_042_161
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -102,7 +111,7 @@ async def test_what_asks_for_a_phrase_is_signed_by_it_alone(someone: Trader) -> 
         for phrase in (None, "", f"{review.phrase} "):
             with pytest.raises(Refused) as refused:
                 await agent.sign(review, phrase)
-            assert refused.value.code is RefusalCode.NOT_CONFIRMED
+            assert refused.value.code == "not_confirmed"
         assert isinstance(await agent.sign(review, review.phrase), Signature)
 
 
@@ -112,23 +121,23 @@ async def test_a_review_is_for_one_digest_once_and_for_unlocked_keys(someone: Tr
         review = await agent.review(payload, someone.promise("once"))
         with pytest.raises(Refused) as refused:
             await agent.sign(replace(review, digest="0x" + "00" * 32))
-        assert refused.value.code is RefusalCode.STALE_REVIEW
+        assert refused.value.code == "stale_review"
         await agent.sign(review)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.UNKNOWN_REVIEW
+        assert refused.value.code == "unknown_review"
         await agent.lock()
         # Looking needs no key; signing does.
         review = await agent.review(payload, someone.promise("once"))
         assert not review.refused, review.findings
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.LOCKED
+        assert refused.value.code == "locked"
         await agent.lock()
         await agent.unlock(PASSPHRASE)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.UNKNOWN_REVIEW
+        assert refused.value.code == "unknown_review"
 
 
 async def test_two_reviews_at_once_give_one_signature(someone: Trader) -> None:
@@ -177,13 +186,13 @@ async def test_a_node_that_is_gone_gets_nothing_signed(someone: Trader) -> None:
         assert "CHAIN_UNREAD" in codes(review)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.GATE
+        assert refused.value.code == "gate"
         with pytest.raises(Refused) as refused:
             await agent.review(someone.payment(), someone.deposit("x", chain="solana"))
-        assert refused.value.code is RefusalCode.OTHER_CHAIN
+        assert refused.value.code == "other_chain"
         with pytest.raises(Refused) as refused:
             await agent.balances(someone.address, CHAIN, [ETH])
-        assert refused.value.code is RefusalCode.CHAIN_UNREACHABLE
+        assert refused.value.code == "chain_unreachable"
 
 
 async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
@@ -194,7 +203,7 @@ async def test_a_review_ends_with_its_quote(someone: Trader) -> None:
         await agent.set_clock(301.0)
         with pytest.raises(Refused) as refused:
             await agent.sign(review)
-        assert refused.value.code is RefusalCode.STALE_REVIEW
+        assert refused.value.code == "stale_review"
 
 
 async def test_what_arrives_on_another_chain_is_counted_there(
@@ -303,7 +312,7 @@ async def test_a_group_is_signed_for_again_only_where_one_of_both_can_land(
             assert rule in codes(review)
             with pytest.raises(Refused) as refused:
                 await agent.sign(review)
-            assert refused.value.code is RefusalCode.GATE
+            assert refused.value.code == "gate"
     await here.client.close()
 
 
@@ -323,7 +332,7 @@ async def test_a_forged_failure_ends_nothing(someone: Trader, coins: bool) -> No
         await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
         someone.world.faults.add(CHAIN, "forged_receipt", 1)
         told = await agent.resolve(one.hash)
-        assert told.state is State.SENT
+        assert told.word == "sent"
         assert "the node tells a failure" in told.problem
         with pytest.raises(Refused):
             await someone.signed(agent, payload, promise)
@@ -334,11 +343,11 @@ async def test_a_receipt_of_what_is_not_mined_is_not_believed(someone: Trader) -
     async with someone.agent() as agent:
         one = await someone.signed(agent, someone.payment(), someone.deposit("early"))
         someone.world.faults.add(CHAIN, "drop_transaction", 1)
-        assert (await agent.broadcast(one.hash)).state is State.SENT
+        assert (await agent.broadcast(one.hash)).word == "sent"
         with pytest.raises(Refused):
             await agent.abandon(one.hash)
         # The node has forgotten it, so it gets the same bytes again.
-        assert (await agent.resolve(one.hash)).state in (State.SENT, State.MINED)
+        assert (await agent.resolve(one.hash)).word in ("sent", "mined")
         await someone.settled(agent, one)
 
 
@@ -362,7 +371,7 @@ async def test_what_is_executed_while_the_node_is_asked_is_not_lost(someone: Tra
         one = await someone.signed(agent, someone.payment(), someone.deposit("overlooked"))
     records = Records(RecordsFile(Path(someone.place.directory), writable=True))
     try:
-        records.move(one.hash, State.SENT, among=frozenset({State.SIGNED}))
+        records.move(one.hash, State.SENT, among=(State.PREPARED,))
 
         async def executed() -> None:
             chain.submit(records.raw(one.hash))
@@ -375,7 +384,7 @@ async def test_what_is_executed_while_the_node_is_asked_is_not_lost(someone: Tra
             client.executed = executed
             sent = records.find(one.hash)
             told = await EvmDelivery(client, records, 2).resolve(sent)
-        assert told.state is State.SUCCEEDED, told
+        assert told.word == "succeeded", told
     finally:
         records.close()
 
@@ -401,10 +410,10 @@ async def test_a_nonce_that_was_used_elsewhere_is_noticed(someone: Trader) -> No
         await someone.world.node.confirmed(CHAIN, bytes(elsewhere.hash))
         with pytest.raises(Refused) as refused:
             await agent.broadcast(one.hash)
-        assert refused.value.code is RefusalCode.CHAIN_REFUSED
+        assert refused.value.code == "chain_refused"
         # It may still be executed until the other one can no longer be unwound.
-        while (told := await agent.resolve(one.hash)).state is not State.LOST:
-            assert told.state is State.SENDING
+        while (told := await agent.resolve(one.hash)).word != "lost":
+            assert told.word == "sending"
         # Nobody knows here what the other one paid, so the same intent pays no more.
         with pytest.raises(Refused):
             await someone.signed(agent, someone.payment(), someone.deposit("overtaken"))
@@ -444,15 +453,46 @@ async def test_what_is_held_is_told_by_the_decimals_of_the_chain(someone: Trader
 
 
 ENDS = int(datetime.now(UTC).timestamp()) + 3_000
+ALLOWING = (
+    "-I",
+    "-c",
+    "import sys\n"
+    "from msgspec.structs import replace\n"
+    "from swapdesk.agent.__main__ import main\n"
+    "from swapdesk.agent.process.payload_assessment import Looking\n"
+    "strict = Looking._policy\n"
+    f"allowed = frozenset({{{MULTICALL3!r}}})\n"
+    "Looking._policy = lambda *asked: replace(strict(*asked), spenders=allowed)\n"
+    "main(sys.argv[1:], cost=1024)",
+)
+"""Another program with the same keys, that lets anybody take a token."""
 ALLOWED = {
     "a venue": Allowance(USDC, ROUTER["fa"], 100 * 10**6, False, "fa"),
-    # Approved by a configuration that is gone since: only the events of the chain remember it.
+    # Approved elsewhere with the same key: only the events of the chain remember it.
     "a stranger": Allowance(USDC, MULTICALL3, erc20.UNLIMITED, True, None),
     # A permit that somebody handed in, until it ends.
     "through Permit2": Allowance(
         USDC, ROUTER["fa"], 7 * 10**6, False, "fa", True, datetime.fromtimestamp(ENDS, UTC)
     ),
 }
+
+
+@pytest.mark.parametrize("named", [{"spenders": [MULTICALL3]}, {"blind": True}])
+async def test_nothing_that_a_desk_says_loosens_the_gate(
+    someone: Trader, named: dict[str, Any]
+) -> None:
+    """A place that names a spender or blind signing opens no wallet, and none is made of it."""
+    told = {**to_json(someone.place), **named}
+    with pytest.raises(MessageError):
+        from_json(WalletPlace, told)
+    looking = object.__new__(Looking)
+    looking._place = someone.place
+    looking._records = SimpleNamespace(genesis=lambda _: None)
+    owner = Account(
+        someone.address, Kind.EVM, "", "sandbox", KeyOrigin.CREATED, None, datetime.now(UTC)
+    )
+    policy = looking._policy(owner, someone.place.chains[0])
+    assert (policy.spenders, policy.blind) == (frozenset(), False)
 
 
 @pytest.mark.parametrize("who", ALLOWED)
@@ -464,23 +504,23 @@ async def test_an_allowance_is_seen_and_revoked(someone: Trader, who: str) -> No
         to, data = token, erc20.APPROVE.call(one.spender, one.units)
     approve = TransactionPayload(Purpose.APPROVE, to, "0x" + data.hex(), 0)
     promise = someone.promise(f"allow {who}", unlimited=one.unlimited, venue=one.venue)
-    configured = replace(someone, place=replace(someone.place, spenders=(MULTICALL3,)))
-    async with configured.agent() as agent:
-        await executed(someone, agent, approve, promise)
+    agent = await WalletClient.start(someone.place, program=ALLOWING)
+    await agent.unlock(PASSPHRASE)
+    await executed(someone, agent, approve, promise)
+    await agent.close()
     async with someone.agent() as agent:
         # Where no contract stands nobody can take anything, which leaves no doubt.
         told = await agent.allowances(someone.address, CHAIN, [USDC, NO_TOKEN])
         assert (told.allowances, told.complete) == ((one,), True)
         other = await agent.allowances(someone.address, CHAIN, [NO_TOKEN])
         assert (other.allowances, other.complete) == ((), True)
-        call = await agent.revocation(token, one.spender, permit2=one.permit2)
-        end = TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
+        end = await agent.revocation(token, one.spender, permit2=one.permit2)
         promise = someone.promise(f"revoke {who}", venue=None, sell_units=0)
         await executed(someone, agent, end, promise)
         assert (await agent.allowances(someone.address, CHAIN, [USDC])).allowances == ()
         with pytest.raises(Refused) as refused:
             await agent.revocation(token, one.spender[:-1])
-        assert refused.value.code is RefusalCode.BAD_REQUEST
+        assert refused.value.code == "bad_request"
 
 
 async def test_an_allowance_of_permit2_that_has_ended_is_not_told(someone: Trader) -> None:
@@ -512,7 +552,7 @@ async def test_only_accounts_of_the_wallet_are_looked_at(someone: Trader) -> Non
         solana = await agent.create(Kind.SOLANA, "", PASSPHRASE)
         with pytest.raises(Refused) as refused:
             await agent.balances(ROUTER["fa"], CHAIN, [ETH])
-        assert refused.value.code is RefusalCode.NO_ACCOUNT
+        assert refused.value.code == "no_account"
         with pytest.raises(Refused) as other:
             await agent.balances(solana.address, CHAIN, [ETH])
-        assert other.value.code is RefusalCode.OTHER_CHAIN
+        assert other.value.code == "other_chain"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import pytest_asyncio
@@ -17,18 +18,28 @@ from swapdesk.chain.smart_account import (
 )
 from swapdesk.flows.batch.withdrawing import (
     NOTHING_HELD,
-    WithdrawalSigning,
+    WITHDRAWAL,
+    TakingBack,
+    take_back,
 )
-from swapdesk.flows.journal.batch_records import BundleState
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import OPEN, State
+from swapdesk.flows.journal.payments import (
+    begin_withdrawal,
+    move_bundle,
+    open_bundles,
+    withdrawal_of,
+    withdrawals,
+)
+from swapdesk.flows.signing.signing_session import SigningSession
+from swapdesk.flows.signing.wallet_signing import token_facts
 from swapdesk.flows.transactions import NotAgreed, Outcome, UnderWay
-from swapdesk.wallet.promise import Purpose
+from swapdesk.wallet.promise import Asset, Purpose
 from wallet.owner import COINS, DOLLARS, Opened, Owner, QuickClock, opened, owning
 from wallet.signing import CHAIN, USDC, Chains
 from wallet.test_signing import built, payload_of, promised
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-Signed = tuple[WithdrawalSigning, list[str]]
+Signed = tuple[SigningSession[TakingBack], list[str]]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -59,8 +70,9 @@ def session_of(left: Opened, *, says: bool) -> Signed:
 
     seen: list[str] = []
     journal, link = left.owner.journal, left.owner.link
-    session = WithdrawalSigning(
-        left.wallet, journal, QuickClock(), left.account, link, changed, coin="ETH"
+    token = token_facts(left.wallet, link, Asset("ETH", 18, None))
+    session = SigningSession(
+        WITHDRAWAL, "w", (left.account, link), token, journal, QuickClock(), changed
     )
     return session, seen
 
@@ -71,23 +83,23 @@ async def test_the_page_that_signs_makes_the_account_and_takes_back_what_it_hold
     owner, mine, account = left.owner, left.owner.mine, left.account
     refusing, asked = session_of(left, says=False)
     with pytest.raises(NotAgreed):
-        await refusing.carry_out()
+        await take_back(refusing, left.wallet)
     assert len(asked) == 1
     assert await owner.dollars(mine) == DOLLARS
     session, asked = session_of(left, says=True)
     before = await owner.dollars(account.address)
-    outcome = await session.carry_out()
+    outcome = await take_back(session, left.wallet)
     assert outcome.done, outcome
     # The account is made by one transaction and paid out by another one.
     assert len(asked) == 2
     assert await owner.dollars(mine) == 0
     assert await owner.dollars(account.address) == before + DOLLARS
     session.finish(outcome)
-    assert session.whereabouts == "in your wallet"
+    assert WITHDRAWAL.whereabouts(session) == "in your wallet"
     assert session.notice.startswith("is paid back: ")
     assert "25 USDC" in session.notice
     nothing, asked = session_of(left, says=True)
-    nothing.finish(await nothing.carry_out())
+    nothing.finish(await WITHDRAWAL.work(SimpleNamespace(wallet=left.wallet), nothing))
     assert asked == []
     assert nothing.outcome.failure.next == "you: r reads the wallet again"
 
@@ -100,7 +112,7 @@ async def test_one_token_comes_back_to_its_owner_and_then_the_rest(left: Opened)
     assert (first.proposal.action.purpose, first.sender) == (Purpose.DEPLOY, mine)
     assert (first.proposal.review.phrase, first.proposal.review.findings) == (None, ())
     assert (await flow.send(first)).done
-    assert owner.journal.withdrawals.open(account.address, CHAIN) == []
+    assert withdrawals(owner.journal.ledger, account.address, CHAIN, *OPEN) == []
     assert nothing_held(await left.propose("DAI"))
     second = await left.propose("usdc")
     assert second.proposal.action.purpose is Purpose.WITHDRAW
@@ -112,8 +124,8 @@ async def test_one_token_comes_back_to_its_owner_and_then_the_rest(left: Opened)
     }
     ended = await flow.send(second)
     assert ended.done
-    entry = owner.journal.withdrawals.get(second.proposal.action.intent_id)
-    assert (entry.state, entry.hash, entry.sender) == (StepState.ACKED, ended.hash, mine)
+    act = withdrawal_of(owner.journal.ledger, second.proposal.action.intent_id)
+    assert (act.state, act.hash, act.body["sender"]) == (State.DONE, ended.hash, mine)
     assert await left.held() == (COINS, 0)
     assert nothing_held(await left.propose(USDC.contract))
     rest, taken = await left.taken_out()
@@ -131,8 +143,13 @@ async def test_a_withdrawal_that_was_taken_back_took_nothing_out(left: Opened) -
     owner, account = left.owner, left.account
     await left.stands()
     step = await left.propose()
-    owner.journal.withdrawals.begin(
-        step.proposal.action.intent_id, account.address, step.sender, CHAIN, step.taken
+    begin_withdrawal(
+        owner.journal.ledger,
+        step.proposal.action.intent_id,
+        account.address,
+        step.sender,
+        CHAIN,
+        step.taken,
     )
     first, _ = await left.contested(step.proposal.review)
     again = await left.propose()
@@ -143,7 +160,7 @@ async def test_a_withdrawal_that_was_taken_back_took_nothing_out(left: Opened) -
     ended = await left.flow.send(again)
     assert (ended.code, ended.hash) == ("NOT_WITHDRAWN", first.hash)
     assert ended.cause == "Nothing was taken out. The transaction is replaced."
-    assert owner.journal.withdrawals.open(account.address, CHAIN) == []
+    assert withdrawals(owner.journal.ledger, account.address, CHAIN, *OPEN) == []
     assert await left.held() == (COINS, DOLLARS)
     assert (await left.taken_out())[0].done
 
@@ -176,12 +193,12 @@ async def test_what_was_prepaid_for_gas_comes_back_too(owner: Owner) -> None:
 async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(left: Opened) -> None:
     journal = left.owner.journal
     await left.stands()
-    await left.owner.left_by_bundle(BundleState.SIGNED, 0, 0)
+    await left.owner.left_by_bundle(0, 0, failed=False)
     needed = await left.propose()
     assert needed.code == "NEEDED_BY_BUNDLE"
     assert "is signed" in needed.cause
     step = await left.propose(despite_bundle=True)
     assert (await left.flow.send(step)).done
     assert await left.held() == (0, 0)
-    (bundle,) = [one for one in journal.bundles.open() if one.batch_id == "batchsigned"]
-    journal.bundles.ended(bundle, BundleState.REFUSED)
+    (bundle,) = open_bundles(journal.ledger)
+    move_bundle(journal.ledger, bundle, State.REFUSED, code="REFUSED")

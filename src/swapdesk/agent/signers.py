@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from coincurve import PrivateKey, PublicKey
-from msgspec import Struct
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.signature import Signature
@@ -20,6 +19,8 @@ from swapdesk.chain.addresses.base58 import encode as base58
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.solana import PACKET_BYTES, TransactionRefused, read_transaction
 from swapdesk.secret import SecretBytes
+from swapdesk.wallet.answers import EvmTerms
+from swapdesk.wallet.promise import TransactionPayload
 from swapdesk.wire.encoding.numbers import WireNumber
 
 _DYNAMIC_FEE = 2
@@ -27,28 +28,6 @@ _DYNAMIC_FEE = 2
 
 class SignerDefect(Exception):
     """What was signed is not what should have been; it was thrown away."""
-
-
-class EvmTransaction(Struct, frozen=True):
-    """Every field of a type-2 transaction (EIP-1559); amounts in wei, ``gas`` a limit."""
-
-    chain_id: int
-    nonce: int
-    to: str
-    value: int
-    data: bytes
-    gas: int
-    max_fee: int
-    max_priority: int
-
-
-class SignedBytes(Struct, frozen=True):
-    """``hash`` is what nodes call it: 0x-hex, of Solana the signature of the fee payer;
-    ``complete`` says that every required signature is there."""
-
-    raw: bytes
-    hash: str
-    complete: bool = True
 
 
 class EvmSigner:
@@ -77,31 +56,31 @@ class EvmSigner:
             raise SignerDefect("the signature is of another key")
         return f"0x{signed[:64].hex()}{27 + signed[64]:02x}"
 
-    def sign_transaction(self, one: EvmTransaction) -> SignedBytes:
-        """The bytes to broadcast, read back before they are given."""
-        if one.chain_id <= 0 or one.to != checksummed(one.to):
+    def sign_transaction(self, payload: TransactionPayload, terms: EvmTerms) -> tuple[bytes, str]:
+        """The bytes to broadcast, read back before they are given, and their hash (0x-hex)."""
+        if terms.chain_id <= 0 or payload.to != checksummed(payload.to):
             raise SignerDefect("a transaction needs its chain and whom it calls")
         from eth_account import Account
 
         fields = {
             "type": _DYNAMIC_FEE,
-            "chainId": one.chain_id,
-            "nonce": one.nonce,
-            "to": one.to,
-            "value": one.value,
-            "data": one.data,
-            "gas": one.gas,
-            "maxFeePerGas": one.max_fee,
-            "maxPriorityFeePerGas": one.max_priority,
+            "chainId": terms.chain_id,
+            "nonce": terms.nonce,
+            "to": payload.to,
+            "value": payload.value,
+            "data": bytes.fromhex(payload.data[2:]),
+            "gas": terms.gas,
+            "maxFeePerGas": terms.max_fee,
+            "maxPriorityFeePerGas": terms.max_priority,
             "accessList": [],
         }
         signed = Account.sign_transaction(fields, bytes(self._secret.reveal()))
         raw = bytes(signed.raw_transaction)
         if Account.recover_transaction(raw) != self.address:
             raise SignerDefect("the transaction is signed by another key")
-        if _fields_of(raw) != one:
+        if _fields_of(raw) != _fields(payload, terms):
             raise SignerDefect("the transaction says something else than it should")
-        return SignedBytes(raw, f"0x{keccak(raw).hex()}")
+        return raw, f"0x{keccak(raw).hex()}"
 
 
 def signer_of(digest: bytes, signature: bytes) -> str | None:
@@ -114,38 +93,39 @@ def signer_of(digest: bytes, signature: bytes) -> str | None:
     return checksummed(f"0x{keccak(public.format(compressed=False)[1:])[12:].hex()}")
 
 
-def signing_hash(one: EvmTransaction) -> bytes:
+def signing_hash(payload: TransactionPayload, terms: EvmTerms) -> bytes:
     """The 32 bytes that a signature of the transaction signs (EIP-1559, EIP-2718)."""
     import rlp
 
-    unsigned = [
-        one.chain_id,
-        one.nonce,
-        one.max_priority,
-        one.max_fee,
-        one.gas,
-        bytes.fromhex(one.to[2:]),
-        one.value,
-        one.data,
+    return keccak(bytes([_DYNAMIC_FEE]) + rlp.encode(_fields(payload, terms)))
+
+
+def _fields(payload: TransactionPayload, terms: EvmTerms) -> list[Any]:
+    """What is signed of a transaction, in its order."""
+    return [
+        terms.chain_id,
+        terms.nonce,
+        terms.max_priority,
+        terms.max_fee,
+        terms.gas,
+        bytes.fromhex(payload.to[2:]),
+        payload.value,
+        bytes.fromhex(payload.data[2:]),
         [],
     ]
-    return keccak(bytes([_DYNAMIC_FEE]) + rlp.encode(unsigned))
 
 
-def _fields_of(raw: bytes) -> EvmTransaction | None:
-    """The transaction as its signed bytes tell it."""
+def _fields_of(raw: bytes) -> list[Any] | None:
+    """The same as the signed bytes tell it."""
     import rlp
 
     if raw[:1] != bytes([_DYNAMIC_FEE]):
         return None
     items = rlp.decode(raw[1:])
-    if len(items) != 12 or list(items[8]):
+    if len(items) != 12:
         return None
-    chain_id, nonce, priority, fee, gas, _, value = (
-        int.from_bytes(items[i], "big") if i != 5 else 0 for i in range(7)
-    )
-    to = checksummed(f"0x{items[5].hex()}")
-    return EvmTransaction(chain_id, nonce, to, value, bytes(items[7]), gas, fee, priority)
+    numbers = [int.from_bytes(one, "big") for one in items[:5]]
+    return [*numbers, items[5], int.from_bytes(items[6], "big"), items[7], list(items[8])]
 
 
 def digest_of_others(document: dict[str, Any]) -> bytes | None:
@@ -190,8 +170,9 @@ class SolanaSigner:
         self._secret.wipe()
         del self._key
 
-    def sign(self, raw: bytes) -> SignedBytes:
-        """Our signature in its place; the others stay as they are."""
+    def sign(self, raw: bytes) -> tuple[bytes, str, bool]:
+        """Our signature in its place; the others stay as they are. With what nodes call it, the
+        signature of the fee payer, and whether every signature is there."""
         try:
             whole = read_transaction(raw)
         except TransactionRefused as refused:
@@ -212,4 +193,4 @@ class SolanaSigner:
         if not signatures[places[0]].verify(self._key.pubkey(), signed):
             raise SignerDefect("the signature is of another key")
         complete = all(one != Signature.default() for one in signatures)
-        return SignedBytes(out, base58(bytes(signatures[0])), complete)
+        return out, base58(bytes(signatures[0])), complete

@@ -36,14 +36,6 @@ class Effect(StrEnum):
     ONLY_READS = "only reads"
 
 
-class CommandEffect(Struct, frozen=True):
-    """``read_only``: it works on a desk that only reads. One that creates, signs or spends, or asks
-    the process with the keys, does not."""
-
-    effect: Effect
-    read_only: bool
-
-
 _ROWS: tuple[tuple[Effect, bool, str], ...] = (
     (Effect.MOVES_MONEY, False, "swap, send, fund"),
     (Effect.MOVES_MONEY, False, "batch sign, batch submit, batch run, batch resume"),
@@ -74,11 +66,10 @@ _ROWS: tuple[tuple[Effect, bool, str], ...] = (
 """The effect, whether it works on a desk that only reads, and the commands."""
 
 
-EFFECTS: dict[str, CommandEffect] = {
-    name: CommandEffect(effect, read_only)
-    for effect, read_only, names in _ROWS
-    for name in names.split(", ")
-}
+EFFECTS: dict[str, Effect] = {name: one for one, _, names in _ROWS for name in names.split(", ")}
+READING = frozenset(name for _, reads, names in _ROWS if reads for name in names.split(", "))
+"""Commands that work on a desk that only reads: one that creates, signs or spends, or asks the
+process with the keys, does not."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -139,7 +130,6 @@ def _mend_profile(problem: ConfigProblem | None) -> str:
 def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
     """What is wrong in ``config.toml`` and the environment, keys and the name of the theme
     included."""
-    from swapdesk.settings import Origin
 
     problems = list(settings.problems)
     if settings.keys:
@@ -147,7 +137,7 @@ def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
         from swapdesk.tui.commands.keymap import checked_keymap
 
         problems += checked_keymap(settings.keys, all_commands(), settings.key_problem)[1]
-    if settings.theme.origin is not Origin.DEFAULT:
+    if settings.theme.origin != "default":
         from swapdesk.palette_files import read_palettes
 
         misnamed = settings.misnamed_theme(read_palettes(settings.home.themes).all)
@@ -222,8 +212,8 @@ def desk_command(command: F) -> F:
         call = context.find_object(CliContext) or CliContext(Output(Form.TABLE))
         narrow(call, profile, as_json, plain, read_only, passphrase_fd)
         _require_text(context)
-        named = EFFECTS.get(context.command_path.partition(" ")[2])
-        if named is not None and not named.read_only:
+        named = context.command_path.partition(" ")[2]
+        if named in EFFECTS and named not in READING:
             refuse_to_write(call)
         return command(call, *args, **kwargs)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from msgspec import Struct
 
@@ -20,45 +20,37 @@ if TYPE_CHECKING:
 
 
 class Exit(IntEnum):
-    DONE = 0
-    DEFECT = 1
-    BAD_INPUT = 2
+    """How a command ends: its number, and what that means."""
+
+    means: str
+
+    def __new__(cls, number: int, means: str) -> Self:
+        end = int.__new__(cls, number)
+        end._value_, end.means = number, means
+        return end
+
+    DONE = 0, "done"
+    DEFECT = 1, "a defect in swapdesk"
+    BAD_INPUT = 2, "bad input or ambiguity"
     """Bad input, an ambiguous token, a setting that is wrong or missing."""
-    THRESHOLD = 3
+    THRESHOLD = 3, "a threshold was exceeded; nothing was created"
     """A limit set by the caller: the loss in value, or the time to wait."""
-    REFUSED = 4
+    REFUSED = 4, "refused by the service"
     """Refused by the service (401, 403, 409, 422 and other refusals), or no usable route."""
-    NOT_FOUND = 5
-    RATE_LIMITED = 6
-    UNREACHABLE = 7
+    NOT_FOUND = 5, "not found"
+    RATE_LIMITED = 6, "rate limited"
+    UNREACHABLE = 7, "not reachable or 5xx; nothing was created"
     """Not reachable, 5xx, or an answer of no use; nothing was created."""
-    UNKNOWN = 8
+    UNKNOWN = 8, "outcome unknown; journaled, see orders list"
     """The outcome of a create is not known; it is in the journal."""
-    OWN_REFUSAL = 9
+    OWN_REFUSAL = 9, "refused by the desk's own checks"
     """Refused by the checks of the desk itself."""
-    ENDED_OTHERWISE = 10
+    ENDED_OTHERWISE = 10, "an order ended otherwise than completed"
     """An order ended, and not as completed."""
-    NOT_WRITTEN = 11
+    NOT_WRITTEN = 11, "the output could not be written; what was done stands"
     """Standard output could not be written; what the command did stands."""
-    INTERRUPTED = 130
+    INTERRUPTED = 130, "interrupted"
     """Ctrl-C, or the question was not answered with yes."""
-
-
-MEANINGS: dict[Exit, str] = {
-    Exit.DONE: "done",
-    Exit.DEFECT: "a defect in swapdesk",
-    Exit.BAD_INPUT: "bad input or ambiguity",
-    Exit.THRESHOLD: "a threshold was exceeded; nothing was created",
-    Exit.REFUSED: "refused by the service",
-    Exit.NOT_FOUND: "not found",
-    Exit.RATE_LIMITED: "rate limited",
-    Exit.UNREACHABLE: "not reachable or 5xx; nothing was created",
-    Exit.UNKNOWN: "outcome unknown; journaled, see orders list",
-    Exit.OWN_REFUSAL: "refused by the desk's own checks",
-    Exit.ENDED_OTHERWISE: "an order ended otherwise than completed",
-    Exit.NOT_WRITTEN: "the output could not be written; what was done stands",
-    Exit.INTERRUPTED: "interrupted",
-}
 
 
 @dataclass(eq=False)

@@ -93,7 +93,7 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
 
     with reading(settings.places.journal) as db:
         found = db.execute(
-            "SELECT service_id FROM known_order WHERE ended = 0 ORDER BY rowid DESC LIMIT ?",
+            "SELECT service_id FROM orders WHERE ended = 0 ORDER BY number DESC LIMIT ?",
             (MOST_ORDERS,),
         )
         return [name for (name,) in found]

@@ -11,7 +11,7 @@ from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, config_error, desk_command, wrong_in_config
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
 from swapdesk.config_file import keep_choice
-from swapdesk.settings import SANDBOX, Origin, Settings
+from swapdesk.settings import SANDBOX, Settings
 
 
 class SettingValue(Struct, frozen=True):
@@ -145,6 +145,6 @@ def use(call: CliContext, name: str) -> None:
     said = " It is LIVE: this is real money." if live else ""
     document = ChosenDocument(name, str(top.get("profile", SANDBOX)), live)
     call.output.say(f"The profile is {name} now.{said}", document=document)
-    if settings.profile.origin in (Origin.ENVIRONMENT, Origin.OPTION):
+    if settings.profile.origin in ("environment", "option"):
         place, value = settings.profile.name, settings.profile.value
         call.output.talk(f"Here {place} chooses {value} all the same.")

@@ -16,9 +16,8 @@ from enum import StrEnum
 import click
 from msgspec import Struct
 
-from swapdesk.cli.cli_context import EFFECTS, CliContext, Effect, desk_command
+from swapdesk.cli.cli_context import EFFECTS, READING, CliContext, Effect, desk_command
 from swapdesk.cli.command_error import (
-    MEANINGS,
     OWN_ROWS,
     REVIEW,
     UNPAID,
@@ -66,7 +65,7 @@ def errors(call: CliContext) -> None:
     """
     output = call.output
     found = error_codes()
-    exits = tuple(ExitFacts(end.value, said) for end, said in MEANINGS.items())
+    exits = tuple(ExitFacts(end.value, end.means) for end in Exit)
     output.table(
         ("code", "exit", "again", "means", "money", "next"),
         [
@@ -76,7 +75,7 @@ def errors(call: CliContext) -> None:
         document=ErrorsDocument(found, exits),
     )
     if output.form is Form.TABLE:
-        output.talk(*(f"Exit {end.value}: {said}." for end, said in MEANINGS.items()))
+        output.talk(*(f"Exit {end.value}: {end.means}." for end in Exit))
 
 
 @click.command("commands")
@@ -173,12 +172,11 @@ def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Comma
 
 
 def _command_facts(name: str, command: click.Command) -> CommandFacts:
-    effect = EFFECTS[name]
     return CommandFacts(
         name=name,
         help=" ".join(inspect.cleandoc(command.help or "").split("\n\n")[0].split()),
-        effect=effect.effect,
-        read_only=effect.read_only,
+        effect=EFFECTS[name],
+        read_only=name in READING,
         documents=name in DOCUMENTS,
         arguments=tuple(
             ArgumentFacts(

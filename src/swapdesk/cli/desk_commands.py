@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -369,7 +369,7 @@ def _kinds(_: click.Context, option: click.Parameter, words: str) -> set[Shown]:
     if unknown := sorted(kinds - set(KINDS)):
         said = f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}."
         raise bad_input("NO_SUCH_KIND", said, field="with")
-    return {Shown(kind) for kind in kinds}
+    return {kind for kind in get_args(Shown) if kind in kinds}
 
 
 @support.command()

@@ -19,7 +19,6 @@ from swapdesk import __version__
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, global_options, named, narrow
 from swapdesk.cli.command_error import (
-    MEANINGS,
     CommandError,
     Exit,
     bad_input,
@@ -82,7 +81,7 @@ COMMANDS: dict[str, str] = {
 OBJECTS_BETWEEN_COLLECTIONS = 150_000
 """Of a command. The imports of one that connects make 90,000, and nothing of them is garbage."""
 
-ENDS = "Exit codes: " + " | ".join(f"{end.value} {said}" for end, said in MEANINGS.items()) + "."
+ENDS = "Exit codes: " + " | ".join(f"{end.value} {end.means}" for end in Exit) + "."
 
 
 class CommandTable(click.Group):

@@ -35,7 +35,8 @@ from swapdesk.flows.journal.creates import intent_of, open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
+from swapdesk.flows.journal.payments import unanswered, waits_for_signature
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import Moment, counted, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
@@ -53,7 +54,6 @@ from swapdesk.flows.orders.order_export import ExportForm, export_bytes, write_e
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
     Proceeds,
-    ProceedsOutcome,
     deposit_arrived,
     get_label,
     route_of,
@@ -164,7 +164,7 @@ def order_facts(
     """Labels and values to read; ``made`` are the transactions of the order."""
     order, summary = tracked.order, order_status(tracked, now, made)
     got = tracked.proceeds
-    back = got.outcome is ProceedsOutcome.CAME_BACK
+    back = got.outcome == "came back"
     theirs = tracked.intent is not None and tracked.intent.kind == "private_send"
     spent = ""
     stages = summary.stages
@@ -224,19 +224,19 @@ def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[st
 
 
 _HASHES = {
-    TransactionRole.DEPOSIT: "Deposit hash",
-    TransactionRole.BUNDLE: "Bundle hash",
-    TransactionRole.APPROVE: "Approval hash",
-    TransactionRole.RESET: "Reset hash",
-    TransactionRole.SWAP: "Swap hash",
+    "deposit": "Deposit hash",
+    "bundle": "Bundle hash",
+    "approve": "Approval hash",
+    "reset": "Reset hash",
+    "swap": "Swap hash",
 }
 
 
 def _fate(order: Order, one: OrderTransaction) -> str:
     """What is to be known of a transaction that is not simply done."""
-    if one.fate is Fate.FAILED:
+    if one.fate == "failed":
         return ", failed and moved nothing but its gas"
-    return ", sent" if one.fate is Fate.SENT and not deposit_arrived(order) else ""
+    return ", sent" if one.fate == "sent" and not deposit_arrived(order) else ""
 
 
 def deposit_facts(
@@ -328,7 +328,9 @@ class OrdersDocument(Struct, frozen=True):
     unknown: tuple[UnknownFacts, ...]
 
 
-async def chosen_orders(session: CommandSession, kept: FilterLine, sort: str) -> list[TrackedOrder]:
+async def chosen_orders(
+    session: CommandSession, kept: FilterLine, sort: Sorting
+) -> list[TrackedOrder]:
     """The orders, read from the service; as last known when it cannot be asked."""
     await session.settle(TELLING_SECONDS)
     await session.link.tracker.load_past()
@@ -341,7 +343,7 @@ async def chosen_orders(session: CommandSession, kept: FilterLine, sort: str) ->
         )
     tell_left_out(session)
     now = session.desk.service_clock.now()
-    known = sort_orders(session.link.tracker.orders(), Sorting(sort))
+    known = sort_orders(session.link.tracker.orders(), sort)
     if kept.empty:
         return known
     desk = session.desk
@@ -359,12 +361,12 @@ def tell_left_out(session: CommandSession) -> None:
 
 
 async def export_orders(
-    session: CommandSession, form: str, out: Path | None, kept: FilterLine, sort: str
+    session: CommandSession, form: ExportForm, out: Path | None, kept: FilterLine, sort: Sorting
 ) -> None:
     """Write the orders to a file, or to standard output."""
     orders = await chosen_orders(session, kept, sort)
     made = session.desk.journal.transactions.all()
-    content = export_bytes(orders, session.desk.service_clock.now(), ExportForm(form), made)
+    content = export_bytes(orders, session.desk.service_clock.now(), form, made)
     if out is None:
         session.call.output.file(content)
         return
@@ -382,12 +384,12 @@ async def export_orders(
     session.call.output.talk(f"{counted(len(orders), 'order')} written to {out}.")
 
 
-async def report_orders(session: CommandSession, kept: FilterLine, sort: str) -> None:
+async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting) -> None:
     """The list, refreshed from the service; as last known when it cannot be asked."""
     output = session.call.output
     orders = await chosen_orders(session, kept, sort)
     with suppress(JournalUnavailable):
-        settle_payments(session.desk.journal.calls, session.link.tracker.recall)
+        settle_payments(session.desk.journal.ledger, session.link.tracker.recall)
     await tell_open_calls(session)
     unknown = [
         intent_of(create)
@@ -427,24 +429,25 @@ async def tell_open_calls(
     """Say of every call without a known outcome, or of those that pay these orders, what it may
     have done."""
     desk, now = session.desk, session.desk.service_clock.now()
-    for call in desk.journal.calls.unresolved():
-        if service_ids is not None and not (call.pays and call.service_id in service_ids):
+    for act in unanswered(desk.journal.ledger):
+        pays = act.kind == "deposit"
+        if service_ids is not None and not (pays and act.subject in service_ids):
             continue
-        if call.by_wallet and call.service_id is not None:
-            tracked = session.link.tracker.recall(call.service_id)
-            asked = not call.waits_for_signature and call.hash is None
+        if act.body.get("by") == "wallet" and act.subject is not None:
+            tracked = session.link.tracker.recall(act.subject)
+            asked = not waits_for_signature(act) and act.hash is None
             session.call.output.talk(
                 open_payment_words(
-                    call,
+                    act,
                     none_signed=asked and await none_signed(desk.wallet, tracked),
                     payable=tracked is not None and not_payable(tracked, now) is None,
                 )
             )
             continue
-        may = f"paid order {call.service_id}" if call.pays else "created an order"
+        may = f"paid order {act.subject}" if pays else "created an order"
+        call = "POST /sandbox/deposits" if pays else f"{act.body['method']} {act.body['path']}"
         session.call.output.talk(
-            f"{call.method} {call.path} of {call.sent_at:%Y-%m-%d %H:%M:%S} UTC got no answer;"
-            f" it may have {may}."
+            f"{call} of {act.prepared_at:%Y-%m-%d %H:%M:%S} UTC got no answer; it may have {may}."
         )
 
 

@@ -19,7 +19,6 @@ from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input,
 from swapdesk.cli.order_reports import OrderDocument, find_order, order_document
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError
-from swapdesk.client.live import StreamState
 from swapdesk.clock import SystemClock
 from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_sentence import order_sentence
@@ -96,7 +95,7 @@ class _Watch:
             self._print_changes()
             await self._ask()
             self._print_changes()
-            offline = self._session.link.tracker.stream_state is StreamState.OFFLINE
+            offline = self._session.link.tracker.stream_state == "offline"
             lost = lost + LOOK_SECONDS if offline else 0.0
             if lost >= LOST_SECONDS and self.open_ids():
                 lost = 0.0
@@ -219,7 +218,7 @@ async def _until_interrupted(session: CommandSession, webhooks: OrderWebhooks) -
             done, _ = await asyncio.wait([posting], timeout=LOST_SECONDS)
             if done:
                 posting.result()
-            if session.link.tracker.stream_state is StreamState.OFFLINE:
+            if session.link.tracker.stream_state == "offline":
                 await session.reconnect()
     finally:
         posting.cancel()

@@ -127,13 +127,13 @@ class AuditDocument(Struct, frozen=True):
     changes: tuple[ChangeFacts, ...]
 
 
-_REFUSALS: tuple[tuple[type[partners.PartnerRefused], str, str], ...] = (
-    (partners.NoSuchPartner, "NO_SUCH_PARTNER", "which"),
-    (partners.NoSuchKey, "NO_SUCH_KEY", "api_key"),
-    (partners.NameTaken, "NAME_TAKEN", "name"),
-    (partners.NoSuchOrigin, "BAD_ORIGIN", "origin"),
-    (partners.PartnerRefused, "BAD_NAME", "name"),
-)
+_REFUSALS = {
+    "partner": ("NO_SUCH_PARTNER", "which"),
+    "key": ("NO_SUCH_KEY", "api_key"),
+    "taken": ("NAME_TAKEN", "name"),
+    "origin": ("BAD_ORIGIN", "origin"),
+    "name": ("BAD_NAME", "name"),
+}
 """What the store refuses: the code, and the argument at fault."""
 
 
@@ -214,7 +214,7 @@ def run_on_store(
     except NothingDue as error:
         raise CommandError(Exit.OWN_REFUSAL, "NOTHING_DUE", str(error), UNBOOKED) from None
     except partners.PartnerRefused as refused:
-        code, field = next(row[1:] for row in _REFUSALS if isinstance(refused, row[0]))
+        code, field = _REFUSALS[refused.what]
         raise bad_input(code, str(refused), field=field, money=UNCHANGED) from None
 
 

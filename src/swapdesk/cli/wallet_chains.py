@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -22,36 +22,34 @@ from swapdesk.flows.batch.group_status import way_out
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawing
 from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.wallet_payment_log import Taken
+from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
 from swapdesk.flows.transactions import Outcome, UnderWay
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
 from swapdesk.flows.wallet.policy_change import (
     NO_POLICY,
-    PolicyChange,
     PolicyProblem,
     named_token,
     policy_facts,
     proposed_policy,
 )
 from swapdesk.flows.wallet.replacement import (
+    CANCELLATION,
     GAS_UNITS,
+    HIGHER_FEE,
     REVERTED,
     WAITS,
     Replacement,
-    bumping,
-    cancelling,
 )
 from swapdesk.flows.wallet.revoking import Revoking
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.answers import FINAL, Allowance, SignedTransaction
+from swapdesk.wallet.answers import Allowance, SignedTransaction
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wallet.spending import (
     LimitUse,
     PolicyStatus,
     SpendingPolicy,
-    SpendWindow,
     plain_amount,
 )
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -258,7 +256,7 @@ class WithdrawalDocument(Struct, frozen=True):
 
     account: str
     chain: str
-    withdrawn: Sequence[Taken]
+    withdrawn: Sequence[Sum]
     hash: str | None
     deployment: str | None
 
@@ -266,15 +264,15 @@ class WithdrawalDocument(Struct, frozen=True):
 async def list_transactions(session: CommandSession, waiting: bool) -> None:
     """Every transaction that was signed, oldest first, as the wallet's own records have it."""
     signed = await (await session.desk.wallet.client()).transactions()
-    shown = [one for one in signed if not (waiting and one.state in FINAL)]
+    shown = [one for one in signed if not (waiting and one.final)]
     session.call.output.table(
         ("signed", "chain", "for", "state", "nonce", "hash"),
         [
-            (iso(one.created), one.chain, str(one.purpose), str(one.state),
+            (iso(one.created), one.chain, str(one.purpose), one.word,
              "" if one.nonce is None else str(one.nonce), one.hash)
             for one in shown
         ],
-        plain=[f"{one.hash} on {one.chain}, to {one.purpose}, is {one.state}." for one in shown],
+        plain=[f"{one.hash} on {one.chain}, to {one.purpose}, is {one.word}." for one in shown],
         document=TransactionsDocument(tuple(shown)),
     )  # fmt: skip
     if not shown:
@@ -282,13 +280,14 @@ async def list_transactions(session: CommandSession, waiting: bool) -> None:
 
 
 async def cancel_transaction(session: CommandSession, hash_: str, yes: bool) -> None:
-    replacement = cancelling(session.desk.wallet, session.desk.clock)
+    replacement = Replacement(session.desk.wallet, session.desk.clock, CANCELLATION)
     await _replace(session, replacement, hash_, yes)
 
 
 async def bump_transaction(session: CommandSession, hash_: str, gas: int | None, yes: bool) -> None:
     units = GAS_UNITS if gas is None else gas
-    await _replace(session, bumping(session.desk.wallet, session.desk.clock, units), hash_, yes)
+    replacement = Replacement(session.desk.wallet, session.desk.clock, HIGHER_FEE, units)
+    await _replace(session, replacement, hash_, yes)
 
 
 async def _replace(
@@ -296,7 +295,7 @@ async def _replace(
 ) -> None:
     """Exit 0 once what was asked for holds, 10 where it was executed in vain, 9 where nothing
     takes its place, 8 while both wait."""
-    words = replacement.words
+    words = replacement.kind
     step = await replacement.propose(hash_)
     if not isinstance(step, Outcome):
         before = words.signed_before(step.transaction) if isinstance(step, UnderWay) else ""
@@ -445,7 +444,7 @@ def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
     return lines
 
 
-def _words(one: Taken) -> str:
+def _words(one: Sum) -> str:
     kept = ", prepaid for gas" if one.prepaid else ""
     return f"{exact_amount(one.amount)} {one.symbol}{kept}"
 
@@ -474,22 +473,15 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
 
 
 async def set_policy(
-    session: CommandSession,
-    per_call: tuple[str, ...],
-    per_payment: tuple[str, ...],
-    per_hour: tuple[str, ...],
-    per_day: tuple[str, ...],
-    **rules: Any,
+    session: CommandSession, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
-    """Set limits and the other ``rules`` of a :class:`PolicyChange`. Exit 2 without any."""
-    limits = {
-        SpendWindow.CALL: per_call,
-        SpendWindow.PAYMENT: per_payment,
-        SpendWindow.HOUR: per_hour,
-        SpendWindow.DAY: per_day,
-    }
-    change, wallet = PolicyChange(limits, **rules), session.desk.wallet
-    if change.says_nothing:
+    """Set the ``rules`` of a change. Exit 2 without any."""
+    change, wallet = {name: given for name, given in rules.items() if given}, session.desk.wallet
+    if until is not None:
+        change["until"] = (until,)
+    if anew:
+        change["anew"] = ()
+    if not change:
         raise bad_input("NOTHING_GIVEN", "Give at least one rule to set, or --anew.")
     try:
         policy = await proposed_policy(wallet, change)
@@ -499,7 +491,7 @@ async def set_policy(
         given = session.call.passphrase_fd is not None
         status = await wallet.set_policy(policy, read_passphrase(session.call) if given else None)
     except Refused as refused:
-        if refused.code is not RefusalCode.PASSPHRASE_NEEDED:
+        if refused.code != "passphrase_needed":
             raise
         status = await wallet.set_policy(policy, read_passphrase(session.call))
     return _told(session.call.output, status)

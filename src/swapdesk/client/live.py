@@ -19,8 +19,7 @@ import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from msgspec import Struct
 
@@ -56,22 +55,13 @@ WAITING_EVENTS = 100
 """So many are handled in one go at most: a few milliseconds of the event loop."""
 
 
-class StreamState(StrEnum):
-    """``live``: subscribed, read up to date, and heard of within 30 s. ``resuming``: being
+StreamState = Literal["live", "resuming", "polling", "offline"]
+"""``live``: subscribed, read up to date, and heard of within 30 s. ``resuming``: being
     connected or read up to date. ``polling``: asked instead of told. ``offline``: neither."""
 
-    LIVE = "live"
-    RESUMING = "resuming"
-    POLLING = "polling"
-    OFFLINE = "offline"
 
-
-class Source(StrEnum):
-    """How an order was seen; all but ``stream`` are answers of the REST API."""
-
-    STREAM = "stream"
-    SNAPSHOT = "snapshot"
-    POLL = "poll"
+Source = Literal["stream", "snapshot", "poll"]
+"""How an order was seen; all but ``stream`` are answers of the REST API."""
 
 
 class OrderSeen(Struct, frozen=True):
@@ -281,7 +271,7 @@ class OrderStream:
         self._reading = OrderReading(api, clock, self._tell)
         self._polls = PollSchedule(clock, self._times)
         self._task: asyncio.Task[None] | None = None
-        self._state = StreamState.RESUMING
+        self._state: StreamState = "resuming"
         self._heard = clock.monotonic()
         self._live_since: float | None = None
         """When this connection became live, if it did."""
@@ -316,10 +306,10 @@ class OrderStream:
         """The present state; a live socket that was silent for 30 s is not live, and a service
         without one that answered nothing for as long is offline."""
         limit = self._times.quiet_limit
-        if self._state is StreamState.LIVE:
+        if self._state == "live":
             quiet = self._clock.monotonic() - self._heard > limit
-            return StreamState.RESUMING if quiet else StreamState.LIVE
-        return StreamState.OFFLINE if self.age() > limit else self._state
+            return "resuming" if quiet else "live"
+        return "offline" if self.age() > limit else self._state
 
     def age(self) -> float:
         """Seconds since the last message, pong or answer."""
@@ -347,7 +337,7 @@ class OrderStream:
         try:
             await together(self._connect_for_ever(), self._poll_for_ever())
         except BaseException:
-            self._state = StreamState.RESUMING
+            self._state = "resuming"
             self._polls.ask_within(0.0)
             raise
 
@@ -365,14 +355,14 @@ class OrderStream:
                 # That it is restarted says nothing against a service, however soon it is.
                 held = self._clock.monotonic() - self._live_since
                 self._backoff.held(math.inf if lost.restarting else held)
-                await self._enter(StreamState.RESUMING)
+                await self._enter("resuming")
                 self._polls.ask_within(self._times.poll_down)
             else:
                 # Not told, so ask; the answer decides between polling and offline.
                 stale = self._reading.answered is None or self.age() >= self._times.poll_down
                 self._polls.ask_within(0.0 if stale or reached else self._times.poll_down)
-                if self._state is StreamState.RESUMING and not stale:
-                    await self._enter(StreamState.POLLING)
+                if self._state == "resuming" and not stale:
+                    await self._enter("polling")
             reached = self._live_since is not None
             if lost.fatal:
                 self.refused = lost.reason
@@ -384,13 +374,14 @@ class OrderStream:
     async def _poll_for_ever(self) -> None:
         while True:
             await self._polls.due()
-            live, state = self._polls.connected, StreamState.POLLING
+            live = self._polls.connected
+            state: StreamState = "polling"
             self._polls.asked()
             try:
-                await self._reading.read(Source.POLL)
+                await self._reading.read("poll")
             except ClientError as error:
                 log.info("order poll: %s", error)
-                state = StreamState.OFFLINE
+                state = "offline"
             if not live and not self._polls.connected:
                 await self._enter(state)
             self._polls.asked()
@@ -414,7 +405,7 @@ class OrderStream:
         try:
             self._polls.connected = True
             self._held = deque(maxlen=HELD_BACK)
-            await self._enter(StreamState.RESUMING)
+            await self._enter("resuming")
             await together(self._follow(socket), socket.heartbeat(), self._catch_up(socket))
         except SocketLost as lost:
             ended = lost
@@ -432,7 +423,7 @@ class OrderStream:
                 self._polls.ask_within(self._times.poll_down)
             elif isinstance(frame, Order):
                 if self._held is None:
-                    await self._see(frame, Source.STREAM)
+                    await self._see(frame, "stream")
                 else:
                     self._held.append(frame)
 
@@ -440,17 +431,17 @@ class OrderStream:
         await socket.subscribe()
         await socket.acknowledged()
         try:
-            await self._reading.read(Source.SNAPSHOT)
+            await self._reading.read("snapshot")
         except ClientError as error:
             told = error.retry_after if isinstance(error, ApiError) else None
             reason = f"the orders could not be read: {error}"
             raise SocketLost(reason, retry_after=told) from None
         while self._held:
-            await self._see(self._held.popleft(), Source.STREAM)
+            await self._see(self._held.popleft(), "stream")
         self._held = None
         self._live_since = self._clock.monotonic()
         self._polls.asked()
-        await self._enter(StreamState.LIVE)
+        await self._enter("live")
 
     # Reading and telling
 
@@ -461,7 +452,7 @@ class OrderStream:
         await self._tell(OrderSeen(order, source))
 
     async def _enter(self, state: StreamState) -> None:
-        if state is not self._state or self._state is StreamState.RESUMING:
+        if state != self._state or self._state == "resuming":
             self._state = state
             await self._tell(StateChanged(state, self._clock.now()))
 

@@ -7,13 +7,16 @@ from typing import Literal
 
 from msgspec import Struct
 
-CheckLevel = Literal["ok", "note", "warn", "refuse"]
-"""``ok`` was verified, ``note`` informs, ``warn`` wants attention, ``refuse`` locks the step."""
+CheckLevel = Literal["ok", "note", "warn", "refuse", "unknown"]
+"""``ok`` was verified, ``note`` informs, ``warn`` wants attention, ``refuse`` locks the step;
+``unknown`` waits for an answer."""
 
 
 class CheckLine(Struct, frozen=True):
     level: CheckLevel
     text: str
+    then: str = ""
+    """What to do; muted after the text."""
 
 
 def refused(lines: Iterable[CheckLine]) -> bool:

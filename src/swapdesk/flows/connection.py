@@ -11,7 +11,7 @@ from swapdesk.client.credentials import Credentials
 from swapdesk.flows.notation import duration
 from swapdesk.flows.wallet.chain_links import sandbox_links, sandbox_makers
 from swapdesk.secret import Secret
-from swapdesk.settings import Origin, Settings
+from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import ChainLink
 
 LIVE_SKEW_SECONDS = 120.0
@@ -72,7 +72,7 @@ def live_connection(settings: Settings) -> Connection:
     elif settings.partner_id.value is not None:
         credentials = Credentials.read_only(settings.partner_id.value)
         partner = "read only"
-    elif settings.key.origin is Origin.ENVIRONMENT:
+    elif settings.key.origin == "environment":
         raise NotConfigured("SWAPDESK_API_KEY needs SWAPDESK_API_SECRET")
     else:
         raise NotConfigured(

@@ -40,29 +40,27 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from enum import Enum
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from swapdesk.acts import LEFT, State
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure, rule_next
+from swapdesk.flows.journal.ledger import Ledger, Operation
+from swapdesk.flows.journal.payments import Sum, commit_signed, end_transaction
 from swapdesk.wallet.answers import (
     CHAIN_UNREAD,
-    EXECUTED,
-    FINAL,
-    HARMLESS,
     Review,
     RuleFinding,
     Severity,
     Signature,
     SignedTransaction,
-    TransactionState,
 )
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Payload, Promise, Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
+from swapdesk.wallet.protocol import Refused, WalletError
 from swapdesk.wire.orders import Order
 
 # How an action ended
@@ -70,22 +68,16 @@ from swapdesk.wire.orders import Order
 SAME_AGAIN = "you: give the same command again; the same transaction is sent, never a new one"
 
 
-class End(Enum):
-    DONE = "done"
-    """What was asked for holds."""
-    REFUSED = "refused"
-    """It did not happen, and nothing more is done for it."""
-    OPEN = "open"
-    """It can be gone on with. What was signed is sent again as it is, never signed anew."""
-
-
 class Outcome(Struct, frozen=True):
     """``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` has the cause, where the money
     is and who acts next; None for what is done, and for what stands where it was asked to stand.
     ``hash`` is of what was executed or sent. ``order_id`` and ``order`` are of a swap or deposit,
-    ``error`` is what the service was asked in vain, ``findings`` are the gate's refusals."""
+    ``error`` is what the service was asked in vain, ``findings`` are the gate's refusals.
 
-    end: End = End.DONE
+    DONE: what was asked for holds. REFUSED: it did not happen, and nothing more is done for it.
+    UNKNOWN: it can be gone on with; what was signed is sent again as it is, never signed anew."""
+
+    state: State = State.DONE
     code: str = ""
     failure: Failure | None = None
     hash: str | None = None
@@ -96,15 +88,15 @@ class Outcome(Struct, frozen=True):
 
     @property
     def done(self) -> bool:
-        return self.end is End.DONE
+        return self.state is State.DONE
 
     @property
     def refused(self) -> bool:
-        return self.end is End.REFUSED
+        return self.state is State.REFUSED
 
     @property
     def open(self) -> bool:
-        return self.end is End.OPEN
+        return self.state is State.UNKNOWN
 
     @property
     def cause(self) -> str:
@@ -113,22 +105,21 @@ class Outcome(Struct, frozen=True):
 
 
 def refused(code: str, failure: Failure, hash_: str | None = None) -> Outcome:
-    return Outcome(End.REFUSED, code, failure, hash_)
+    return Outcome(State.REFUSED, code, failure, hash_)
 
 
 def still_open(code: str, failure: Failure | None, hash_: str | None = None) -> Outcome:
-    return Outcome(End.OPEN, code, failure, hash_)
+    return Outcome(State.UNKNOWN, code, failure, hash_)
 
 
 # Sending what was signed
 
-State = TransactionState
-_DECISIVE = (
-    EXECUTED,
-    frozenset({State.MINED}),
-    frozenset({State.SENDING, State.SENT}),
+_DECISIVE: tuple[Callable[[SignedTransaction], bool], ...] = (
+    lambda one: one.executed,
+    lambda one: one.mined,
+    lambda one: one.state in LEFT,
 )
-"""The first of these that one is in tells how all of them stand."""
+"""The first of these that holds of one tells how all of them stand."""
 
 
 def same_nonce(
@@ -155,8 +146,8 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
     """The one of several for the same payment that tells how it stands: executed, else in a
     block, else on its way, else the newest. A higher fee that was never sent says nothing about
     the payment that was."""
-    for states in _DECISIVE:
-        found = [one for one in signed if one.state in states]
+    for decides in _DECISIVE:
+        found = [one for one in signed if decides(one)]
         if found:
             return found[-1]
     return signed[-1] if signed else None
@@ -165,7 +156,7 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
     """The one of these purposes that is not over and tells how it stands. A cancellation is signed
     under the intent of what it takes back, and does nothing of it."""
-    return decisive([one for one in signed if one.purpose in purposes and one.state not in FINAL])
+    return decisive([one for one in signed if one.purpose in purposes and not one.final])
 
 
 async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
@@ -182,8 +173,8 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
     that was not signed here."""
     one = next((one for one in await client.transactions() if one.hash == hash_), None)
     if one is None:
-        raise Refused(RefusalCode.NO_TRANSACTION, "this wallet signed no such transaction")
-    if one.nonce is None or one.state in FINAL or one.state is State.SIGNED:
+        raise Refused("no_transaction", "this wallet signed no such transaction")
+    if one.nonce is None or one.final or one.state is State.PREPARED:
         return one
     return await client.resolve(hash_, resend=False)
 
@@ -211,16 +202,16 @@ class Delivered(Struct, frozen=True):
 
     @property
     def final(self) -> bool:
-        return self.transaction.state in FINAL
+        return self.transaction.final
 
     def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
         """Of what the trader signed by itself. ``in_vain`` and its ``code``: nothing came of it;
         ``meanwhile``: where the money is until that is known."""
         one = self.transaction
-        if one.state is State.SUCCEEDED:
+        if one.state is State.DONE:
             return Outcome(hash=one.hash)
         if self.final:
-            cause = f"{in_vain.cause} The transaction is {one.state}."
+            cause = f"{in_vain.cause} The transaction is {one.word}."
             return refused(code, replace(in_vain, cause=cause), one.hash)
         cause = f"The transaction {one.hash} is not confirmed yet. {self.reason}".strip()
         return still_open("ON_ITS_WAY", Failure(cause, meanwhile, SAME_AGAIN), one.hash)
@@ -246,7 +237,7 @@ async def deliver(
     """
     ends = clock.monotonic() + pace.patience
     stands, reason = signed, signed.problem or ""
-    while stands.state not in FINAL:
+    while not stands.final:
         try:
             stands = await _look(client, signed, wanted())
             seen(stands)
@@ -256,7 +247,7 @@ async def deliver(
                 return Delivered(stands, error.words, error)
             reason = error.words
         late = until is not None and clock.now() >= until
-        if stands.state in FINAL or late or clock.monotonic() >= ends:
+        if stands.final or late or clock.monotonic() >= ends:
             break
         await clock.sleep(pace.look)
     return Delivered(stands, reason)
@@ -266,7 +257,7 @@ async def _look(client: WalletClient, signed: SignedTransaction, wanted: bool) -
     """The bytes once more where the chain does not have them, and what became of them."""
     # What a Solana node has not executed may still be kept from it.
     found = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
-    if found.state is TransactionState.SIGNED:
+    if found.state is State.PREPARED:
         found = await (client.broadcast(signed.hash) if wanted else client.abandon(signed.hash))
     return await current(client, found)
 
@@ -276,9 +267,9 @@ def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -
     until their blockhash ends, and the chain then tells that they were not."""
     if not isinstance(error, Refused):
         return False
-    if error.code is RefusalCode.CHAIN_REFUSED:
+    if error.code == "chain_refused":
         return contested or signed.nonce is None
-    return error.code is RefusalCode.CHAIN_UNREACHABLE
+    return error.code == "chain_unreachable"
 
 
 # Proposing, agreeing, signing
@@ -286,8 +277,8 @@ def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -
 MOST_LOOKS = 5
 """How often one payload is shown when chain or wallet changed under the review."""
 
-_NOT_TAKEN = frozenset({RefusalCode.CHAIN_UNREACHABLE, RefusalCode.CHAIN_REFUSED})
-LOOK_AGAIN = frozenset({RefusalCode.STALE_REVIEW, RefusalCode.UNKNOWN_REVIEW})
+_NOT_TAKEN = frozenset({"chain_unreachable", "chain_refused"})
+LOOK_AGAIN = frozenset({"stale_review", "unknown_review"})
 """Nothing was signed: what is reviewed once more may be."""
 
 
@@ -305,6 +296,20 @@ Look = Callable[[Review], Awaitable[Agreed | None]]
 another reason."""
 
 
+class Turn(Struct, frozen=True):
+    """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
+    itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
+
+    need: Sum
+    payees: int
+    number: int
+    total: int
+
+    @property
+    def funding(self) -> bool:
+        return self.payees == 0
+
+
 class Watch:
     """Hears what happens and changes nothing of it; this one shows it to nobody."""
 
@@ -316,6 +321,12 @@ class Watch:
 
     def seen(self, signed: SignedTransaction) -> None:
         """A transaction was sent or looked for on its chain."""
+
+    def turns_to(self, turn: Turn) -> None:
+        """Something else of a group is signed next."""
+
+    def moved(self) -> None:
+        """The journal says something new of a group."""
 
 
 # Why nothing was signed, or nothing is final
@@ -376,6 +387,45 @@ class Entry:
     def refused(self, code: str, hash_: str | None = None) -> None:
         """Nothing came of it and nothing can. ``hash_``: of what was signed, None where nothing
         was."""
+
+
+class ActEntry(Entry):
+    """A transaction of the wallet as an act of the ledger, which ``begin`` commits, or which an
+    earlier run began (``act``). What is over is not opened again: a transaction that is signed all
+    the same is an act of its own. Where its claim is held, ClaimTaken is raised, and not a byte of
+    it leaves."""
+
+    def __init__(
+        self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
+    ) -> None:
+        self._ledger = ledger
+        self._begin = begin
+        self._act = act
+        self.fresh = act is None
+
+    def begin(self) -> None:
+        if self._act is None:
+            self._act = self._begin()
+
+    def signed(self, hash_: str) -> None:
+        self.begin()
+        assert self._act is not None  # begun above
+        if commit_signed(self._ledger, self._act.id, hash_):
+            return
+        stands = self._ledger.get(self._act.id)
+        if stands is None or stands.hash != hash_:
+            self._act = self._begin()
+            commit_signed(self._ledger, self._act.id, hash_)
+
+    def done(self, hash_: str) -> None:
+        self._end(State.DONE, None, hash_)
+
+    def refused(self, code: str, hash_: str | None = None) -> None:
+        self._end(State.REFUSED, code, hash_)
+
+    def _end(self, state: State, code: str | None, hash_: str | None) -> None:
+        if self._act is not None:
+            end_transaction(self._ledger, self._act, state, code=code, hash_=hash_)
 
 
 Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
@@ -462,7 +512,7 @@ class Transactor:
         """The one that was signed and pays, or may still: whoever begins anew goes on with it.
         What never left the wallet counts as well."""
         signed = await self.signed(intent_id, *purposes)
-        return decisive([one for one in signed if one.state not in HARMLESS])
+        return decisive([one for one in signed if one.state is not State.REFUSED])
 
     async def propose(self, action: SignedAction) -> Proposal:
         """What would be signed; nothing is."""
@@ -487,7 +537,7 @@ class Transactor:
             try:
                 return await self._client.sign(review, agreed.phrase)
             except Refused as refused:
-                if refused.code is RefusalCode.GATE:
+                if refused.code == "gate":
                     raise _refusal(refused.findings) from None
                 if refused.code not in LOOK_AGAIN or look == MOST_LOOKS:
                     raise
@@ -500,7 +550,7 @@ class Transactor:
         Only then its bytes may leave (:meth:`follow`)."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, SignedTransaction):
-            raise Refused(RefusalCode.DEFECT, "the wallet signed something else than a transaction")
+            raise Refused("defect", "the wallet signed something else than a transaction")
         entry.signed(signed.hash)
         return signed
 
@@ -508,7 +558,7 @@ class Transactor:
         """The same of a document, of which nothing leaves by itself."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, Signature):
-            raise Refused(RefusalCode.DEFECT, "the wallet signed something else than a document")
+            raise Refused("defect", "the wallet signed something else than a document")
         entry.given(signed)
         return signed
 
@@ -521,7 +571,7 @@ class Transactor:
             raise
         except Refused as refused:
             if _nothing_signed(refused, entry):
-                entry.refused(refused.code.value.upper())
+                entry.refused(refused.code.upper())
             raise
 
     async def send(self, step: Proposal | UnderWay, phrase: str | None = None) -> Delivered:
@@ -539,7 +589,7 @@ class Transactor:
 
     async def give_up_unsent(self, signed: SignedTransaction) -> SignedTransaction:
         """Give up what no node has seen; anything else stays what it is."""
-        if signed.state is not TransactionState.SIGNED:
+        if signed.state is not State.PREPARED:
             return signed
         return await self._client.abandon(signed.hash)
 
@@ -577,10 +627,10 @@ class Transactor:
             seen=self._watch.seen,
         )
         stands = came.transaction
-        if stands.state is TransactionState.SUCCEEDED:
+        if stands.state is State.DONE:
             entry.done(stands.hash)
         elif came.final:
-            entry.refused(stands.state.value.upper(), stands.hash)
+            entry.refused(stands.word.upper(), stands.hash)
         return came
 
     async def settle(
@@ -598,14 +648,14 @@ class Transactor:
 
 def _nothing_signed(refused: Refused, entry: Entry) -> bool:
     """Whether it is certain that nothing was signed under this entry (see above)."""
-    if refused.code is RefusalCode.READ_ONLY:
+    if refused.code == "read_only":
         return entry.fresh
-    return refused.code is not RefusalCode.ALREADY_SIGNED
+    return refused.code != "already_signed"
 
 
 def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:
     """A chain that could not be read says nothing against a payload: it is asked again later."""
     for finding in findings:
         if finding.code == CHAIN_UNREAD:
-            return Refused(RefusalCode.CHAIN_UNREACHABLE, finding.words.rstrip("."))
+            return Refused("chain_unreachable", finding.words.rstrip("."))
     return NotSignable(findings)

@@ -273,7 +273,7 @@ class SimulatedExchange:
             if found is None:
                 raise
             return found
-        return instruction_of(await self._call(LedgerMethod.VENUE_OPEN, **params))
+        return instruction_of(await self._call("venue_open", **params))
 
     def _opening(self, leg: LegOrder) -> dict[str, object]:
         """What the node is asked to open. Raises Rejected and Transient."""
@@ -355,18 +355,18 @@ class SimulatedExchange:
         return await self._find(key)
 
     async def _find(self, key: str) -> DepositInstruction | None:
-        answer = await self._call(LedgerMethod.VENUE_FIND, venue=self._row.code, key=key)
+        answer = await self._call("venue_find", venue=self._row.code, key=key)
         return None if answer is None else instruction_of(answer)
 
     async def report(self, key: str) -> LegReport | None:
         await self._meet()
-        answer = await self._call(LedgerMethod.VENUE_REPORT, venue=self._row.code, key=key)
+        answer = await self._call("venue_report", venue=self._row.code, key=key)
         return None if answer is None else report_of(answer)
 
     async def send_on(self, key: str, address: str, tag: str | None) -> None:
         await self._meet()
         code = self._row.code
-        await self._call(LedgerMethod.VENUE_SEND_ON, venue=code, key=key, address=address, tag=tag)
+        await self._call("venue_send_on", venue=code, key=key, address=address, tag=tag)
 
     async def _meet(self) -> None:
         """What happens to a call: it is slow, or nobody is there. Raises Transient."""
@@ -387,7 +387,7 @@ class SimulatedExchange:
             raise Rejected(str(error)) from error
         except LedgerUncertain as error:
             # Only opening changes something; the other calls may simply be asked again.
-            kind: type[VenueFailure] = Ambiguous if method is LedgerMethod.VENUE_OPEN else Transient
+            kind: type[VenueFailure] = Ambiguous if method == "venue_open" else Transient
             raise kind(str(error)) from error
         except LedgerError as error:
             raise Transient(str(error)) from error

@@ -47,7 +47,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Close
 from websockets.http11 import Response
 
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod
+from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories, write_private
@@ -270,7 +270,7 @@ async def open_world(
             service = await build_sandbox_service(
                 data,
                 ledger,
-                await ledger.call(LedgerMethod.CLOCK_GET),
+                await ledger.call("clock_get"),
                 clock,
                 store,
                 random.Random(seed),

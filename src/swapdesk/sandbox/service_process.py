@@ -31,7 +31,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, LedgerUncertain, LedgerUnreachable
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import read_private, write_private
@@ -291,7 +291,7 @@ async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
     until = clock.monotonic() + NODE_SECONDS
     while True:
         try:
-            told: dict[str, Any] = await ledger.call(LedgerMethod.CLOCK_GET)
+            told: dict[str, Any] = await ledger.call("clock_get")
             return told
         except (LedgerUnreachable, LedgerUncertain):
             if clock.monotonic() >= until:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.service.errors import ServiceError
 from swapdesk.wire.account import RateWindows
@@ -23,30 +24,6 @@ class Tier(StrEnum):
     FREE = "FREE"
     PRO = "PRO"
 
-
-class TierTerms(Struct, frozen=True):
-    """What a tier grants an account without overrides (contract 2.9, 12.7, 17.8)."""
-
-    quote_limits: RateWindows
-    exchange_limits: RateWindows
-    read_limits: RateWindows
-    fixed_rates: bool
-
-
-TIER_TERMS = {
-    Tier.FREE: TierTerms(
-        quote_limits=RateWindows(per_minute=5, per_hour=20, per_day=50),
-        exchange_limits=RateWindows(per_minute=1, per_hour=5, per_day=10),
-        read_limits=RateWindows(per_minute=60, per_hour=3600, per_day=86_400),
-        fixed_rates=False,
-    ),
-    Tier.PRO: TierTerms(
-        quote_limits=RateWindows(per_minute=500, per_hour=2000, per_day=5000),
-        exchange_limits=RateWindows(per_minute=50, per_hour=500, per_day=2000),
-        read_limits=RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
-        fixed_rates=True,
-    ),
-}
 
 FEE_SHARES = {Tier.FREE: Decimal(0), Tier.PRO: Decimal(20)}
 """Percent of a venue's fee that a partner earns by its tier (contract 12.7)."""
@@ -92,6 +69,29 @@ class Partner(Struct, frozen=True):
         return FEE_SHARES[self.tier] if self.fee_share is None else self.fee_share
 
 
+TIERS = {
+    Tier.FREE: Partner(
+        partner_id="",
+        name="",
+        tier=Tier.FREE,
+        keys=(),
+        quote_limits=RateWindows(per_minute=5, per_hour=20, per_day=50),
+        exchange_limits=RateWindows(per_minute=1, per_hour=5, per_day=10),
+        read_limits=RateWindows(per_minute=60, per_hour=3600, per_day=86_400),
+        fixed_rates=False,
+    ),
+    Tier.PRO: Partner(
+        partner_id="",
+        name="",
+        tier=Tier.PRO,
+        keys=(),
+        quote_limits=RateWindows(per_minute=500, per_hour=2000, per_day=5000),
+        exchange_limits=RateWindows(per_minute=50, per_hour=500, per_day=2000),
+        read_limits=RateWindows(per_minute=600, per_hour=36_000, per_day=864_000),
+    ),
+}
+"""An account without overrides, as its tier grants it (contract 2.9, 12.7, 17.8)."""
+
 Windows = tuple[int, int, int]
 """Calls a minute, an hour and a day."""
 
@@ -134,11 +134,11 @@ class StoredPartner(Struct, frozen=True):
 
     def as_partner(self) -> Partner:
         """As requests meet it: the terms of its tier, where no override stands."""
-        tier, own = TIER_TERMS[self.tier], self.overrides
-        return Partner(
+        tier, own = TIERS[self.tier], self.overrides
+        return replace(
+            tier,
             partner_id=self.partner_id,
             name=self.name,
-            tier=self.tier,
             keys=tuple(each for each in self.keys if each.revoked is None),
             quote_limits=_windows(own.quote) or tier.quote_limits,
             exchange_limits=_windows(own.exchange) or tier.exchange_limits,

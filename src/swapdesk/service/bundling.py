@@ -78,21 +78,6 @@ class OperationPayment(Struct, frozen=True):
     units: int
 
 
-class FundingCall(Struct, frozen=True):
-    """What the owner sends so that the account can pay: ``value`` in wei, ``token_amount`` the
-    units of a token where the call moves one, 0 when the account holds enough of it.
-
-    Of a coin's operation the call sends ``Build.deposit_needed``, once for the whole bundle. A
-    bundle of tokens alone has no such call, and the wei for its gas are sent to the account
-    beside the tokens.
-    """
-
-    to: str
-    data: bytes
-    value: int
-    token_amount: int | None = None
-
-
 class BuiltOperation(Struct, frozen=True):
     """One operation, unsigned. ``payments`` are the places of its payments in what was asked
     for; ``hash`` is what the owner signs as ``version`` says."""
@@ -103,7 +88,12 @@ class BuiltOperation(Struct, frozen=True):
     entry_point: str
     version: EntryPointVersion
     chain_id: int
-    funding: FundingCall
+    funding: Call
+    """What the owner sends so that the account can pay. Of a coin's operation it sends
+    ``Build.deposit_needed``, once for the whole bundle. A bundle of tokens alone has no such call,
+    and the wei for its gas are sent to the account beside the tokens."""
+    token_amount: int | None = None
+    """Units of a token where ``funding`` moves one, 0 when the account holds enough of it."""
 
 
 class Build(Struct, frozen=True):
@@ -287,13 +277,13 @@ class NodeBundler:
         chain_id = reader.place.chain_id
         built = tuple(
             BuiltOperation(
-                payments=part.places,
-                operation=operation,
-                hash=user_operation_hash(operation, ENTRY_POINT, chain_id),
-                entry_point=ENTRY_POINT,
-                version=EntryPointVersion.V07,
-                chain_id=chain_id,
-                funding=_funding(account, part, needed, seen.held),
+                part.places,
+                operation,
+                user_operation_hash(operation, ENTRY_POINT, chain_id),
+                ENTRY_POINT,
+                EntryPointVersion.V07,
+                chain_id,
+                *_funding(account, part, needed, seen.held),
             )
             for part, operation in zip(parts, operations, strict=True)
         )
@@ -389,12 +379,12 @@ async def _estimated(client: EvmClient, draft: UserOperation) -> dict[str, int]:
 
 def _funding(
     account: str, part: OperationPart, needed: int, held: Mapping[str, int]
-) -> FundingCall:
+) -> tuple[Call, int | None]:
     if part.token is None:
-        return FundingCall(account, b"", needed)
+        return Call(account, value=needed), None
     missing = max(0, part.units - held[part.token])
     token = checksummed(part.token)
-    return FundingCall(token, TRANSFER.call(account, missing), 0, missing)
+    return Call(token, TRANSFER.call(account, missing)), missing
 
 
 def _read_landed(told: Any, wanted: str, height: int) -> Landed:

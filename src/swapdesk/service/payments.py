@@ -19,8 +19,7 @@ import binascii
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct, field
@@ -74,23 +73,23 @@ class CallTerms(Struct, frozen=True):
         }
 
 
-class Reason(StrEnum):
-    """Why a payment was not taken, in the words of the protocol's own facilitators."""
-
-    UNREADABLE = "invalid_payload"
-    VERSION = "invalid_x402_version"
-    SCHEME = "unsupported_scheme"
-    NETWORK = "network_mismatch"
-    ASSET = "invalid_exact_evm_asset_mismatch"
-    AMOUNT = "invalid_exact_evm_payload_authorization_value_mismatch"
-    PAYEE = "invalid_exact_evm_payload_recipient_mismatch"
-    LATE = "invalid_exact_evm_payload_authorization_valid_before"
-    EARLY = "invalid_exact_evm_payload_authorization_valid_after"
-    SIGNATURE = "invalid_exact_evm_payload_signature"
-    USED = "invalid_exact_evm_nonce_already_used"
-    FUNDS = "invalid_exact_evm_insufficient_balance"
-    FAILED = "invalid_exact_evm_transaction_failed"
-    CHAIN = "chain_unavailable"
+Reason = Literal[
+    "invalid_payload",
+    "invalid_x402_version",
+    "unsupported_scheme",
+    "network_mismatch",
+    "invalid_exact_evm_asset_mismatch",
+    "invalid_exact_evm_payload_authorization_value_mismatch",
+    "invalid_exact_evm_payload_recipient_mismatch",
+    "invalid_exact_evm_payload_authorization_valid_before",
+    "invalid_exact_evm_payload_authorization_valid_after",
+    "invalid_exact_evm_payload_signature",
+    "invalid_exact_evm_nonce_already_used",
+    "invalid_exact_evm_insufficient_balance",
+    "invalid_exact_evm_transaction_failed",
+    "chain_unavailable",
+]
+"""Why a payment was not taken, in the words of the protocol's own facilitators."""
 
 
 _LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
@@ -198,7 +197,7 @@ class CallPayments:
         entry = self._terms.entry(tier)
         required = {
             "x402Version": VERSION,
-            "error": "payment required" if reason is None else reason.value,
+            "error": "payment required" if reason is None else reason,
             "resource": {"url": url, "mimeType": "application/json"},
             "accepts": [entry],
         }
@@ -221,15 +220,15 @@ class CallPayments:
         if reason is not None:
             raise self.needed(tier, url, reason)
         if not await self._store.payments.reserve(payment.key, payment.ends):
-            raise self.needed(tier, url, Reason.USED)
+            raise self.needed(tier, url, "invalid_exact_evm_nonce_already_used")
         return payment
 
     def _in_time(self, payment: CallPayment, tier: PriceTier) -> None:
         now = self._clock.now().timestamp()
         if payment.valid_after > now:
-            raise PaymentRefused(Reason.EARLY)
+            raise PaymentRefused("invalid_exact_evm_payload_authorization_valid_after")
         if payment.valid_before < now + CARRYING_SECONDS.get(tier, 0) + SETTLING_SECONDS:
-            raise PaymentRefused(Reason.LATE)
+            raise PaymentRefused("invalid_exact_evm_payload_authorization_valid_before")
 
     async def free(self, payment: CallPayment) -> None:
         """The call was refused, and nothing was sent: the payment may serve another one."""
@@ -251,13 +250,15 @@ class CallPayments:
                 "transaction": settled.transaction or "",
                 "network": f"eip155:{payment.terms.chain_id}",
                 "payer": payment.payer,
-                **({} if settled.reason is None else {"errorReason": settled.reason.value}),
+                **({} if settled.reason is None else {"errorReason": settled.reason}),
             }
         )
         if settled.transaction is None:
             if not settled.open:
                 await self._store.payments.free(payment.key, sent)
-            raise self.needed(tier, url, settled.reason or Reason.FAILED, told)
+            raise self.needed(
+                tier, url, settled.reason or "invalid_exact_evm_transaction_failed", told
+            )
         await self._store.payments.settle(payment.key, settled.transaction)
         return told
 
@@ -295,7 +296,7 @@ def caller_of(payment: CallPayment) -> Caller:
 
 class PaymentRefused(Exception):
     def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.value)
+        super().__init__(reason)
         self.reason = reason
 
 
@@ -327,17 +328,17 @@ def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
     found = _body(header)
     wanted, told = terms.entry(tier), found.accepted
     if told.get("scheme") != wanted["scheme"]:
-        raise PaymentRefused(Reason.SCHEME)
+        raise PaymentRefused("unsupported_scheme")
     if told.get("network") != wanted["network"]:
-        raise PaymentRefused(Reason.NETWORK)
+        raise PaymentRefused("network_mismatch")
     if str(told.get("asset")).lower() != terms.asset.lower():
-        raise PaymentRefused(Reason.ASSET)
+        raise PaymentRefused("invalid_exact_evm_asset_mismatch")
     given = found.authorization
     if told.get("amount") != wanted["amount"] or given["value"] != wanted["amount"]:
-        raise PaymentRefused(Reason.AMOUNT)
+        raise PaymentRefused("invalid_exact_evm_payload_authorization_value_mismatch")
     payee = terms.pay_to.lower()
     if str(told.get("payTo")).lower() != payee or given["to"].lower() != payee:
-        raise PaymentRefused(Reason.PAYEE)
+        raise PaymentRefused("invalid_exact_evm_payload_recipient_mismatch")
     return CallPayment(
         payer=checksummed(given["from"]),
         units=int(given["value"]),
@@ -350,7 +351,7 @@ def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
 
 
 def _body(header: str) -> _Body:
-    unreadable = PaymentRefused(Reason.UNREADABLE)
+    unreadable = PaymentRefused("invalid_payload")
     if len(header) > MAX_HEADER:
         raise unreadable
     try:
@@ -360,7 +361,7 @@ def _body(header: str) -> _Body:
     if not isinstance(told, dict):
         raise unreadable
     if str(told.get("x402Version")) != str(VERSION):
-        raise PaymentRefused(Reason.VERSION)
+        raise PaymentRefused("invalid_x402_version")
     payload = told.get("payload")
     if not isinstance(payload, dict):
         raise unreadable

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
@@ -29,7 +28,7 @@ from swapdesk.clock import Clock
 from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, bind_keys, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands import everywhere_commands
-from swapdesk.tui.commands.command import READY, CommandState, KeyHint, Verb
+from swapdesk.tui.commands.command import READY, CommandState, Verb
 from swapdesk.tui.commands.everywhere import KEYS
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.spans import Line, Span, wrapped
@@ -42,7 +41,6 @@ from swapdesk.tui.widgets.frame import (
     NoticeLog,
     NoticeRow,
     NoticeState,
-    Weight,
     notice_line,
 )
 from swapdesk.tui.widgets.lines_view import LinesView
@@ -92,7 +90,7 @@ class ScreenVerbs:
         """Whether a verb that works now has this key (Textual's name of it)."""
         return any(key in self.keys(verb) for verb, _ in self.working())
 
-    def hints(self, verbs: Working) -> list[KeyHint]:
+    def hints(self, verbs: Working) -> list[CommandState]:
         """The entries of the footer."""
         return [verb.hint(standing, self._configured_key(verb)) for verb, standing in verbs]
 
@@ -101,13 +99,13 @@ class ScreenVerbs:
         what tells where the documents speak of a screen of this name."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
         from swapdesk.documents import SCREENS
-        from swapdesk.tui.widgets.help_overlay import HelpGroup, HelpRow, widget_help
+        from swapdesk.tui.widgets.help_overlay import HelpGroup, widget_help
 
         more = f"swapdesk docs {screen.lower()}" if screen in SCREENS else ""
-        here: list[HelpRow] = []
-        everywhere: list[HelpRow] = []
+        here: list[tuple[str, str]] = []
+        everywhere: list[tuple[str, str]] = []
         for verb, standing in self.working():
-            row = HelpRow(self.shown_key(verb), verb.help(standing))
+            row = (self.shown_key(verb), verb.help(standing))
             (everywhere if verb.everywhere else here).append(row)
         return [
             HelpGroup("This screen", here, more),
@@ -146,11 +144,9 @@ class ScreenVerbs:
 STILL_SECONDS = 0.3
 
 
-class KeyRefusal(Enum):
-    """Why a money key did not count, as the notice says it."""
-
-    MOVING = "The screen just changed. Read it, then press the key again."
-    OTHER_STEP = "The step changed under the key. Nothing was done."
+MOVING = "The screen just changed. Read it, then press the key again."
+OTHER_STEP = "The step changed under the key. Nothing was done."
+"""Why a money key did not count, as the notice says it."""
 
 
 class StillnessGuard(Struct):
@@ -165,12 +161,12 @@ class StillnessGuard(Struct):
         self.step = step
         self._changed = self.clock.monotonic()
 
-    def refusal(self, step: str) -> KeyRefusal | None:
+    def refusal(self, step: str) -> str | None:
         """None when a money key for ``step`` counts now."""
         if step != self.step:
-            return KeyRefusal.OTHER_STEP
+            return OTHER_STEP
         if self._changed is None or self.clock.monotonic() - self._changed < STILL_SECONDS:
-            return KeyRefusal.MOVING
+            return MOVING
         return None
 
 
@@ -311,7 +307,7 @@ class DeskScreen(Screen[None]):
             return
         refusal = self.guard.refusal(self._shown_step) if verb.money else None
         if refusal is not None:
-            self.show_notice(refusal.value, "warning")
+            self.show_notice(refusal, "warning")
             return
         act = getattr(self, verb.method, None)
         if act is None:
@@ -380,7 +376,7 @@ class DeskScreen(Screen[None]):
         """``Funds <where>`` and ``Next <next_>``."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
-    def set_keys(self, hints: Sequence[KeyHint]) -> None:
+    def set_keys(self, hints: Sequence[CommandState]) -> None:
         """Footer keys written by hand, in place of those of :attr:`VERBS`."""
         self._keys.show(hints)
 
@@ -412,17 +408,16 @@ class DeskScreen(Screen[None]):
         ``keep``: whether it goes into the log of notices.
         """
         self._notice_about = about
-        weight = Weight.of(severity)
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
             kept.add(self.notice_time(), severity, text)
-        state = NoticeState(text, weight)
-        brief = NoticeState(short, weight) if short else None
+        state = NoticeState(text, severity)
+        brief = NoticeState(short, severity) if short else None
         self._notice.show(state, brief)
         self._lay_notice()
         if self._notice_timer is not None:
             self._notice_timer.stop()
-        seconds = NOTICE_SECONDS if weight is Weight.INFORMATION else WARNING_SECONDS
+        seconds = NOTICE_SECONDS if severity not in ("warning", "error") else WARNING_SECONDS
         self._notice_ends = self.guard.clock.monotonic() + seconds
         self._notice_timer = self.set_timer(seconds, self._notice_over)
 
@@ -504,5 +499,4 @@ class DeskScreen(Screen[None]):
         return ""
 
     def _bare_rule(self) -> NoticeState:
-        world = self._frame.state.world
-        return NoticeState(rule=world.rule, rule_role=world.role)
+        return NoticeState(world=self._frame.state.world)

@@ -28,7 +28,7 @@ from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.spans import Span, wrapped
 from swapdesk.tui.terminal import SafeApp
 from swapdesk.tui.widgets.case_body import CaseBody, TimeLine, say_money
-from swapdesk.tui.widgets.frame import FrameState, World
+from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import TextRows
 
@@ -48,7 +48,7 @@ class FilePage(DeskScreen, bare=True):
     def frame(self, standing: str = "") -> FrameState:
         order = short_id(self.file.record.sheet.order_id)
         context = standing or f"written {self.file.written:%Y-%m-%d %H:%M} UTC"
-        return FrameState(self.NAME, World.FILE, f"{order}  {context}")
+        return FrameState(self.NAME, "FILE", f"{order}  {context}")
 
     def verb_standing(self, verb: Verb) -> CommandState:
         return READY if verb in (*self.VERBS, *HERE) else HIDDEN

@@ -6,14 +6,14 @@ open pages, so a page names only what it asks of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from swapdesk.flows.batch.group_signing import GroupSigning
+    from swapdesk.flows.batch.group_signing import GroupSession
     from swapdesk.flows.batch.group_status import Until
     from swapdesk.flows.batch.plan import BatchPlan, Means
     from swapdesk.flows.batch.planner import BatchPlanner
@@ -53,19 +53,19 @@ class Signings(Protocol):
     """What the desk signs: swaps on chains, deposits, groups of a batch."""
 
     @property
-    def begun_swaps(self) -> bool:
+    def begun(self) -> bool:
         """Whether a swap was signed for in this run."""
 
     @property
-    def open_sessions(self) -> list[SigningSession]:
+    def open_sessions(self) -> list[SigningSession[Any]]:
         """All that is not over, swaps first."""
 
-    def open(self, signing: SigningSession) -> None:
+    def open(self, signing: SigningSession[Any]) -> None:
         """Show a session."""
 
-    def go_on(self, signing: SigningSession) -> None: ...
+    def go_on(self, signing: SigningSession[Any]) -> None: ...
 
-    def replace(self, signing: SigningSession, *, cancels: bool) -> None:
+    def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
         """Ask for a higher fee for what the session waits for, or for its cancellation."""
 
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
@@ -80,13 +80,13 @@ class Signings(Protocol):
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begin a swap that was confirmed, and show what is to be signed."""
 
-    def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSigning:
-        """Go on with the payment of a group. Raises NotSettled and JournalUnavailable."""
+    def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSession:
+        """Go on with the payment of a group. Raises Stopped and JournalUnavailable."""
 
-    def group(self, batch_id: str, number: int) -> GroupSigning | None:
+    def group(self, batch_id: str, number: int) -> GroupSession | None:
         """The session of a group, once there was one in this run."""
 
-    def working(self, signing: GroupSigning) -> bool:
+    def working(self, signing: GroupSession) -> bool:
         """Whether something goes on with a group now."""
 
 

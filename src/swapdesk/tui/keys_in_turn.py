@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 from textual.events import Event, Key, Paste
@@ -34,13 +33,9 @@ WORD_SECONDS = 1.0
 as long. The page says so meanwhile, and enter ends the waiting."""
 
 
-class KeyStage(Enum):
-    TAKEN = auto()
-    """The widget has had it, or its binding has run."""
-    SAID = auto()
-    """What it made that widget and its page say was heard."""
-    OPENED = auto()
-    """The page that it opened stands."""
+KeyStage = Literal["taken", "said", "opened"]
+"""``taken``: the widget has had it, or its binding has run. ``said``: what it made that widget and
+its page say was heard. ``opened``: the page that it opened stands."""
 
 
 class KeyTaken(Message):
@@ -66,12 +61,6 @@ class KeyInProgress(Struct, frozen=True):
         return not self.widget.is_attached or now - self.since > PATIENCE_SECONDS
 
 
-class _Waiting(Struct, frozen=True):
-    event: Event
-    page: Screen[Any]
-    """The page in view when it came: what it was meant for."""
-
-
 class KeyHost(Protocol):
     """The application, as far as keys go through it."""
 
@@ -93,7 +82,8 @@ class KeyQueue:
         self._host = host
         self._clock = clock
         self._give_out = give_out
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[tuple[Event, Screen[Any]]] = deque()
+        """Each with the page in view when it came: what it was meant for."""
         self._turn = 0
         self._given: KeyInProgress | None = None
         self._word_timer: Timer | None = None
@@ -112,9 +102,9 @@ class KeyQueue:
             given = self._given
             if given is not None and given.event is event:
                 # Its binding has run; what that said to the page comes before this.
-                self._follow(given.turn, KeyStage.SAID)
+                self._follow(given.turn, "said")
         else:
-            self._waiting.append(_Waiting(event, self._host.screen))
+            self._waiting.append((event, self._host.screen))
             if self._given is None or self._given.lost(self._clock.monotonic()):
                 await self._next()
             elif len(self._waiting) == 1:
@@ -134,21 +124,19 @@ class KeyQueue:
                 self._word_timer = self._host.set_timer(self.word_seconds, self._no_word)
                 self._say_waiting(page)
                 return
-            first = self._waiting.popleft()
+            event, meant = self._waiting.popleft()
             if written:
-                self._write(page, first.event)
+                self._write(page, event)
                 continue
-            if first.page is not page and not self._typed(first.event):
-                while self._waiting and self._waiting[0].page is not page:
+            if meant is not page and not self._typed(event):
+                while self._waiting and self._waiting[0][1] is not page:
                     self._waiting.popleft()
                 continue
             self._turn += 1
             since = self._clock.monotonic()
-            self._given = KeyInProgress(
-                self._turn, first.event, page, self._host.focused or page, since
-            )
-            await self._give_out(first.event)
-            self._follow(self._turn, KeyStage.TAKEN)
+            self._given = KeyInProgress(self._turn, event, page, self._host.focused or page, since)
+            await self._give_out(event)
+            self._follow(self._turn, "taken")
             return
 
     def _begins_word(self, page: Screen[Any]) -> bool | None:
@@ -158,15 +146,15 @@ class KeyQueue:
         if asked is None:
             return False
         text = ""
-        for one in self._waiting:
-            if one.page is not page or not isinstance(one.event, Key) or not one.event.is_printable:
+        for event, meant in self._waiting:
+            if meant is not page or not isinstance(event, Key) or not event.is_printable:
                 break
-            text += one.event.character or ""
+            text += event.character or ""
         begins: bool | None = asked(text) if text else False
         return False if begins is None and len(text) < len(self._waiting) else begins
 
     def _say_waiting(self, page: Screen[Any]) -> None:
-        event, say = self._waiting[0].event, getattr(page, "word_waits", None)
+        event, say = self._waiting[0][0], getattr(page, "word_waits", None)
         if say is not None and isinstance(event, Key):
             say(event.key)
 
@@ -189,7 +177,7 @@ class KeyQueue:
 
     def _follow(self, turn: int, stage: KeyStage) -> None:
         page = self._host.screen
-        widget = page if stage is KeyStage.OPENED else self._host.focused or page
+        widget = page if stage == "opened" else self._host.focused or page
         widget.post_message(KeyTaken(turn, stage))
 
     async def key_taken(self, event: KeyTaken) -> None:
@@ -197,10 +185,10 @@ class KeyQueue:
         given = self._given
         if given is None or event.turn != given.turn:
             return
-        if event.stage is KeyStage.TAKEN:
-            self._follow(event.turn, KeyStage.SAID)
-        elif event.stage is KeyStage.SAID and self._host.screen is not given.page:
-            self._follow(event.turn, KeyStage.OPENED)
+        if event.stage == "taken":
+            self._follow(event.turn, "said")
+        elif event.stage == "said" and self._host.screen is not given.page:
+            self._follow(event.turn, "opened")
         else:
             await self._next()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.message import Message
 
@@ -66,7 +66,7 @@ class SigningEnded(Message):
     """The work on a swap, a deposit or a group came to where it was asked to, ended or stopped; its
     session says how."""
 
-    signing: SigningSession
+    signing: SigningSession[Any]
 
 
 @dataclass
@@ -74,7 +74,7 @@ class NotReplaced(Message):
     """Nothing took the place of the transaction that a session waits for, or not yet; ``said``
     tells why in sentences."""
 
-    signing: SigningSession
+    signing: SigningSession[Any]
     said: str
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from swapdesk.acts import State
 from swapdesk.flows.deposits.funds_location import Funds, funds_now
-from swapdesk.flows.journal.creates import open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.frame import Badge, BudgetFigure, FrameState, Stream, World
+from swapdesk.tui.widgets.frame import BudgetFigure, FrameState, World
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
+    from swapdesk.client.live import StreamState
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
@@ -93,6 +93,8 @@ class Page(DeskScreen):
 
     def _looked_for(self) -> int:
         """Creates of which nobody knows yet whether an order came of them."""
+        from swapdesk.flows.journal.creates import open_creates
+
         try:
             creates = open_creates(self.desk.journal.ledger)
         except JournalUnavailable:
@@ -140,7 +142,7 @@ class Page(DeskScreen):
             self.session.moves += 1
             self._moves += 1
 
-    def tells_end_of(self, signing: SigningSession) -> bool:
+    def tells_end_of(self, signing: SigningSession[Any]) -> bool:
         """Whether this page says by itself why what was to be signed came to nothing."""
         return False
 
@@ -184,19 +186,19 @@ class Page(DeskScreen):
     def frame_now(self) -> FrameState:
         session = self.session
         link = session.link
-        world = World.LIVE if session.live else World.SANDBOX
+        world: World = "LIVE" if session.live else "SANDBOX"
         if link is None:
-            gone = Badge(Stream.OFFLINE) if session.reached else None
-            return FrameState(self.NAME, world, self.context, badge=gone)
+            gone: StreamState | None = "offline" if session.reached else None
+            return FrameState(self.NAME, world, self.context, stream=gone)
         tracker = link.tracker
         seconds = tracker.stream_age()
-        badge = Badge(Stream[tracker.stream_state.name], int(seconds) if seconds < 1e9 else None)
         return FrameState(
             self.NAME,
             world,
             self.context,
             link.connection.partner,
-            badge if not link.connection.read_only else None,
+            None if link.connection.read_only else tracker.stream_state,
+            int(seconds) if seconds < 1e9 else None,
             budget_of(link, self.SPENDS),
             session.settings.reads_only,
         )
@@ -221,11 +223,9 @@ def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
 
     Reads go on by themselves, so their count is an age too, until few are left.
     """
-    if state.badge is None or shown.badge is None or state.badge.stream is not shown.badge.stream:
+    if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
-    if state.badge.stream in (Stream.RESUMING, Stream.OFFLINE):
-        return state
-    if (state.badge.age or 0) >= RESET_SHOWN_FROM:
+    if (state.age or 0) >= RESET_SHOWN_FROM:
         return state
     one, other = state.budget, shown.budget
     if one is None or other is None:
@@ -245,7 +245,7 @@ SHOWN_BY_KEY = "you: s shows what is to be signed"
 """Who acts next where something waits for a signature."""
 
 
-def signing_standing(signing: SigningSession | None) -> CommandState:
+def signing_standing(signing: SigningSession[Any] | None) -> CommandState:
     if signing is None:
         return HIDDEN
-    return READY if signing.waits else CommandState(verb=f"open {signing.NOUN}")
+    return READY if signing.waits else CommandState(verb=f"open {signing.kind.noun}")

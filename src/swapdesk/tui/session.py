@@ -17,8 +17,7 @@ import contextlib
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from swapdesk.background import BackgroundTasks
 from swapdesk.clock import Clock, SystemClock
@@ -166,10 +165,7 @@ class StartFailed(Exception):
     """The sandbox did not start; the text is a sentence for the screen."""
 
 
-class Phase(Enum):
-    STARTING = "starting"
-    READY = "ready"
-    FAILED = "failed"
+Phase = Literal["starting", "ready", "failed"]
 
 
 def starting_words(*, live: bool, done: int) -> str:
@@ -202,7 +198,7 @@ class Session:
         self.on_new_payee: Callable[[NewPayee], Awaitable[bool]] | None = None
         """Asks whether calls may be paid to somebody else than before."""
         """What runs on whatever page is in view."""
-        self.phase = Phase.STARTING
+        self.phase = "starting"
         self.done = 0
         self.reason = ""
         self.reached = False
@@ -253,7 +249,7 @@ class Session:
 
     @property
     def ready(self) -> bool:
-        return self.phase is Phase.READY and self.link is not None
+        return self.phase == "ready" and self.link is not None
 
     @property
     def now_clock(self) -> Clock:
@@ -267,7 +263,7 @@ class Session:
 
     async def begin(self, changed: Callable[[], None]) -> bool:
         """Open what is not open and connect; False with a ``reason`` when that failed."""
-        self.phase, self.reason = Phase.STARTING, ""
+        self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)
         except Exception as error:
@@ -275,15 +271,15 @@ class Session:
             if _refuses_journal(error):
                 self.refused = error
             elif not isinstance(error, _expected_failures()):
-                self.phase, self.reason = Phase.FAILED, _sentence(error)
+                self.phase, self.reason = "failed", _sentence(error)
                 changed()
                 raise
             log.warning("the desk did not connect: %s", error)
-            self.phase, self.reason = Phase.FAILED, _sentence(error)
+            self.phase, self.reason = "failed", _sentence(error)
         else:
-            self.phase = Phase.READY
+            self.phase = "ready"
         changed()
-        return self.phase is Phase.READY
+        return self.phase == "ready"
 
     async def _steps(self, changed: Callable[[], None]) -> None:
         def step(done: int) -> None:
@@ -359,13 +355,12 @@ class Session:
     async def sandbox_gone(self) -> None:
         """Return when the sandbox has not been reachable for :data:`GONE_SECONDS`."""
         from swapdesk.client.errors import NoAnswer, Unreachable
-        from swapdesk.client.live import StreamState
 
         missing_since: float | None = None
         while True:
             await self.clock.sleep(1.0)
             link = self.desk.link
-            if link.tracker.stream_state is StreamState.LIVE:
+            if link.tracker.stream_state == "live":
                 missing_since = None
                 continue
             try:

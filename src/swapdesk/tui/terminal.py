@@ -24,7 +24,6 @@ import re
 import select
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
 from functools import lru_cache, partial
 from pathlib import Path
 from types import FunctionType
@@ -74,25 +73,20 @@ _SCREEN_PIECE = 76
 """Bytes that screen hands on in one piece."""
 
 
-class Way(Enum):
-    """How a copy reaches the clipboard, as far as the name of the terminal tells."""
-
-    DIRECT = "direct"
-    TMUX = "tmux"
-    SCREEN = "screen"
-    NONE = "none"
+Way = Literal["direct", "tmux", "screen", "none"]
+"""How a copy reaches the clipboard, as far as the name of the terminal tells."""
 
 
 def way_of(environ: Mapping[str, str] | None = None) -> Way:
     """The way out of this terminal; inside a multiplexer the outer terminal is not known."""
     known = os.environ if environ is None else environ
     if known.get("TMUX"):
-        return Way.TMUX
+        return "tmux"
     if known.get("STY") or known.get("TERM", "").startswith("screen"):
-        return Way.SCREEN
+        return "screen"
     if any(known.get(name) in values for name, values in _WITHOUT.items()):
-        return Way.NONE
-    return Way.DIRECT
+        return "none"
+    return "direct"
 
 
 def wrapped_copy(value: str, way: Way) -> str:
@@ -100,16 +94,16 @@ def wrapped_copy(value: str, way: Way) -> str:
     there is none."""
     encoded = base64.b64encode(value.encode()).decode()
     bare = f"\x1b]52;c;{encoded}\x07"
-    if way is Way.TMUX:
+    if way == "tmux":
         # Inside a passthrough every escape is written twice.
         return f"\x1bPtmux;{bare.replace(chr(27), chr(27) * 2)}\x1b\\"
-    if way is Way.SCREEN:
+    if way == "screen":
         pieces = [bare[at : at + _SCREEN_PIECE] for at in range(0, len(bare), _SCREEN_PIECE)]
         return "".join(f"\x1bP{piece}\x1b\\" for piece in pieces)
     return ""
 
 
-def copied_notice(label: str, value: str, way: Way = Way.DIRECT) -> str:
+def copied_notice(label: str, value: str, way: Way = "direct") -> str:
     """``Copied address rEb8 … uaLh``: the label and the first and last characters. A text of
     several words is named by its label alone.
 
@@ -122,8 +116,8 @@ def copied_notice(label: str, value: str, way: Way = Way.DIRECT) -> str:
     elif len(value) > 20 and len(groups) >= 4:
         first = " ".join(groups[:2]) if groups[0] == "0x" else groups[0]
         said = f"Copied {label} {first} … {value[-4:]}"
-    if way in (Way.TMUX, Way.SCREEN):
-        return f"{said}. {way.value} may keep it to itself: compare what you paste."
+    if way in ("tmux", "screen"):
+        return f"{said}. {way} may keep it to itself: compare what you paste."
     return said
 
 
@@ -487,7 +481,7 @@ class SafeApp(App[ReturnType]):
     def copy_value(self, label: str, value: str) -> str:
         """Put ``value`` on the clipboard and say so; returns the notice that was shown."""
         way = way_of()
-        if way is Way.NONE:
+        if way == "none":
             said = no_clipboard_notice(label)
             from swapdesk.tui.widgets.overlay import ExactText
 

@@ -119,10 +119,9 @@ class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
     """The wallet of one profile.
 
     ``directory`` holds its keys; ``clock_offset`` is sandbox time ahead of the wall, and 0 for
-    a live profile whatever is said. ``spenders`` are contracts that the profile's configuration
-    allows beside the venues' own, ``known`` addresses that were paid before, ``makers`` the
-    Solana keys of providers, each (provider, key), ``blind`` the flag for documents of unknown
-    shape.
+    a live profile whatever is said. ``known`` are addresses that were paid before, ``makers`` the
+    Solana keys of providers, each (provider, key). Nothing here lets the gate allow a spender that
+    is no venue's, or a document of unknown shape.
     """
 
     directory: str
@@ -130,10 +129,8 @@ class WalletPlace(Struct, frozen=True, forbid_unknown_fields=True):
     chains: tuple[ChainLink, ...] = ()
     auto_lock_seconds: float = AUTO_LOCK_SECONDS
     clock_offset: float = 0.0
-    spenders: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     makers: tuple[tuple[str, str], ...] = ()
-    blind: bool = False
 
     @property
     def live(self) -> bool:

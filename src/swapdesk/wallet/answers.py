@@ -14,14 +14,16 @@ same as having none of it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal, cast
 
 from msgspec import Struct
 
+from swapdesk.acts import OPEN, State
 from swapdesk.clock import IsoTime, iso
-from swapdesk.wallet.promise import Asset, Purpose
+from swapdesk.wallet.promise import Asset, Purpose, TransactionPayload
 
 CHAIN_UNREAD = "CHAIN_UNREAD"
 """Code of the finding that the chain did not answer: nothing is signed, and nothing is said
@@ -147,43 +149,21 @@ class Review(Struct, frozen=True, forbid_unknown_fields=True):
         return any(one.severity is Severity.REFUSE for one in self.findings)
 
 
-class TransactionState(StrEnum):
-    SIGNED = "signed"
-    """Written down; no byte of it has left the wallet."""
-    SENDING = "sending"
-    """Handed to a node whose answer is not known: it may be on its way."""
-    SENT = "sent"
-    """A node has it."""
-    MINED = "mined"
-    """In a block, with fewer confirmations than count."""
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    """Executed and reverted: the gas is paid and nothing else moved."""
-    REPLACED = "replaced"
-    """Another transaction of this wallet with the same nonce was executed."""
-    LOST = "lost"
-    """Its nonce was used by a transaction this wallet does not know, or it can no longer be
-    executed (Solana: its blockhash has expired)."""
-    ABANDONED = "abandoned"
-    """Never sent, and given up."""
-
-
-FINAL = frozenset(
-    {
-        TransactionState.SUCCEEDED,
-        TransactionState.FAILED,
-        TransactionState.REPLACED,
-        TransactionState.LOST,
-        TransactionState.ABANDONED,
-    }
-)
-"""Nothing can come of these any more."""
-
-EXECUTED = frozenset({TransactionState.SUCCEEDED, TransactionState.FAILED})
-"""The chain took these, and no other of their nonce."""
-
-HARMLESS = FINAL - {TransactionState.SUCCEEDED}
-"""Nothing was paid by these but gas, so another one may be signed for the same intent."""
+TransactionCode = Literal["MINED", "FAILED", "REPLACED", "LOST", "ABANDONED"]
+"""More than the state of a transaction says: sent and MINED is in a block, with fewer
+confirmations than count. Refused are FAILED, executed and reverted: the gas is paid and nothing
+else moved; REPLACED by another transaction of this wallet with the same nonce; LOST, whose nonce
+was used by a transaction that this wallet does not know, or which can no longer be executed
+(Solana: its blockhash has expired); and ABANDONED, never sent and given up."""
+TransactionWord = Literal[
+    "signed", "sending", "sent", "mined", "succeeded", "failed", "replaced", "lost", "abandoned"
+]
+_WORDS: Mapping[State, TransactionWord] = {
+    State.PREPARED: "signed",
+    State.UNKNOWN: "sending",
+    State.SENT: "sent",
+    State.DONE: "succeeded",
+}
 
 
 class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
@@ -192,7 +172,7 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
 
     PRINTED: ClassVar = {
         "hash": "hash", "intentId": "intent_id", "purpose": "purpose", "chain": "chain",
-        "account": "account", "state": "state", "nonce": "nonce",
+        "account": "account", "state": "word", "nonce": "nonce",
         "confirmations": "confirmations", "replaces": "replaces", "created": "created_text",
         "problem": "problem",
     }  # fmt: skip
@@ -202,7 +182,9 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
     purpose: Purpose
     chain: str
     account: str
-    state: TransactionState
+    state: State
+    """Prepared once it is written down; unknown from before a byte of it leaves until a node says
+    that it has it; then sent."""
     nonce: int | None
     last_valid_height: int | None
     confirmations: int
@@ -210,6 +192,26 @@ class SignedTransaction(Struct, frozen=True, forbid_unknown_fields=True):
     created: datetime
     problem: str | None = None
     """What the node last said against it."""
+    code: TransactionCode | None = None
+
+    @property
+    def word(self) -> TransactionWord:
+        """How it stands, as it is shown."""
+        return cast("TransactionWord", self.code.lower()) if self.code else _WORDS[self.state]
+
+    @property
+    def final(self) -> bool:
+        """Nothing can come of it any more."""
+        return self.state not in OPEN
+
+    @property
+    def mined(self) -> bool:
+        return self.code == "MINED"
+
+    @property
+    def executed(self) -> bool:
+        """The chain took it, and no other of its nonce."""
+        return self.state is State.DONE or self.code == "FAILED"
 
     @property
     def created_text(self) -> IsoTime:
@@ -285,13 +287,6 @@ class Allowances(Struct, frozen=True, forbid_unknown_fields=True):
     complete: bool
 
 
-class CallData(Struct, frozen=True, forbid_unknown_fields=True):
-    """A call that the agent encoded: ``to`` a contract, ``data`` as 0x-hex."""
-
-    to: str
-    data: str
-
-
 class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
     """The account that pays the bundles of its owner on one chain, at its counterfactual
     ``address``. ``balances`` are in the sequence they were asked for, ``prepaid`` the wei that the
@@ -301,12 +296,4 @@ class SmartAccount(Struct, frozen=True, forbid_unknown_fields=True):
     address: str
     balances: tuple[Balance, ...]
     prepaid: int | None
-    deployment: CallData | None = None
-
-
-class SolanaDraft(Struct, frozen=True, forbid_unknown_fields=True):
-    """A transaction that the agent built, in base64 and without a signature; it is executed at
-    ``last_valid_height`` at last."""
-
-    transaction: str
-    last_valid_height: int
+    deployment: TransactionPayload | None = None

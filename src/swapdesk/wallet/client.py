@@ -33,23 +33,21 @@ from swapdesk.wallet.accounts import (
 from swapdesk.wallet.answers import (
     Allowances,
     Balances,
-    CallData,
     Review,
     RuleFinding,
     Signature,
     SignedTransaction,
     SmartAccount,
-    SolanaDraft,
 )
 from swapdesk.wallet.own_digest import held_against
-from swapdesk.wallet.promise import Asset, Payload, Promise
+from swapdesk.wallet.promise import Asset, Payload, Promise, SolanaPayload, TransactionPayload
 from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
+    REFUSALS,
     VERSION,
     AgentGone,
     AgentMissing,
     AgentOperation,
-    Event,
     Frame,
     FrameError,
     MessageError,
@@ -208,7 +206,7 @@ class AgentProcess:
         except FrameError as error:
             for one in held.values():
                 one.wipe()
-            raise Refused(RefusalCode.BAD_REQUEST, str(error)) from None
+            raise Refused("bad_request", str(error)) from None
         try:
             self._requests.write(frame)
         finally:
@@ -240,10 +238,10 @@ class AgentProcess:
 
     def _heard(self, frame: Frame) -> None:
         event = frame.head.get("event")
-        if event == Event.READY:
+        if event == "ready":
             if not self._ready.done():
                 self._ready.set_result(frame)
-        elif event == Event.LOCKED:
+        elif event == "locked":
             self._on_locked()
         else:
             # Whoever asked may have gone; then nobody waits for the answer.
@@ -290,14 +288,14 @@ def _refusal(refused: Any) -> Exception:
     """A code that this desk does not know is told as a defect."""
     try:
         findings = tuple(from_json(RuleFinding, one) for one in refused["findings"])
-        code, words = str(refused["code"]), str(refused["words"])
+        code, words = refused["code"], str(refused["words"])
     except (MessageError, KeyError, TypeError):
         return AgentGone("the wallet agent answered something else than it should")
-    known = RefusalCode(code) if code in set(RefusalCode) else RefusalCode.DEFECT
+    known: RefusalCode = next((one for one in REFUSALS if one == code), "defect")
     # The agent lists accounts without the packages that it makes and opens keys with.
-    if known is RefusalCode.DEFECT and (lacking := _without_packages()) is not None:
+    if known == "defect" and (lacking := _without_packages()) is not None:
         return lacking
-    kind = WrongPassphrase if known is RefusalCode.WRONG_PASSPHRASE else Refused
+    kind = WrongPassphrase if known == "wrong_passphrase" else Refused
     return kind(known, words, findings)
 
 
@@ -353,7 +351,7 @@ class WalletClient:
 
         agent = await AgentProcess.start(dropped, program)
         try:
-            told = await agent.ask(AgentOperation.OPEN, {"place": to_json(place)})
+            told = await agent.ask("open", {"place": to_json(place)})
             begun.append(cls(agent, from_json(Accounts, told)))
         except BaseException:
             await agent.close()
@@ -383,7 +381,7 @@ class WalletClient:
     # Keys
 
     async def read_accounts(self) -> Accounts:
-        self.accounts = await self._told(Accounts, AgentOperation.ACCOUNTS)
+        self.accounts = await self._told(Accounts, "accounts")
         return self.accounts
 
     async def unlock(
@@ -393,20 +391,18 @@ class WalletClient:
 
         Raises WrongPassphrase when none opened."""
         arguments = {"addresses": None if addresses is None else list(addresses)}
-        answer = await self._agent.ask(AgentOperation.UNLOCK, arguments, passphrase=passphrase)
+        answer = await self._agent.ask("unlock", arguments, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, one) for one in answer["closed"])
 
     async def lock(self) -> Accounts:
-        self.accounts = await self._told(Accounts, AgentOperation.LOCK)
+        self.accounts = await self._told(Accounts, "lock")
         return self.accounts
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
         """A new key, unlocked. The first one sets the pass phrase of the wallet."""
         arguments = {"kind": kind, "name": name}
-        return await self._added(
-            await self._agent.ask(AgentOperation.CREATE, arguments, passphrase=passphrase)
-        )
+        return await self._added(await self._agent.ask("create", arguments, passphrase=passphrase))
 
     async def _added(self, answer: Any) -> Account:
         await self.read_accounts()
@@ -426,7 +422,7 @@ class WalletClient:
         in use when None). Nothing is kept."""
         arguments = {"kind": kind, "origin": origin, "paths": paths and list(paths)}
         answer = await self._agent.ask(
-            AgentOperation.PREVIEW, arguments, material=material, file_passphrase=file_passphrase
+            "preview", arguments, material=material, file_passphrase=file_passphrase
         )
         return tuple(from_json(ImportChoice, one) for one in answer)
 
@@ -449,7 +445,7 @@ class WalletClient:
             "name": name,
         }
         answer = await self._agent.ask(
-            AgentOperation.IMPORT,
+            "import",
             arguments,
             material=material,
             passphrase=passphrase,
@@ -461,23 +457,23 @@ class WalletClient:
         """The key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is what
         ``accounts.export_phrase`` asks to be typed. The caller wipes the answer."""
         frame = await self._agent.frame(
-            AgentOperation.EXPORT, {"address": address, "phrase": phrase}, passphrase=passphrase
+            "export", {"address": address, "phrase": phrase}, passphrase=passphrase
         )
         return frame.secrets["key"]
 
     async def rename(self, address: str, name: str) -> Account:
-        answer = await self._agent.ask(AgentOperation.RENAME, {"address": address, "name": name})
+        answer = await self._agent.ask("rename", {"address": address, "name": name})
         return await self._added(answer)
 
     async def set_clock(self, offset: float) -> None:
         """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
-        await self._agent.ask(AgentOperation.CLOCK, {"offset": offset})
+        await self._agent.ask("clock", {"offset": offset})
 
     # What may be signed at most
 
     async def policy(self) -> PolicyStatus:
         """The spending policy, and how much of each limit is used."""
-        return await self._told(PolicyStatus, AgentOperation.POLICY)
+        return await self._told(PolicyStatus, "policy")
 
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
@@ -485,7 +481,7 @@ class WalletClient:
         """Put a policy in the place of the one there is. Refused (PASSPHRASE_NEEDED) without the
         pass phrase for one that is not tighter in every respect."""
         answer = await self._agent.ask(
-            AgentOperation.SET_POLICY, {"policy": to_json(policy)}, passphrase=passphrase
+            "set_policy", {"policy": to_json(policy)}, passphrase=passphrase
         )
         return from_json(PolicyStatus, answer)
 
@@ -498,7 +494,7 @@ class WalletClient:
         payment in the coin takes. Refused when the node does not answer or is of another chain."""
         return await self._told(
             Balances,
-            AgentOperation.BALANCES,
+            "balances",
             address=address,
             chain=chain,
             assets=[to_json(one) for one in assets],
@@ -509,34 +505,30 @@ class WalletClient:
         """Who may take which of ``tokens``; refused as ``balances``."""
         return await self._told(
             Allowances,
-            AgentOperation.ALLOWANCES,
+            "allowances",
             address=address,
             chain=chain,
             assets=[to_json(one) for one in tokens],
         )
 
-    async def revocation(self, token: str, spender: str, *, permit2: bool = False) -> CallData:
+    async def revocation(
+        self, token: str, spender: str, *, permit2: bool = False
+    ) -> TransactionPayload:
         """The call that ends an allowance, to be reviewed and signed as any other payload."""
         return await self._told(
-            CallData, AgentOperation.REVOCATION, token=token, spender=spender, permit2=permit2
+            TransactionPayload, "revocation", token=token, spender=spender, permit2=permit2
         )
 
-    async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaDraft:
+    async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaPayload:
         """The transaction that lets nobody take a token any more; refused as ``balances``."""
         return await self._told(
-            SolanaDraft,
-            AgentOperation.SOLANA_REVOCATION,
-            address=address,
-            chain=chain,
-            token=token,
+            SolanaPayload, "solana_revocation", address=address, chain=chain, token=token
         )
 
-    async def solana_deposit(self, promise: Promise) -> SolanaDraft:
+    async def solana_deposit(self, promise: Promise) -> SolanaPayload:
         """The transaction that pays the deposit of a promise, to be reviewed and signed as any
         other payload; refused as ``balances``, and for a promise without a deposit."""
-        return await self._told(
-            SolanaDraft, AgentOperation.SOLANA_DEPOSIT, promise=to_json(promise)
-        )
+        return await self._told(SolanaPayload, "solana_deposit", promise=to_json(promise))
 
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
@@ -545,16 +537,16 @@ class WalletClient:
         no factory of smart accounts is known."""
         return await self._told(
             SmartAccount,
-            AgentOperation.SMART_ACCOUNT,
+            "smart_account",
             address=address,
             chain=chain,
             assets=[to_json(one) for one in assets],
         )
 
-    async def withdrawal(self, promise: Promise) -> CallData:
+    async def withdrawal(self, promise: Promise) -> TransactionPayload:
         """The call by which an account has its smart account pay it what a promise says, to be
         reviewed and signed as any other payload."""
-        return await self._told(CallData, AgentOperation.WITHDRAWAL, promise=to_json(promise))
+        return await self._told(TransactionPayload, "withdrawal", promise=to_json(promise))
 
     # Signing
 
@@ -565,7 +557,7 @@ class WalletClient:
         nonce it takes, for a higher fee."""
         review = await self._told(
             Review,
-            AgentOperation.REVIEW,
+            "review",
             payload=payload_to_json(payload),
             promise=to_json(promise),
             replaces=replaces,
@@ -577,7 +569,7 @@ class WalletClient:
         higher fee: judged against the promise that it was signed under, of which only the most
         that gas may cost is raised to ``gas_units`` (of the native coin). The call is as the
         agent's records have it."""
-        answer = await self._agent.ask(AgentOperation.BUMP, {"hash": hash_, "gas": gas_units})
+        answer = await self._agent.ask("bump", {"hash": hash_, "gas": gas_units})
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
 
@@ -586,7 +578,7 @@ class WalletClient:
     ) -> Signature | SignedTransaction:
         """Sign what was reviewed. A transaction is written down and not sent yet."""
         arguments = {"review": review.id, "digest": review.digest, "phrase": phrase}
-        answer = await self._agent.ask(AgentOperation.SIGN, arguments)
+        answer = await self._agent.ask("sign", arguments)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
         return from_json(SignedTransaction, answer["transaction"])
@@ -597,22 +589,20 @@ class WalletClient:
         after: int | None = 0
         while after is not None:
             arguments = {"intent": intent_id, "after": after}
-            page = await self._agent.ask(AgentOperation.TRANSACTIONS, arguments)
+            page = await self._agent.ask("transactions", arguments)
             found += [from_json(SignedTransaction, one) for one in page["transactions"]]
             after = page["after"]
         return tuple(found)
 
     async def broadcast(self, hash_: str) -> SignedTransaction:
         """Send the bytes that were signed; the same ones however often."""
-        return await self._told(SignedTransaction, AgentOperation.BROADCAST, hash=hash_)
+        return await self._told(SignedTransaction, "broadcast", hash=hash_)
 
     async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
         """What became of a transaction. One that the chain does not have is sent again, unless
         ``resend`` is False."""
-        return await self._told(
-            SignedTransaction, AgentOperation.RESOLVE, hash=hash_, resend=resend
-        )
+        return await self._told(SignedTransaction, "resolve", hash=hash_, resend=resend)
 
     async def abandon(self, hash_: str) -> SignedTransaction:
         """Give up a transaction that was never sent."""
-        return await self._told(SignedTransaction, AgentOperation.ABANDON, hash=hash_)
+        return await self._told(SignedTransaction, "abandon", hash=hash_)

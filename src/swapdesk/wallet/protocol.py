@@ -6,7 +6,8 @@ can wipe. The head's ``secrets`` names them with their lengths, in their sequenc
 
 A request has ``id``, ``do`` (an :class:`AgentOperation`) and its arguments; its answer the same
 ``id`` and either ``done`` or ``refused``: {code, words, findings?}. What the agent says unasked
-has ``event`` instead. However asking fails, no signature has left the agent after it.
+has ``event`` instead: ``ready``, or ``locked`` when nothing was asked for a while, so that the keys
+were dropped. However asking fails, no signature has left the agent after it.
 
 Objects are read strictly: a field that is missing, of another type or not known refuses the whole,
 because the agent decides by them what it signs.
@@ -18,9 +19,8 @@ import json
 import re
 import struct
 from collections.abc import Mapping
-from enum import StrEnum
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -37,7 +37,7 @@ from swapdesk.wallet.promise import (
 )
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, refuse_deep
 
-VERSION = 2
+VERSION = 3
 MAX_FRAME = 2 << 20
 """Most bytes behind the first length. A larger frame ends the conversation."""
 MAX_SECRET = 16 << 10
@@ -45,109 +45,101 @@ _PREFIX = struct.Struct(">II")
 PREFIX_BYTES = _PREFIX.size
 
 
-class AgentOperation(StrEnum):
-    """What the desk may ask. Arguments and answers are those of ``WalletClient``'s methods."""
-
-    OPEN = "open"
-    ACCOUNTS = "accounts"
-    UNLOCK = "unlock"
-    LOCK = "lock"
-    CREATE = "create"
-    PREVIEW = "preview"
-    IMPORT = "import"
-    EXPORT = "export"
-    RENAME = "rename"
-    CLOCK = "clock"
-    REVIEW = "review"
-    BUMP = "bump"
-    SIGN = "sign"
-    BROADCAST = "broadcast"
-    ABANDON = "abandon"
-    RESOLVE = "resolve"
-    TRANSACTIONS = "transactions"
-    BALANCES = "balances"
-    ALLOWANCES = "allowances"
-    REVOCATION = "revocation"
-    SOLANA_REVOCATION = "solana_revocation"
-    SOLANA_DEPOSIT = "solana_deposit"
-    SMART_ACCOUNT = "smart_account"
-    WITHDRAWAL = "withdrawal"
-    POLICY = "policy"
-    SET_POLICY = "set_policy"
-
-
-class Event(StrEnum):
-    """What the agent says unasked."""
-
-    READY = "ready"
-    LOCKED = "locked"
-    """Nothing was asked for a while, so the keys were dropped."""
+AgentOperation = Literal[
+    "open",
+    "accounts",
+    "unlock",
+    "lock",
+    "create",
+    "preview",
+    "import",
+    "export",
+    "rename",
+    "clock",
+    "review",
+    "bump",
+    "sign",
+    "broadcast",
+    "abandon",
+    "resolve",
+    "transactions",
+    "balances",
+    "allowances",
+    "revocation",
+    "solana_revocation",
+    "solana_deposit",
+    "smart_account",
+    "withdrawal",
+    "policy",
+    "set_policy",
+]
+"""What the desk may ask. Arguments and answers are those of ``WalletClient``'s methods."""
 
 
-class RefusalCode(StrEnum):
-    """Why the agent did not do what it was asked; nothing was signed and nothing was sent."""
-
-    BAD_REQUEST = "bad_request"
-    WRONG_PASSPHRASE = "wrong_passphrase"
-    LOCKED = "locked"
-    READ_ONLY = "read_only"
-    UNSAFE_FILES = "unsafe_files"
-    KEY_FILE = "key_file"
-    NO_ACCOUNT = "no_account"
-    ACCOUNT_EXISTS = "account_exists"
-    BAD_KEY = "bad_key"
-    PUBLISHED_KEY = "published_key"
-    NOT_CONFIRMED = "not_confirmed"
-    OTHER_PROFILE = "other_profile"
-    OTHER_CHAIN = "other_chain"
-    NO_SMART_ACCOUNTS = "no_smart_accounts"
-    TOKEN_DECIMALS = "token_decimals"
-    PASSPHRASE_NEEDED = "passphrase_needed"
-    GATE = "gate"
-    STALE_REVIEW = "stale_review"
-    UNKNOWN_REVIEW = "unknown_review"
-    ALREADY_SIGNED = "already_signed"
-    UNRESOLVED = "unresolved"
-    NO_TRANSACTION = "no_transaction"
-    CHAIN_UNREACHABLE = "chain_unreachable"
-    CHAIN_REFUSED = "chain_refused"
-    RECORDS = "records"
-    DEFECT = "defect"
+RefusalCode = Literal[
+    "bad_request",
+    "wrong_passphrase",
+    "locked",
+    "read_only",
+    "unsafe_files",
+    "key_file",
+    "no_account",
+    "account_exists",
+    "bad_key",
+    "published_key",
+    "not_confirmed",
+    "other_profile",
+    "other_chain",
+    "no_smart_accounts",
+    "token_decimals",
+    "passphrase_needed",
+    "gate",
+    "stale_review",
+    "unknown_review",
+    "already_signed",
+    "unresolved",
+    "no_transaction",
+    "chain_unreachable",
+    "chain_refused",
+    "records",
+    "defect",
+]
+"""Why the agent did not do what it was asked; nothing was signed and nothing was sent."""
 
 
 REFUSALS: dict[RefusalCode, str] = {
-    RefusalCode.BAD_REQUEST: "What was asked cannot be read or done.",
-    RefusalCode.WRONG_PASSPHRASE: "No key opens with this pass phrase.",
-    RefusalCode.LOCKED: "The keys are not open.",
-    RefusalCode.READ_ONLY: "Another desk has the wallet.",
-    RefusalCode.UNSAFE_FILES: "A file of the wallet is open to other users, or cannot be kept.",
-    RefusalCode.KEY_FILE: "A key file cannot be read or written.",
-    RefusalCode.NO_ACCOUNT: "The wallet has no such account.",
-    RefusalCode.ACCOUNT_EXISTS: "The wallet has this account already.",
-    RefusalCode.BAD_KEY: "What was given is no key.",
-    RefusalCode.PUBLISHED_KEY: "Everybody knows this key.",
-    RefusalCode.NOT_CONFIRMED: "What has to be typed was not typed.",
-    RefusalCode.OTHER_PROFILE: "The key belongs to another profile.",
-    RefusalCode.OTHER_CHAIN: "The node is on another chain than it should be.",
-    RefusalCode.NO_SMART_ACCOUNTS: (
+    "bad_request": "What was asked cannot be read or done.",
+    "wrong_passphrase": "No key opens with this pass phrase.",
+    "locked": "The keys are not open.",
+    "read_only": "Another desk has the wallet.",
+    "unsafe_files": "A file of the wallet is open to other users, or cannot be kept.",
+    "key_file": "A key file cannot be read or written.",
+    "no_account": "The wallet has no such account.",
+    "account_exists": "The wallet has this account already.",
+    "bad_key": "What was given is no key.",
+    "published_key": "Everybody knows this key.",
+    "not_confirmed": "What has to be typed was not typed.",
+    "other_profile": "The key belongs to another profile.",
+    "other_chain": "The node is on another chain than it should be.",
+    "no_smart_accounts": (
         "What makes the profile's smart accounts is not known, so none is its owner's for sure."
     ),
-    RefusalCode.TOKEN_DECIMALS: (
+    "token_decimals": (
         "A token has other decimals than was said, or its contract does not say how many."
     ),
-    RefusalCode.PASSPHRASE_NEEDED: (
+    "passphrase_needed": (
         "The spending policy would allow more than now, which takes the pass phrase."
     ),
-    RefusalCode.GATE: "The gate refused; findings say which rules.",
-    RefusalCode.STALE_REVIEW: "The review is too old, or what it showed has changed.",
-    RefusalCode.UNKNOWN_REVIEW: "There is no such review.",
-    RefusalCode.ALREADY_SIGNED: "This review was signed before.",
-    RefusalCode.UNRESOLVED: "A transaction before it is not decided yet.",
-    RefusalCode.NO_TRANSACTION: "The wallet signed no such transaction.",
-    RefusalCode.CHAIN_UNREACHABLE: "The node cannot be reached.",
-    RefusalCode.CHAIN_REFUSED: "The node refused the call or the transaction.",
-    RefusalCode.RECORDS: "transactions.db cannot be written, so nothing is signed.",
-    RefusalCode.DEFECT: "The wallet has a defect.",
+    "gate": "The gate refused; findings say which rules.",
+    "stale_review": "The review is too old, or what it showed has changed.",
+    "unknown_review": "There is no such review.",
+    "already_signed": "This review was signed before.",
+    "unresolved": "A transaction before it is not decided yet.",
+    "no_transaction": "The wallet signed no such transaction.",
+    "chain_unreachable": "The node cannot be reached.",
+    "chain_refused": "The node refused the call or the transaction.",
+    "records": "transactions.db cannot be written, so nothing is signed.",
+    "defect": "The wallet has a defect.",
 }
 """What each means."""
 

@@ -19,7 +19,7 @@ from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
 from swapdesk.flows.journal.creates import acts_of, open_swaps
 from swapdesk.flows.orders.told_transaction import told_by
-from swapdesk.wallet.answers import Match, TransactionState
+from swapdesk.wallet.answers import Match
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
@@ -58,7 +58,7 @@ async def test_tokens_for_coins(place: SolanaPlace, someone: Swapper) -> None:
     kinds = [act.kind for act in acts_of(someone.journal.ledger, intent.id)]
     assert kinds == ["create", "swap", "confirm"]
     (signed,) = await someone.agent.transactions(intent.id)
-    assert (signed.hash, signed.state) == (outcome.hash, TransactionState.SUCCEEDED)
+    assert (signed.hash, signed.word) == (outcome.hash, "succeeded")
     assert signed.last_valid_height is not None
     # A half is in hexadecimal as the service writes it, or in base64.
     told = told_by(outcome.order)
@@ -101,7 +101,7 @@ async def test_a_transaction_that_expires_unexecuted_moves_nothing_and_is_over(
     assert await someone.holds(usdc) == 100 * 10**6
     assert open_swaps(someone.journal.ledger) == []
     (signed,) = await someone.agent.transactions(intent.id)
-    assert signed.state is TransactionState.LOST
+    assert signed.word == "lost"
 
 
 async def test_who_reads_too_long_signs_nothing(place: SolanaPlace, someone: Swapper) -> None:

@@ -9,16 +9,17 @@ import pytest
 
 from flows.dex.swapping import Place, Swapper
 from flows.following import tracker_of
+from swapdesk.acts import State
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.flows.dex.swap_signing import SwapSigning
+from swapdesk.flows.dex.swap_signing import SWAP, Swap
 from swapdesk.flows.journal.creates import acts_of, open_swaps, refuse_create
-from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.quotes.recent import provider_records
+from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.tracking.open_business import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
-from swapdesk.wallet.answers import Review, TransactionState
+from swapdesk.wallet.answers import Review
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wire.tokens import Token
 
@@ -57,9 +58,9 @@ async def test_an_approval_a_swap_and_its_order(
         ("confirm", State.DONE),
     ]
     signed = await someone.agent.transactions(intent.id)
-    assert [(one.purpose, one.state) for one in signed] == [
-        (Purpose.APPROVE, TransactionState.SUCCEEDED),
-        (Purpose.SWAP, TransactionState.SUCCEEDED),
+    assert [(one.purpose, one.word) for one in signed] == [
+        (Purpose.APPROVE, "succeeded"),
+        (Purpose.SWAP, "succeeded"),
     ]
     assert signed[-1].hash == outcome.hash
     assert open_swaps(someone.journal.ledger) == []
@@ -201,9 +202,12 @@ async def test_each_way_of_letting_the_venue_take_the_token(
     sell, buy = (weth, usdc) if sold == "WETH" else (usdc, weth)
     had, coins = await someone.holds(buy), await someone.holds(place.floor.token("base", "ETH"))
     intent = await someone.intent(venue, sell, buy, amount)
-    shown = SwapSigning(intent, someone.journal, place.floor.clock, lambda: None, fresh=False)
+    shown = SigningSession(
+        SWAP, intent.id, Swap(intent), intent.token_in, someone.journal, place.floor.clock,
+        lambda: None,
+    )  # fmt: skip
     lines: list[tuple[str, ...]] = []
-    someone.agrees = lambda review: not lines.append(tuple(one.name for one in shown.steps))
+    someone.agrees = lambda review: not lines.append(tuple(one.name for one in SWAP.steps(shown)))
     outcome = await someone.swapped(intent, elsewhere)
     assert outcome.done, outcome
     assert (await place.completed(outcome.order)).display_status == "SWAP_COMPLETED"
@@ -248,7 +252,7 @@ async def test_what_is_left_over_is_reset_first(someone: Swapper) -> None:
         assert len(someone.reviews) == answers + 1, "each of them was shown"
         client, signed = floor.readers["ethereum"].client, []
         for one in await someone.agent.transactions(intent.id):
-            assert (one.purpose, one.state) == (Purpose.APPROVE, TransactionState.SUCCEEDED)
+            assert (one.purpose, one.word) == (Purpose.APPROVE, "succeeded")
             signed.append(int.from_bytes((await client.transaction(one.hash)).data[-32:], "big"))
         return ended.failure.money, signed
 

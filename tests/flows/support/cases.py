@@ -20,10 +20,9 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender, TransactionRole
+from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
-    PaidTo,
     SwapFailure,
     SwapPayment,
 )
@@ -112,8 +111,8 @@ def paid(amount: str | None = "0.5", **changes: Any) -> PaidOnChain:
     return replace(one, **changes)
 
 
-def sent(fate: Fate, by: Sender = Sender.WALLET) -> tuple[OrderTransaction, ...]:
-    return (OrderTransaction(TransactionRole.DEPOSIT, HASH, fate, by),)
+def sent(fate: Fate, by: Sender = "wallet") -> tuple[OrderTransaction, ...]:
+    return (OrderTransaction("deposit", HASH, fate, by),)
 
 
 def hidden(standing: DepositRelease, **more: Any) -> dict[str, Any]:
@@ -124,8 +123,15 @@ def swap(state: State, failure: SwapFailure | None = None) -> dict[str, Any]:
     return {"swap_payment": SwapPayment(state, "in your wallet; nothing was swapped.", failure)}
 
 
-def batch(at: PaidTo, money: str, actor: str = "you", due: str = "pay the batch") -> dict[str, Any]:
-    payment = BatchPayment(at, money, money, actor, due)
+def batch(
+    state: State,
+    money: str,
+    actor: str = "you",
+    due: str = "pay the batch",
+    *,
+    in_account: bool = False,
+) -> dict[str, Any]:
+    payment = BatchPayment(state, money, money, actor, due, in_account=in_account)
     standing = DepositRelease.FOREIGN
     return hidden(standing, in_batch=True, batch_payment=payment, intent=None)
 
@@ -165,30 +171,34 @@ SITUATIONS = (
     Case("executed", _SERVICE, "to the recipient", DEX, swap(State.DONE)),
     Case(
         "batch-under-way", _SERVICE, "smart account",
-        tracked=batch(PaidTo.WAY, "in your smart account.", "the service", "it carries it out"),
+        tracked=batch(State.SENT, "in your smart account.", "the service", "it carries it out"),
     ),
     Case(
         "paid-by-batch", _SERVICE, "to the service",
-        tracked=batch(PaidTo.ADDRESS, "at the deposit address.", "the exchange", "it confirms"),
+        tracked=batch(State.DONE, "at the deposit address.", "the exchange", "it confirms"),
     ),
     Case("chain-deadline-over", _SERVICE, "wallet, if unsent", DEX, now=LATER),
     Case(
         "batch-deadline-over", _YOU, "smart account", now=LATER,
-        tracked=batch(PaidTo.ACCOUNT, "in your smart account.", due="take it back"),
+        tracked=batch(
+            State.PREPARED, "in your smart account.", due="take it back", in_account=True
+        ),
     ),
     Case("deadline-over", _SERVICE, "wallet, if unsent", now=LATER),
     Case(
         "with-batch", _YOU, "wallet",
-        tracked=batch(PaidTo.WALLET, "in your wallet; nothing was paid."),
+        tracked=batch(State.PREPARED, "in your wallet; nothing was paid."),
     ),
     # A bundle that failed or was withdrawn: the smart account has the money, its owner acts.
     Case(
         "with-batch", _YOU, "smart account",
-        tracked=batch(PaidTo.ACCOUNT, "in your smart account; the bundle failed."),
+        tracked=batch(
+            State.PREPARED, "in your smart account; the bundle failed.", in_account=True
+        ),
     ),
     Case(
         "with-batch", _NOBODY, "wallet",
-        tracked=batch(PaidTo.LEFT_OUT, "in your wallet; its batch was paid without it.", "nobody"),
+        tracked=batch(State.REFUSED, "in your wallet; its batch was paid without it.", "nobody"),
     ),
     Case(
         "withheld-unrepeated", _SERVICE, "wallet, if unsent",
@@ -197,8 +207,8 @@ SITUATIONS = (
     Case("withheld-lower", _CUSTOMER, "wallet, if unsent", tracked=hidden(DepositRelease.LOWER)),
     Case("withheld", _CUSTOMER, "wallet, if unsent", tracked=hidden(DepositRelease.DIFFERS)),
     Case("withheld", _CUSTOMER, "wallet, if unsent", tracked=hidden(DepositRelease.CONTRADICTS)),
-    Case("paid-by-desk", _SERVICE, "to the service", made=sent(Fate.SENT)),
-    Case("paid-by-desk", _SERVICE, "to the service", made=sent(Fate.CONFIRMED, Sender.FAUCET)),
+    Case("paid-by-desk", _SERVICE, "to the service", made=sent("sent")),
+    Case("paid-by-desk", _SERVICE, "to the service", made=sent("confirmed", "faucet")),
     Case("paid-less", _NOBODY, "recipient", {**DONE, "out_amount": Decimal("8.7")}),
     Case("not-said", _SERVICE, "not known", {"display_status": None, "status": None}),
     Case("held", _YOU, "service", {**EXCHANGING, "in_status": 8}),
@@ -291,7 +301,7 @@ def on_chain(match: str, owner: Owner, place: str, **facts: Any) -> Case:
 PAYMENTS = (
     on_chain(
         "missing", _CUSTOMER, "wallet, if unsent",
-        paid=paid(None, missing=True, to=""), made=sent(Fate.SENT),
+        paid=paid(None, missing=True, to=""), made=sent("sent"),
     ),
     on_chain("failed", _CUSTOMER, "wallet", paid=paid(failed=True)),
     on_chain(

@@ -358,7 +358,7 @@ async def test_a_journal_that_takes_nothing_more_hides_no_order(
     path = support.market.settings.places.journal
     full = sqlite3.connect(path, isolation_level=None)
     full.execute(
-        "CREATE TRIGGER full BEFORE INSERT ON known_order"
+        "CREATE TRIGGER full BEFORE INSERT ON orders"
         " BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
     )
     by_id = await support.find(order.service_id)
@@ -377,7 +377,7 @@ async def test_a_journal_that_cannot_be_read_is_named_and_the_service_is_asked(
     order = await support.make()
     path = support.market.settings.places.journal
     gone = sqlite3.connect(path, isolation_level=None)
-    gone.execute("ALTER TABLE known_order RENAME TO elsewhere")
+    gone.execute("ALTER TABLE orders RENAME TO elsewhere")
     search = support.look(f"{order.service_id} {HASH}")
     assert said(search)[JOURNAL][0] is Answer.FAILED
     await support.spend(search)

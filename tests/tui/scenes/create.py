@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from swapdesk.flows.quotes.quote_request import QuoteOptions
-from swapdesk.tui.screens.create import CreateScreen, CreateStep
+from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun
 from tui.lost_create import answers_are_lost, to_candidates, without_order_ids
@@ -32,9 +32,7 @@ async def fixed_frozen(run: DeskRun) -> None:
     await run.press("enter")
     await run.enter("@bob")
     await run.enter("@cold")
-    await run.settle(
-        lambda: run.screen(CreateScreen).state.step is CreateStep.READY, "a locked intent"
-    )
+    await run.settle(lambda: run.screen(CreateScreen).state.step == "ready", "a locked intent")
     await run.calm()
 
 

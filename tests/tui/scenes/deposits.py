@@ -14,13 +14,18 @@ from flows.deposits import (
     signed,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.deposit_signing import DepositSigning, RunningDeposits, lack_of
+from swapdesk.flows.deposits.deposit_signing import (
+    DepositSession,
+    begin_deposit,
+    lack_of,
+    on_screen,
+)
 from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
+from swapdesk.flows.signing.signing_session import RunningSignings
 from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
-from swapdesk.wallet.answers import TransactionState
 from tui.desk_run import DeskRun, Market
 from tui.known_orders import HALF_HOUR, Known, ago, prepare
 from tui.picture import NORMAL, ROOMY
@@ -50,16 +55,16 @@ def embedded(market: Market) -> None:
     prepare(market, [known(market.clock)])
 
 
-async def begun(run: DeskRun) -> DepositSigning:
+async def begun(run: DeskRun) -> DepositSession:
     """The payment as ``f`` begins it; what the wallet says is put beside it."""
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app.signing._deposits = RunningDeposits(
+    app.signing._begun = RunningSignings(
         desk, lambda one: app.call_later(app.signing.signing_moved, SigningMoved(one))
     )
     tracked = desk.link.tracker.get(ORDER)
-    return app.signing._deposits.begin(tracked)
+    return begin_deposit(app.signing.running, tracked)
 
 
 @scene("deposit-wallet", prepare=embedded, decides=True, also=(NORMAL, ROOMY))
@@ -72,7 +77,7 @@ async def card(run: DeskRun) -> None:
 @scene("sign-deposit", prepare=embedded, decides=True, also=(NORMAL,))
 async def review(run: DeskRun) -> None:
     signing = await begun(run)
-    signing.account("trading")
+    signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, deposit_review())
     await asked_in_a_worker(run, signing, deposit_review())
     run.app.signing.open(signing)
@@ -82,10 +87,10 @@ async def review(run: DeskRun) -> None:
 @scene("sign-deposit-refused", prepare=embedded, decides=True, also=(NORMAL,))
 async def refused(run: DeskRun) -> None:
     signing = await begun(run)
-    signing.account("trading")
+    signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, refused_deposit())
     said = " ".join(f"{one.words} Rule {one.code}." for one in refused_deposit().findings)
-    signing.finish(not_paid("GATE", said))
+    signing.finish(on_screen(not_paid("GATE", said), ORDER, faucet=True))
     run.app.signing.open(signing)
     await run.see("Your wallet refuses")
 
@@ -94,15 +99,15 @@ async def refused(run: DeskRun) -> None:
 async def lacking(run: DeskRun) -> None:
     """f on the card pays from the faucet from here on."""
     signing = await begun(run)
-    signing.account("trading")
+    signing.says("", wallet="trading")
     trader = Account(
         "0x" + "7" * 40, Kind.EVM, "trading", "sandbox", KeyOrigin.CREATED, None, run_now(run)
     )
     held = SwapAccount(
         trader, trader, (trader,), read_only=False, balance=Decimal("412.5"), coin=Decimal(1)
     )
-    lack = lack_of(held, signing.tracked, "ETH")
-    signing.finish(not_paid("NOT_ENOUGH", lack))
+    lack = lack_of(held, signing.about, "ETH")
+    signing.finish(on_screen(not_paid("NOT_ENOUGH", lack), ORDER, faucet=True))
     run.app.signing.open(signing)
     await run.see("is short of")
 
@@ -114,9 +119,9 @@ def run_now(run: DeskRun) -> Any:
 @scene("sign-deposit-sent", prepare=embedded)
 async def sent(run: DeskRun) -> None:
     signing = await begun(run)
-    signing.account("trading")
+    signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, deposit_review())
-    signing.seen(signed(TransactionState.MINED, 1))
+    signing.seen(signed("mined", 1))
     run.app.signing.open(signing)
     await run.see("1 of 2 confirmations")
 
@@ -124,11 +129,11 @@ async def sent(run: DeskRun) -> None:
 @scene("sign-deposit-stopped", prepare=embedded)
 async def stopped(run: DeskRun) -> None:
     signing = await begun(run)
-    signing.account("trading")
+    signing.says("", wallet="trading")
     signing.reviewed(PAYLOAD, deposit_review())
-    signing.seen(signed(TransactionState.SENT))
-    signing.finish(
-        payment_open("AGENT_GONE", "The wallet agent ended.", signed(TransactionState.SENT).hash)
-    )
+    signing.seen(signed("sent"))
+    hash_ = signed("sent").hash
+    stopped = payment_open("AGENT_GONE", "The wallet agent ended.", hash_)
+    signing.finish(on_screen(stopped, ORDER, faucet=True))
     run.app.signing.open(signing)
     await run.see("r go on")

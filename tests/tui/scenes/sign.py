@@ -8,14 +8,15 @@ from typing import Any
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
+from swapdesk.acts import State
 from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
-from swapdesk.flows.dex.swap_signing import RunningSwaps, SwapSigning
+from swapdesk.flows.dex.swap_signing import Swap, begin_swap
 from swapdesk.flows.journal.creates import begin_create
-from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.transactions import End, NotAgreed, Outcome
+from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
+from swapdesk.flows.transactions import NotAgreed, Outcome
 from swapdesk.tui.messages import SigningMoved
-from swapdesk.wallet.answers import Match, Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Match, Review, SignedTransaction
 from swapdesk.wallet.promise import Purpose
 from tui.desk_run import DeskRun
 from tui.picture import NORMAL
@@ -24,27 +25,27 @@ from tui.scenes import scene
 MONEY = "in your wallet; nothing was swapped"
 
 
-async def opened(run: DeskRun) -> SwapSigning:
+async def opened(run: DeskRun) -> SigningSession[Swap]:
     """A swap whose permit is signed, in the journal as it would be, on the screen."""
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app.signing._swaps = RunningSwaps(
+    app.signing._begun = RunningSignings(
         desk, lambda one: app.call_later(app.signing.signing_moved, SigningMoved(one))
     )
     plan = SwapPlan(0, ("permit", "order"))
-    signing = app.signing._swaps.begin(swap_intent(), wallet="trading", plan=plan)
+    signing = begin_swap(app.signing.running, swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2
     ledger = desk.journal.ledger
     if ledger.get(signing.id) is not None:
         return signing
-    begin_create(ledger, signing.intent, "")
+    begin_create(ledger, signing.about.intent, "")
     for place, state in enumerate((State.DONE, State.PREPARED)):
         ledger.begin("sign", {"name": f"sign order {place}"}, parent=signing.id, state=state)
     return signing
 
 
-async def asks(run: DeskRun, signing: SwapSigning, asked: Review) -> None:
+async def asks(run: DeskRun, signing: SigningSession[Swap], asked: Review) -> None:
     """The flow at its question."""
     signing.reviewed(document(), asked)
     await asked_in_a_worker(run, signing, asked)
@@ -101,7 +102,7 @@ async def refusal(run: DeskRun) -> None:
     signing = await opened(run)
     signing.reviewed(document(), refused())
     said = "Your wallet refuses to sign this: It pays another address than yours."
-    signing.finish(Outcome(End.REFUSED, "RECIPIENT_DIFFERS", ended(said, MONEY)))
+    signing.finish(Outcome(State.REFUSED, "RECIPIENT_DIFFERS", ended(said, MONEY)))
     run.app.signing.open(signing)
     await run.see("Rule RECIPIENT_DIFFERS") if run.app.size.height > 30 else await run.see(
         said[:30]
@@ -114,7 +115,7 @@ async def sent(run: DeskRun) -> None:
     signing.seen(
         SignedTransaction(
             "0x" + "12" * 32, signing.id, Purpose.SWAP, "ethereum", "0x70",
-            TransactionState.MINED, 1, None, 1, None, NOW,
+            State.SENT, 1, None, 1, None, NOW, code="MINED",
         )
     )  # fmt: skip
     run.app.signing.open(signing)
@@ -128,7 +129,7 @@ async def waiting(run: DeskRun) -> None:
     signing.seen(
         SignedTransaction(
             "0x" + "12" * 32, signing.id, Purpose.SWAP, "ethereum", "0x70",
-            TransactionState.SENT, 1, None, 0, None, NOW,
+            State.SENT, 1, None, 0, None, NOW,
         )
     )  # fmt: skip
     run.app.signing.open(signing)
@@ -139,7 +140,7 @@ async def waiting(run: DeskRun) -> None:
 async def stopped(run: DeskRun) -> None:
     signing = await opened(run)
     said = goes_on("The wallet agent was killed.", MONEY)
-    signing.finish(Outcome(End.OPEN, "WALLET", said))
+    signing.finish(Outcome(State.UNKNOWN, "WALLET", said))
     run.app.signing.open(signing)
     await run.see("r go on")
 

@@ -19,19 +19,19 @@ from functools import lru_cache
 
 from msgspec import Struct, field
 
-from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, NonceKind, Target
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, NonceKind
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.deployments import PERMIT2, VenueContract
 from swapdesk.chain.smart_account import GET_NONCE, account_address
-from swapdesk.wallet.answers import Severity, Simulation, TransactionState
+from swapdesk.wallet.answers import Severity, Simulation, TransactionCode
 from swapdesk.wallet.promise import Asset, ChainStep, Promise, Purpose
 from swapdesk.wallet.rule_codes import RULES
 
-NEVER_ARRIVES = frozenset({TransactionState.ABANDONED, TransactionState.REPLACED})
+NEVER_ARRIVES: tuple[TransactionCode, ...] = ("ABANDONED", "REPLACED")
 
-MOVING = frozenset({Act.ALLOW, Act.ORDER, Act.SWAP, Act.PAY, Act.BUNDLE})
+MOVING: frozenset[Act] = frozenset({"allow", "order", "swap", "pay", "bundle"})
 """What may take the token sold from its owner. A withdrawal pays the owner."""
 
 
@@ -50,7 +50,7 @@ class Taking(Struct, frozen=True):
     by: str = ""
     grants: bool = True
     once: str | None = None
-    kind: NonceKind = NonceKind.NONE
+    kind: NonceKind = "none"
     nonce: int | bytes | None = None
     ends: int | None = None
 
@@ -60,7 +60,7 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
     if claim.act not in MOVING:
         return Taking(0)
     by, grants = taker(claim)
-    if claim.target is Target.TOKEN and by == PERMIT2:
+    if claim.target == "token" and by == PERMIT2:
         # The way of what is signed for Permit2, which takes nothing without it.
         return Taking(0, by)
     allowed = sum(
@@ -70,13 +70,13 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
         else one.units
         for one in claim.allowed
     )
-    leaving = sum(one.units for one in claim.outflows if one.field.meaning is not Meaning.VALUE)
+    leaving = sum(one.units for one in claim.outflows if one.field.meaning != "value")
     units = max(allowed, leaving)
     if not claim.typed:
         return Taking(units, by, grants)
-    nonce = next(iter(claim.of(Meaning.NONCE)), None)
+    nonce = next(iter(claim.of("nonce")), None)
     value = None if nonce is None or isinstance(nonce.value, str) else nonce.value
-    ends = [seconds for _, seconds in claim.numbers(Meaning.ENDS)]
+    ends = [seconds for _, seconds in claim.numbers("ends")]
     return Taking(
         units,
         by,
@@ -91,22 +91,22 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
 def taker(claim: Claim) -> tuple[str, bool]:
     """Who takes, nobody by name where the signature is all it needs, and whether the signature
     itself lets it."""
-    if claim.act is Act.ALLOW:
-        return next((text for _, text in claim.texts(Meaning.SPENDER)), ""), True
-    if claim.act is Act.BUNDLE and not claim.solana:
-        return next((text for _, text in claim.texts(Meaning.SMART_ACCOUNT)), ""), False
-    if claim.act in (Act.ORDER, Act.SWAP) and claim.target is Target.VENUE and claim.contract:
+    if claim.act == "allow":
+        return next((text for _, text in claim.texts("spender")), ""), True
+    if claim.act == "bundle" and not claim.solana:
+        return next((text for _, text in claim.texts("smart account")), ""), False
+    if claim.act in ("order", "swap") and claim.target == "venue" and claim.contract:
         return claim.contract, False
     return "", True
 
 
 def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None:
     """What documents have in common of which the chain executes one; None for none."""
-    if nonce is None or claim.nonce_kind is NonceKind.NONE:
+    if nonce is None or claim.nonce_kind == "none":
         return None
     told = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
     # Permit2 counts the nonces of each spender by themselves.
-    whose = spender if claim.nonce_kind is NonceKind.PERMIT2_ALLOWANCE else ""
+    whose = spender if claim.nonce_kind == "permit2 allowance" else ""
     return f"{claim.nonce_kind} {claim.contract} {whose} {told}"
 
 
@@ -124,7 +124,7 @@ class PastSignature(Struct, frozen=True):
     """One signature that was given out.
 
     ``content`` is ``Claim.content``. ``key``, ``step``, ``total`` and ``complete`` are those
-    of its requirement, None for a transaction. ``hash``, ``state`` and ``nonce`` are those of its
+    of its requirement, None for a transaction. ``hash``, ``code`` and ``nonce`` are those of its
     transaction, None for typed data. ``taking`` is None where an earlier release did not keep it.
     """
 
@@ -140,7 +140,7 @@ class PastSignature(Struct, frozen=True):
     total: int | None = None
     complete: bool = False
     hash: str | None = None
-    state: TransactionState | None = None
+    code: TransactionCode | None = None
     taking: Taking | None = None
     nonce: int | None = None
 
@@ -149,9 +149,9 @@ class PastSignature(Struct, frozen=True):
         """Nothing can come of it any more: another transaction took its place, or it never left,
         or its blockhash on Solana has expired."""
         # Not even a failure: a node can tell a wrong one, and the money leaves twice.
-        if self.state is TransactionState.LOST:
+        if self.code == "LOST":
             return self.chain_id is None
-        return self.state in NEVER_ARRIVES
+        return self.code in NEVER_ARRIVES
 
 
 PastSignatures = tuple[PastSignature, ...]
@@ -261,6 +261,11 @@ class Facts(Struct, frozen=True):
     ``simulation`` must hold the changes of every holder, the fee for gas left out.
     ``bought_decimals`` and ``bought_symbol`` are those of what is bought on another chain, by that
     chain's own node.
+
+    The signer alone needs the rest: of EVM chains ``nonce``, which the node would use next,
+    ``base_fee`` and ``priority`` in wei per gas; of Solana ``last_valid``, the height of blocks
+    after which no transaction that can be executed now will be. ``problem`` says why something
+    could not be read.
     """
 
     now: datetime
@@ -275,6 +280,11 @@ class Facts(Struct, frozen=True):
     time: int | None = None
     bought_decimals: int | None = None
     bought_symbol: str | None = None
+    nonce: int | None = None
+    base_fee: int | None = None
+    priority: int | None = None
+    last_valid: int | None = None
+    problem: str | None = None
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
         """The answer as exactly ``count`` numbers, or None where it is not that."""
@@ -289,13 +299,13 @@ class Facts(Struct, frozen=True):
 def needed(claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()) -> Needs:
     """Everything that the rules will ask for, so that it can be read in one batch."""
     if claim.solana:
-        hashes = [text for _, text in claim.texts(Meaning.LIFETIME)]
+        hashes = [text for _, text in claim.texts("lifetime")]
         return Needs(native=True, simulation=True, blockhash=hashes[0] if hashes else None)
-    if claim.act is Act.BUNDLE:
+    if claim.act == "bundle":
         return _needed_of_bundle(claim, promise)
-    code = {text for _, text in claim.texts(Meaning.SPENDER)}
-    code |= {text for _, text in claim.texts(Meaning.RECEIVER)}
-    code |= {text for _, text in claim.texts(Meaning.PAYEE)}
+    code = {text for _, text in claim.texts("spender")}
+    code |= {text for _, text in claim.texts("receiver")}
+    code |= {text for _, text in claim.texts("payee")}
     if claim.contract is not None:
         code.add(claim.contract)
     reads = {read for _, read in nonce_reads(claim, policy.account)}
@@ -312,8 +322,8 @@ def needed(claim: Claim, promise: Promise, policy: Policy, memory: PastSignature
 
 
 def _needed_of_bundle(claim: Claim, promise: Promise) -> Needs:
-    code = {text for _, text in claim.texts(Meaning.SMART_ACCOUNT)}
-    code |= {text for _, text in claim.texts(Meaning.PAYEE)}
+    code = {text for _, text in claim.texts("smart account")}
+    code |= {text for _, text in claim.texts("payee")}
     if claim.contract is not None:
         code.add(claim.contract)
     read = operation_nonce_read(claim)
@@ -323,7 +333,7 @@ def _needed_of_bundle(claim: Claim, promise: Promise) -> Needs:
 
 def moves_nothing(claim: Claim) -> bool:
     """Whether no amount of the promise is signed: an allowance can be ended of any token."""
-    return claim.revokes or claim.act in (Act.NOTHING, Act.DEPLOY)
+    return claim.revokes or claim.act in ("nothing", "deploy")
 
 
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
@@ -332,7 +342,7 @@ def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
         return ()
     taken = () if promise.withdrawal is None else promise.withdrawal.taken
     here = [promise.sell, *(one.asset for one in taken)]
-    if claim.act in (Act.ORDER, Act.SWAP) and promise.chain_out == promise.chain:
+    if claim.act in ("order", "swap") and promise.chain_out == promise.chain:
         here.append(promise.buy)
     return tuple(dict.fromkeys(here))
 
@@ -348,8 +358,8 @@ def _asset_reads(claim: Claim, promise: Promise) -> set[Read]:
 
 def operation_nonce_read(claim: Claim) -> Read | None:
     """The call that tells the next nonce of an operation's key."""
-    nonces = [nonce for _, nonce in claim.numbers(Meaning.NONCE)]
-    senders = [sender for _, sender in claim.texts(Meaning.SMART_ACCOUNT)]
+    nonces = [nonce for _, nonce in claim.numbers("nonce")]
+    senders = [sender for _, sender in claim.texts("smart account")]
     if claim.contract is None or len(nonces) != 1 or len(senders) != 1:
         return None
     return _read(claim.contract, GET_NONCE, senders[0], nonces[0] >> 64)
@@ -380,18 +390,18 @@ def balance_read(token: str, owner: str) -> Read:
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
     """Each nonce of the claim with the call that tells whether it may be used."""
     kind, contract = claim.nonce_kind, claim.contract
-    if kind is NonceKind.NONE or contract is None:
+    if kind == "none" or contract is None:
         return []
-    nonces = [one.value for one in claim.of(Meaning.NONCE)]
-    if kind is NonceKind.PERMIT2_ALLOWANCE:
-        spender = next(text for _, text in claim.texts(Meaning.SPENDER))
-        tokens = [text for _, text in claim.texts(Meaning.SOLD_TOKEN)]
+    nonces = [one.value for one in claim.of("nonce")]
+    if kind == "permit2 allowance":
+        spender = next(text for _, text in claim.texts("spender"))
+        tokens = [text for _, text in claim.texts("sold token")]
         return [
             (_number(nonce), _nonce_read(kind, contract, owner, _number(nonce), token, spender))
             for nonce, token in zip(nonces, tokens, strict=True)
         ]
     nonce = nonces[0]
-    if kind is NonceKind.AUTHORIZATION:
+    if kind == "authorization":
         if not isinstance(nonce, bytes):
             raise TypeError("an authorization has a nonce of bytes")
     else:
@@ -417,13 +427,13 @@ def _nonce_read(
     token: str = "",
     spender: str = "",
 ) -> Read:
-    if kind is NonceKind.PERMIT2_ALLOWANCE:
+    if kind == "permit2 allowance":
         return _read(PERMIT2, permit2.ALLOWANCE, owner, token, spender)
-    if kind is NonceKind.AUTHORIZATION:
+    if kind == "authorization":
         return _read(contract, erc20.AUTHORIZATION_STATE, owner, nonce)
-    if kind is NonceKind.SEQUENCE:
+    if kind == "sequence":
         return _read(contract, erc20.NONCES, owner)
-    if kind is NonceKind.PERMIT2_BITMAP:
+    if kind == "permit2 bitmap":
         return _read(PERMIT2, permit2.NONCE_BITMAP, owner, _number(nonce) >> 8)
     return _read(contract, venues.NONCE_USED, owner, _number(nonce))
 

@@ -12,7 +12,7 @@ from swapdesk.agent.gate.case import Case
 from swapdesk.agent.gate.rules.amounts import brings_no_permit
 from swapdesk.agent.gate.rules.deposit import confirmed
 from swapdesk.agent.gate.words import COIN, LONGEST_TEXT, SOL, amount, moment, plain
-from swapdesk.agent.shapes.claim import ClaimField, Meaning, Target
+from swapdesk.agent.shapes.claim import ClaimField, Meaning
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, TakenOut
 from swapdesk.wire.encoding.text import safe_text
@@ -20,19 +20,19 @@ from swapdesk.wire.encoding.text import safe_text
 FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
 """What is signed, and what was promised for it."""
 
-HARMLESS = frozenset({Meaning.LABEL, Meaning.ROUTE, Meaning.PROOF, Meaning.FEE_PART})
+HARMLESS: frozenset[Meaning] = frozenset({"label", "route", "proof", "fee part"})
 """Unbound, and still no more than labels."""
 
 
 def of_no_rule(case: Case, field: ClaimField) -> str:
     """What a field is that nothing was promised for; without a quote it can be in none."""
-    if field.meaning is Meaning.PROOF:
+    if field.meaning == "proof":
         return "checked by the chain"
-    if field.meaning is Meaning.FEE_PART:
+    if field.meaning == "fee part":
         return "counted in the network fee"
-    if field.meaning is Meaning.ROUTE:
+    if field.meaning == "route":
         return "passed on the way"
-    if field.meaning in HARMLESS or field.meaning is Meaning.TAG:
+    if field.meaning in HARMLESS or field.meaning == "tag":
         return "a label; moves nothing"
     if case.promise.quote_id is not None or case.promise.venue is not None:
         return "not in the quote"
@@ -77,10 +77,10 @@ def _chain(case: Case, field: ClaimField) -> tuple[str, str]:
 
 def _contract(case: Case, field: ClaimField) -> tuple[str, str]:
     said = {
-        Target.TOKEN: f"the token {case.promise.sell.symbol}",
-        Target.PERMIT2: "Permit2",
-        Target.FACTORY: "the factory of your smart account",
-        Target.VENUE: _of_venue(case.promise),
+        "token": f"the token {case.promise.sell.symbol}",
+        "permit2": "Permit2",
+        "factory": "the factory of your smart account",
+        "venue": _of_venue(case.promise),
     }
     return plain(field.value), said.get(case.claim.target, of_no_rule(case, field))
 
@@ -111,7 +111,7 @@ def _sold(case: Case, field: ClaimField) -> tuple[str, str]:
     if case.purpose in (Purpose.DEPOSIT, Purpose.CALL) and promise.deposit is not None:
         units = promise.deposit.units
     promised = amount(units, promise.sell)
-    if any(case.claim.of(Meaning.FEE_UNITS)):
+    if any(case.claim.of("fee units")):
         promised = f"{promised}, the fee included"
     return _units(case, field, promise.sell), promised
 
@@ -126,7 +126,7 @@ def _value(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _token(case: Case, field: ClaimField) -> tuple[str, str]:
-    asset = case.promise.buy if field.meaning is Meaning.BOUGHT_TOKEN else case.promise.sell
+    asset = case.promise.buy if field.meaning == "bought token" else case.promise.sell
     promised = grouped(asset.contract) if asset.contract else "the chain's own coin"
     return plain(field.value), f"{asset.symbol} {promised}"
 
@@ -212,38 +212,38 @@ def _lifetime(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 FIELD_WORDS: dict[Meaning, FieldWords] = {
-    Meaning.DOMAIN: _said("as the contract says"),
-    Meaning.CHAIN: _chain,
-    Meaning.CONTRACT: _contract,
-    Meaning.METHOD: _said("what was asked for"),
-    Meaning.OWNER: _said("your account {account}"),
-    Meaning.FEE_PAYER: _said("your account {account}"),
-    Meaning.SPENDER: _spender,
-    Meaning.ALLOWED_UNITS: _allowed,
-    Meaning.SOLD_TOKEN: _token,
-    Meaning.BOUGHT_TOKEN: _token,
-    Meaning.SOLD_UNITS: _sold,
-    Meaning.FEE_UNITS: _fee,
-    Meaning.VALUE: _value,
-    Meaning.LEAST_UNITS: _least,
-    Meaning.RECEIVER: _said("{recipient}"),
-    Meaning.PAYEE: _payee,
-    Meaning.DESTINATION: _destination,
-    Meaning.BEGINS: _begin,
-    Meaning.ENDS: _end,
-    Meaning.ALLOWANCE_ENDS: _end,
-    Meaning.NONCE: _said("the next unused one"),
-    Meaning.PARTIAL: _partial,
-    Meaning.TAG: _tag,
-    Meaning.COSIGNER: _said('a maker of the provider "{venue}"'),
-    Meaning.COUNTERPARTY: _said('a maker of the provider "{venue}"'),
-    Meaning.PERMIT: _permit,
-    Meaning.RENT_PAYEE: _opened,
-    Meaning.RENT_TOKEN: _opened,
-    Meaning.NETWORK_FEE: _network_fee,
-    Meaning.FEE_PART: _fee_part,
-    Meaning.SALT: _said("your one smart account"),
-    Meaning.LIFETIME: _lifetime,
+    "domain": _said("as the contract says"),
+    "chain": _chain,
+    "contract": _contract,
+    "method": _said("what was asked for"),
+    "owner": _said("your account {account}"),
+    "fee payer": _said("your account {account}"),
+    "spender": _spender,
+    "allowed units": _allowed,
+    "sold token": _token,
+    "bought token": _token,
+    "sold units": _sold,
+    "fee units": _fee,
+    "value": _value,
+    "least units": _least,
+    "receiver": _said("{recipient}"),
+    "payee": _payee,
+    "destination": _destination,
+    "begins": _begin,
+    "ends": _end,
+    "allowance ends": _end,
+    "nonce": _said("the next unused one"),
+    "partial": _partial,
+    "tag": _tag,
+    "co-signer": _said('a maker of the provider "{venue}"'),
+    "counterparty": _said('a maker of the provider "{venue}"'),
+    "permit": _permit,
+    "rent payee": _opened,
+    "rent token": _opened,
+    "network fee": _network_fee,
+    "fee part": _fee_part,
+    "salt": _said("your one smart account"),
+    "lifetime": _lifetime,
 }
 
 
@@ -293,13 +293,13 @@ def _gas(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 BUNDLE_WORDS: dict[Meaning, FieldWords] = {
-    Meaning.PAYEE: _bundle_payee,
-    Meaning.SOLD_UNITS: _bundle_units,
-    Meaning.SMART_ACCOUNT: _said("the smart account of {account}"),
-    Meaning.ACCOUNT_FACTORY: _factory,
-    Meaning.CONTRACT: _said("the EntryPoint that everybody uses"),
-    Meaning.NONCE: _bundle_nonce,
-    Meaning.NETWORK_FEE: _gas,
+    "payee": _bundle_payee,
+    "sold units": _bundle_units,
+    "smart account": _said("the smart account of {account}"),
+    "account factory": _factory,
+    "contract": _said("the EntryPoint that everybody uses"),
+    "nonce": _bundle_nonce,
+    "network fee": _gas,
 }
 
 
@@ -329,9 +329,9 @@ def _withdrawal_token(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 WITHDRAWAL_WORDS: dict[Meaning, FieldWords] = {
-    Meaning.PAYEE: _said("your account {account}"),
-    Meaning.SOLD_UNITS: _withdrawal_units,
-    Meaning.SOLD_TOKEN: _withdrawal_token,
-    Meaning.SMART_ACCOUNT: _said("the smart account of {account}"),
-    Meaning.CONTRACT: _said("the EntryPoint that everybody uses"),
+    "payee": _said("your account {account}"),
+    "sold units": _withdrawal_units,
+    "sold token": _withdrawal_token,
+    "smart account": _said("the smart account of {account}"),
+    "contract": _said("the EntryPoint that everybody uses"),
 }

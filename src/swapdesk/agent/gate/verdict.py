@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.agent.gate.case import Case, Policy, Rule, spelled
@@ -30,7 +29,7 @@ from swapdesk.agent.gate.rules.amounts import GAS
 from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS
 from swapdesk.agent.gate.words import COIN, amount
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, PayloadRefused
-from swapdesk.wallet.answers import Match, ReviewLine, RuleFinding, Severity
+from swapdesk.wallet.answers import Match, Review, ReviewLine, RuleFinding, Severity
 from swapdesk.wallet.promise import Asset, Promise, Purpose
 from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 
@@ -104,9 +103,9 @@ BUNDLE_RULES: tuple[Rule, ...] = tuple(dict.fromkeys((*OPERATION_RULES, *SOLANA_
 
 
 def rules_for(claim: Claim) -> tuple[Rule, ...]:
-    if claim.act is Act.WITHDRAW:
+    if claim.act == "withdraw":
         return WITHDRAWAL_RULES
-    if claim.act is not Act.BUNDLE:
+    if claim.act != "bundle":
         return RULES
     return SOLANA_BUNDLE_RULES if claim.solana else OPERATION_RULES
 
@@ -114,19 +113,19 @@ def rules_for(claim: Claim) -> tuple[Rule, ...]:
 BOUND = frozenset().union(*(rule.binds for rule in RULES))
 """Meanings that some rule holds to the promise."""
 _BOUND_IN = {
-    Act.BUNDLE: frozenset().union(*(rule.binds for rule in BUNDLE_RULES)),
-    Act.WITHDRAW: frozenset().union(*(rule.binds for rule in WITHDRAWAL_RULES)),
+    "bundle": frozenset().union(*(rule.binds for rule in BUNDLE_RULES)),
+    "withdraw": frozenset().union(*(rule.binds for rule in WITHDRAWAL_RULES)),
 }
 """The same of payloads with rules of their own."""
 
 _AMOUNTS = frozenset(
     {
-        Meaning.ALLOWED_UNITS,
-        Meaning.SOLD_UNITS,
-        Meaning.FEE_UNITS,
-        Meaning.LEAST_UNITS,
-        Meaning.VALUE,
-        Meaning.NETWORK_FEE,
+        "allowed units",
+        "sold units",
+        "fee units",
+        "least units",
+        "value",
+        "network fee",
     }
 )
 _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
@@ -134,8 +133,8 @@ _LESS = frozenset({"SOLD_BELOW", "ALLOWANCE_BELOW"})
 _OF_WEIGHT = frozenset({"TOKEN_SYMBOL"})
 """Warnings after which the field is not what was promised, until a person says that it is."""
 _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
-    Act.BUNDLE: BUNDLE_WORDS,
-    Act.WITHDRAW: WITHDRAWAL_WORDS,
+    "bundle": BUNDLE_WORDS,
+    "withdraw": WITHDRAWAL_WORDS,
 }
 
 
@@ -167,12 +166,12 @@ def _line(
             field.label, signed, f"{promised}, see below", Match.UNMATCHED, True, units
         )
     # What a document of unknown shape says is bound by nobody, its chain excepted.
-    known = act is not Act.UNKNOWN or field.meaning is Meaning.CHAIN
+    known = act != "unknown" or field.meaning == "chain"
     bound = _BOUND_IN.get(act, BOUND)
     if field.meaning in bound and known and not _free_memo(case, field):
         promised = f"{promised}, see below" if field.label in warned else promised
         return ReviewLine(field.label, signed, promised, Match.EQUAL, units=units)
-    weight = field.meaning not in HARMLESS and field.meaning is not Meaning.TAG
+    weight = field.meaning not in HARMLESS and field.meaning != "tag"
     return ReviewLine(field.label, signed, of_no_rule(case, field), Match.UNMATCHED, weight, units)
 
 
@@ -193,7 +192,7 @@ def _gas(case: Case) -> Iterator[ReviewLine]:
 
 def _free_memo(case: Case, field: ClaimField) -> bool:
     """A memo is bound by a deposit alone; that of a swap is a label."""
-    if field.meaning is not Meaning.TAG:
+    if field.meaning != "tag":
         return False
     deposit = case.promise.deposit
     if case.purpose is not Purpose.DEPOSIT or deposit is None:
@@ -251,27 +250,9 @@ _BLOCK = timedelta(milliseconds=400)
 """Between two blocks of Solana; it is never less."""
 
 
-class GateVerdict(Struct, frozen=True):
-    """``content`` is what would be signed (``Claim.content``), None where nothing could be read.
-
-    ``phrase`` has to be typed before signing; None when a key is enough. ``valid_until`` is
-    when the review itself is worth nothing any more.
-    """
-
-    title: str
-    findings: tuple[RuleFinding, ...]
-    lines: tuple[ReviewLine, ...]
-    valid_until: datetime
-    content: bytes | None = None
-    phrase: str | None = None
-
-    @property
-    def refused(self) -> bool:
-        return any(one.severity is Severity.REFUSE for one in self.findings)
-
-
-def judge(case: Case) -> GateVerdict:
-    """Every rule is asked, also after one has refused, so that all reasons are seen."""
+def judge(case: Case) -> Review:
+    """Every rule is asked, also after one has refused, so that all reasons are seen. ``digest`` is
+    of the content of the claim; whoever keeps the review gives it the ``id`` to sign it by."""
     case = replace(case, promise=spelled_promise(case.promise), policy=spelled_policy(case.policy))
     findings = tuple(
         RuleFinding(rule.code, rule.severity, said.words, said.field.label if said.field else None)
@@ -280,20 +261,32 @@ def judge(case: Case) -> GateVerdict:
     )
     lines = lines_of(case, findings)
     phrase = None
-    if case.claim.act is Act.UNKNOWN:
+    if case.claim.act == "unknown":
         phrase = "0x" + case.claim.content.hex()
     elif any(one.weight for one in lines):
         phrase = WEIGHT_PHRASE
     elif any(one.code == CALL_PAYEE_CHANGED for one in findings):
-        phrase = "".join(payee[-4:] for _, payee in case.claim.texts(Meaning.PAYEE))
+        phrase = "".join(payee[-4:] for _, payee in case.claim.texts("payee"))
     title = NOTHING_ALLOWED if case.claim.revokes else case.claim.title
-    return GateVerdict(title, findings, lines, _valid_until(case), case.claim.content, phrase)
+    return Review(
+        id="",
+        title=title,
+        account=case.promise.account,
+        chain=case.promise.chain,
+        digest=f"0x{case.claim.content.hex()}",
+        lines=lines,
+        findings=findings,
+        simulation=case.facts.simulation,
+        valid_until=_valid_until(case),
+        phrase=phrase,
+    )
 
 
-def unreadable(refusal: PayloadRefused, now: datetime) -> GateVerdict:
-    """The verdict on a payload that says nothing that could be judged."""
+def unreadable(refusal: PayloadRefused, promise: Promise, now: datetime) -> Review:
+    """Of a payload that says nothing that could be judged; its ``digest`` is empty."""
     finding = RuleFinding(refusal.code, Severity.REFUSE, refusal.words)
-    return GateVerdict("A payload that cannot be read", (finding,), (), now)
+    title = "A payload that cannot be read"
+    return Review("", title, promise.account, promise.chain, "", (), (finding,), None, now)
 
 
 def _valid_until(case: Case) -> datetime:
@@ -311,7 +304,7 @@ def _valid_until(case: Case) -> datetime:
     if case.claim.solana and left is not None:
         fresh = max(0, left - LEAST_BLOCKS) * _BLOCK
         last = min(last, case.facts.now + fresh)
-    ends = [seconds for _, seconds in case.claim.numbers(Meaning.ENDS)]
+    ends = [seconds for _, seconds in case.claim.numbers("ends")]
     if ends and min(ends) < last.timestamp():
         last = datetime.fromtimestamp(min(ends), UTC)
     return last

@@ -27,6 +27,7 @@ from solders.instruction import Instruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
+from swapdesk.acts import State
 from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.gate.words import NO_FACTORY
 from swapdesk.agent.process.chains import (
@@ -93,17 +94,20 @@ from swapdesk.wallet.answers import (
     Allowances,
     Balance,
     Balances,
-    CallData,
     SignedTransaction,
     SmartAccount,
-    SolanaDraft,
-    TransactionState,
 )
-from swapdesk.wallet.promise import Asset, DepositPromise, Promise
+from swapdesk.wallet.promise import (
+    Asset,
+    DepositPromise,
+    Promise,
+    Purpose,
+    SolanaPayload,
+    TransactionPayload,
+)
 from swapdesk.wallet.protocol import (
     AgentOperation,
     Frame,
-    RefusalCode,
     Refused,
     payload_from_json,
     payload_to_json,
@@ -118,7 +122,7 @@ def _looked_at(opened: OpenedWallet, frame: Frame) -> tuple[Account, ChainLink]:
 
 def _require_solana(account: Account, link: ChainLink) -> None:
     if account.kind is not Kind.SOLANA:
-        raise Refused(RefusalCode.OTHER_CHAIN, f"{link.name} is no chain of Solana's kind")
+        raise Refused("other_chain", f"{link.name} is no chain of Solana's kind")
 
 
 # What is held
@@ -215,7 +219,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     """Read in one batch."""
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.EVM:
-        raise Refused(RefusalCode.OTHER_CHAIN, f"there are no smart accounts on {link.name}")
+        raise Refused("other_chain", f"there are no smart accounts on {link.name}")
     factory, owner = _factory(opened.place), account.address
     address = _smart_account(factory, owner)
     held, (code, prepaid, *_) = await evm_balances(
@@ -229,8 +233,8 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     standing = told(octets, code)
     if standing is None:
         words = f"{link.name}: it does not tell what stands at the smart account"
-        raise Refused(RefusalCode.CHAIN_UNREACHABLE, words)
-    deployment = CallData(factory.address, f"0x{CREATE_ACCOUNT.call(owner, NO_SALT).hex()}")
+        raise Refused("chain_unreachable", words)
+    deployment = _calling(Purpose.DEPLOY, factory.address, CREATE_ACCOUNT.call(owner, NO_SALT))
     account_there = SmartAccount(
         address,
         held,
@@ -243,7 +247,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
 def _factory(place: WalletPlace) -> AccountFactory:
     found = account_factory(place)
     if found is None:
-        raise Refused(RefusalCode.NO_SMART_ACCOUNTS, NO_FACTORY)
+        raise Refused("no_smart_accounts", NO_FACTORY)
     return found
 
 
@@ -256,7 +260,7 @@ async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
     promise = promised(frame)
     owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
     if whole is None:
-        raise Refused(RefusalCode.BAD_REQUEST, "nothing was confirmed that could be taken out")
+        raise Refused("bad_request", "nothing was confirmed that could be taken out")
     try:
         calls = [
             InnerCall(owner, one.units)
@@ -268,8 +272,13 @@ async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
             calls.append(InnerCall(ENTRY_POINT, 0, WITHDRAW_TO.call(owner, whole.prepaid)))
         data = encode_batch(calls)
     except CalldataError as error:
-        raise Refused(RefusalCode.BAD_REQUEST, str(error)) from None
-    return to_json(CallData(_smart_account(_factory(opened.place), owner), f"0x{data.hex()}")), {}
+        raise Refused("bad_request", str(error)) from None
+    account = _smart_account(_factory(opened.place), owner)
+    return to_json(_calling(Purpose.WITHDRAW, account, data)), {}
+
+
+def _calling(purpose: Purpose, to: str, data: bytes) -> TransactionPayload:
+    return TransactionPayload(purpose, to, f"0x{data.hex()}", 0)
 
 
 # What others may take
@@ -319,12 +328,11 @@ async def _evm_allowances(
     chains, place = opened.chains, opened.place
     by_contract = {checksummed(one.contract): one for one in tokens if one.contract is not None}
     names = {} if place.live else {one.address: one.provider for one in SANDBOX_VENUES}
-    known = dict.fromkeys((*names, *map(checksummed, place.spenders)))
     given, complete = await _told(chains, link, account, list(by_contract))
-    pairs = [_Pair(token, one) for token in by_contract for one in (*known, PERMIT2)]
+    pairs = [_Pair(token, one) for token in by_contract for one in (*names, PERMIT2)]
     if not complete:
         # Permit2 tells every grant by an event, so that nobody has to be asked who is not told.
-        pairs += [_Pair(token, one, granted=True) for token in by_contract for one in known]
+        pairs += [_Pair(token, one, granted=True) for token in by_contract for one in names]
     pairs = list(dict.fromkeys(pairs + given))
     if len(pairs) > MOST_PAIRS:
         # What the chain told comes first: it was really given once.
@@ -333,7 +341,7 @@ async def _evm_allowances(
     block, *answers = await chains.answers(link, asked + [one.request(account) for one in pairs])
     head = told(read_head, block)
     if head is None:
-        raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{link.name}: it tells no newest block")
+        raise Refused("chain_unreachable", f"{link.name}: it tells no newest block")
     found = []
     for pair, answer in zip(pairs, answers, strict=True):
         words = words_in(answer, 3 if pair.granted else 1)
@@ -462,12 +470,12 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     try:
         erc20.BALANCE_OF.call(token)
         if frame.head.get("permit2", False) is True:
-            end = CallData(PERMIT2, "0x" + permit2.APPROVE.call(token, spender, 0, 0).hex())
+            to, data = PERMIT2, permit2.APPROVE.call(token, spender, 0, 0)
         else:
-            end = CallData(checksummed(token), "0x" + erc20.APPROVE.call(spender, 0).hex())
+            to, data = checksummed(token), erc20.APPROVE.call(spender, 0)
     except ValueError:
-        raise Refused(RefusalCode.BAD_REQUEST, "a token and a spender are addresses") from None
-    return to_json(end), {}
+        raise Refused("bad_request", "a token and a spender are addresses") from None
+    return to_json(_calling(Purpose.REVOKE, to, data)), {}
 
 
 async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -481,7 +489,7 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
         program = Pubkey.from_string(await token_program(client, token))
     owner = Pubkey.from_string(account.address)
     source = token_account(owner, Pubkey.from_string(token), program)
-    return _draft(owner, [Revoke(source, owner, program).build()], newest)
+    return _unsigned(Purpose.REVOKE, owner, [Revoke(source, owner, program).build()], newest)
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -492,19 +500,22 @@ async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
     _require_solana(account, link)
     if deposit is None or promise.chain_id is not None:
-        raise Refused(RefusalCode.BAD_REQUEST, "no deposit on Solana was promised")
+        raise Refused("bad_request", "no deposit on Solana was promised")
     owner, payee = _key(promise.account), _key(deposit.address)
     async with opened.chains.asking(link) as client:
         paying = await _paying(client, promise, deposit, owner, payee)
         newest = await client.latest_blockhash()
-    return _draft(owner, [*paying, Memo(deposit.tag or deposit.order_id).build()], newest)
+    memo = Memo(deposit.tag or deposit.order_id).build()
+    return _unsigned(Purpose.DEPOSIT, owner, [*paying, memo], newest)
 
 
-def _draft(owner: Pubkey, instructions: list[Instruction], newest: Blockhash) -> Answer:
+def _unsigned(
+    purpose: Purpose, owner: Pubkey, instructions: list[Instruction], newest: Blockhash
+) -> Answer:
     hash_ = Hash.from_string(newest.blockhash)
     message = MessageV0.try_compile(owner, instructions, [], hash_)
     raw = b64encode(bytes(unsigned(message))).decode()
-    return to_json(SolanaDraft(raw, newest.last_height)), {}
+    return to_json(SolanaPayload(purpose, raw, newest.last_height)), {}
 
 
 async def _paying(
@@ -539,7 +550,7 @@ def _key(address: str) -> Pubkey:
     try:
         return Pubkey.from_string(address)
     except ValueError:
-        raise Refused(RefusalCode.BAD_REQUEST, "this is no address of Solana") from None
+        raise Refused("bad_request", "this is no address of Solana") from None
 
 
 # What is signed and sent
@@ -583,9 +594,8 @@ async def resolve(opened: OpenedWallet, frame: Frame) -> Answer:
 async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
     one = _signed(opened, frame)
     records = opened.records
-    unsent = frozenset({TransactionState.SIGNED})
-    if not records.move(one.hash, TransactionState.ABANDONED, among=unsent):
-        raise Refused(RefusalCode.UNRESOLVED, "it was sent, so it cannot be given up any more")
+    if not records.move(one.hash, State.REFUSED, "ABANDONED", among=(State.PREPARED,)):
+        raise Refused("unresolved", "it was sent, so it cannot be given up any more")
     return to_json(records.find(one.hash) or one), {}
 
 
@@ -593,7 +603,7 @@ def _signed(opened: OpenedWallet, frame: Frame) -> SignedTransaction:
     opened.require_writing()
     one = opened.records.find(hash_of(frame, "hash"))
     if one is None:
-        raise Refused(RefusalCode.NO_TRANSACTION, "this wallet signed no such transaction")
+        raise Refused("no_transaction", "this wallet signed no such transaction")
     return one
 
 
@@ -607,17 +617,17 @@ def _delivery(opened: OpenedWallet, one: SignedTransaction) -> EvmDelivery | Sol
 
 
 CHAIN_OPERATIONS: dict[AgentOperation, Handler] = {
-    AgentOperation.BALANCES: balances,
-    AgentOperation.ALLOWANCES: allowances,
-    AgentOperation.REVOCATION: revocation,
-    AgentOperation.SOLANA_REVOCATION: solana_revocation,
-    AgentOperation.SOLANA_DEPOSIT: solana_deposit,
-    AgentOperation.SMART_ACCOUNT: smart_account,
-    AgentOperation.WITHDRAWAL: withdrawal,
-    AgentOperation.REVIEW: review,
-    AgentOperation.BUMP: bump,
-    AgentOperation.SIGN: sign,
-    AgentOperation.BROADCAST: broadcast,
-    AgentOperation.RESOLVE: resolve,
-    AgentOperation.ABANDON: abandon,
+    "balances": balances,
+    "allowances": allowances,
+    "revocation": revocation,
+    "solana_revocation": solana_revocation,
+    "solana_deposit": solana_deposit,
+    "smart_account": smart_account,
+    "withdrawal": withdrawal,
+    "review": review,
+    "bump": bump,
+    "sign": sign,
+    "broadcast": broadcast,
+    "resolve": resolve,
+    "abandon": abandon,
 }

@@ -40,7 +40,7 @@ from swapdesk.wallet.accounts import (
     WalletPlace,
     has_smart_accounts,
 )
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 
 T = TypeVar("T")
 WORD = 32
@@ -96,7 +96,7 @@ async def token_program(client: SolanaClient, mint: str) -> str:
     """Of a token. Raises Refused for what is none."""
     program = await program_of(client, mint)
     if program not in TOKEN_PROGRAMS:
-        raise Refused(RefusalCode.BAD_REQUEST, "this is no token of the chain")
+        raise Refused("bad_request", "this is no token of the chain")
     return program
 
 
@@ -136,9 +136,7 @@ class Chains:
         """Raises Refused for a chain that the profile does not have, or of another kind."""
         link = self._links.get(name)
         if link is None or link.kind is not kind:
-            raise Refused(
-                RefusalCode.OTHER_CHAIN, f"this profile has no node of the chain {name[:32]!r}"
-            )
+            raise Refused("other_chain", f"this profile has no node of the chain {name[:32]!r}")
         return link
 
     def known(self, name: str, chain_id: int | None) -> ChainLink | None:
@@ -174,7 +172,7 @@ class Chains:
             for at in range(AT_ONCE, len(asked), AT_ONCE):
                 answers += await client.batch(asked[at : at + AT_ONCE])
         except EvmError as error:
-            raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+            raise Refused("chain_unreachable", f"{link.name}: {error}") from None
         return answers
 
     @asynccontextmanager
@@ -187,7 +185,7 @@ class Chains:
                 raise _another_chain(link)
             yield self.solana(link)
         except SolanaError as error:
-            raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{link.name}: {error}") from None
+            raise Refused("chain_unreachable", f"{link.name}: {error}") from None
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
         """Of each contract or mint, as the chain says; None where it says none. Raises Refused
@@ -206,7 +204,7 @@ class Chains:
 
 
 def _another_chain(link: ChainLink) -> Refused:
-    return Refused(RefusalCode.OTHER_CHAIN, f"the node of {link.name} is on another chain")
+    return Refused("other_chain", f"the node of {link.name} is on another chain")
 
 
 def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None) -> None:
@@ -217,17 +215,13 @@ def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None)
     """
     if link.kind is Kind.SOLANA:
         if account.sandboxed and genesis == MAINNET_SOLANA:
-            raise Refused(
-                RefusalCode.OTHER_CHAIN, "a key of the sandbox never signs for the main network"
-            )
+            raise Refused("other_chain", "a key of the sandbox never signs for the main network")
         return
     of_sandbox = (link.chain_id or 0) >= SANDBOX_CHAIN_IDS
     if account.sandboxed and not of_sandbox and account.origin is not KeyOrigin.CREATED:
-        raise Refused(
-            RefusalCode.OTHER_CHAIN, "an imported key of the sandbox never signs for real ids"
-        )
+        raise Refused("other_chain", "an imported key of the sandbox never signs for real ids")
     if not account.sandboxed and of_sandbox:
-        raise Refused(RefusalCode.OTHER_CHAIN, "a live key never signs for a chain of the sandbox")
+        raise Refused("other_chain", "a live key never signs for a chain of the sandbox")
 
 
 def account_factory(place: WalletPlace) -> AccountFactory | None:

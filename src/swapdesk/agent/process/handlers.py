@@ -46,7 +46,7 @@ from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import call_asset
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import COIN_DECIMALS, ImportChoice, KeyOrigin, Kind, export_phrase
-from swapdesk.wallet.protocol import Frame, RefusalCode, Refused, from_json, to_json
+from swapdesk.wallet.protocol import Frame, Refused, from_json, to_json
 from swapdesk.wallet.spending import (
     Limit,
     PolicyChain,
@@ -97,7 +97,7 @@ async def preview(opened: OpenedWallet, frame: Frame) -> Answer:
     kind, origin = one_of(Kind, frame, "kind"), one_of(KeyOrigin, frame, "origin")
     paths = frame.head.get("paths") or list(SUGGESTED[kind])
     if not isinstance(paths, list) or not 0 < len(paths) <= MAX_PATHS:
-        raise Refused(RefusalCode.BAD_REQUEST, f"paths must be a list of up to {MAX_PATHS}")
+        raise Refused("bad_request", f"paths must be a list of up to {MAX_PATHS}")
     chosen = paths if origin is KeyOrigin.MNEMONIC else [None]
     choices = []
     for path in chosen:
@@ -113,9 +113,7 @@ async def import_(opened: OpenedWallet, frame: Frame) -> Answer:
     material = await _material(opened, frame, kind, origin, frame.head.get("path"))
     if material.address != text(frame, "address"):
         material.secret.wipe()
-        raise Refused(
-            RefusalCode.NOT_CONFIRMED, f"it leads to {material.address}, which was not confirmed"
-        )
+        raise Refused("not_confirmed", f"it leads to {material.address}, which was not confirmed")
     return await _add(opened, frame, material)
 
 
@@ -124,9 +122,9 @@ async def _material(
 ) -> KeyMaterial:
     material = secret(frame, "material")
     if path is not None and not isinstance(path, str):
-        raise Refused(RefusalCode.BAD_REQUEST, "a path is a text")
+        raise Refused("bad_request", "a path is a text")
     if _OF_KIND.get(origin, kind) is not kind:
-        raise Refused(RefusalCode.BAD_KEY, f"no {kind} key comes from there")
+        raise Refused("bad_key", f"no {kind} key comes from there")
     await opened.loaded()
     try:
         if origin is KeyOrigin.MNEMONIC:
@@ -139,21 +137,19 @@ async def _material(
             theirs = secret(frame, "file_passphrase")
             return await asyncio.to_thread(from_keystore, material, theirs)
     except WrongPassword:
-        raise Refused(
-            RefusalCode.WRONG_PASSPHRASE, "the file does not open with this pass phrase"
-        ) from None
+        raise Refused("wrong_passphrase", "the file does not open with this pass phrase") from None
     except KeyFileRefused as refused:
-        raise Refused(RefusalCode.KEY_FILE, str(refused)) from None
+        raise Refused("key_file", str(refused)) from None
     except KeyRefused as refused:
-        raise Refused(RefusalCode.BAD_KEY, str(refused)) from None
-    raise Refused(RefusalCode.BAD_REQUEST, "such a key cannot be imported")
+        raise Refused("bad_key", str(refused)) from None
+    raise Refused("bad_request", "such a key cannot be imported")
 
 
 async def export(opened: OpenedWallet, frame: Frame) -> Answer:
     address = text(frame, "address")
     passphrase = secret(frame, "passphrase")
     if text(frame, "phrase") != export_phrase(address):
-        raise Refused(RefusalCode.NOT_CONFIRMED, "the phrase that had to be typed was not")
+        raise Refused("not_confirmed", "the phrase that had to be typed was not")
     account, key = await opened.keys.reveal(address, passphrase)
     return to_json(account), {"key": _exported(account.kind, key)}
 
@@ -179,7 +175,7 @@ async def rename(opened: OpenedWallet, frame: Frame) -> Answer:
 async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
     offset = frame.head.get("offset")
     if not isinstance(offset, int | float) or isinstance(offset, bool):
-        raise Refused(RefusalCode.BAD_REQUEST, "the offset of the clock is a number of seconds")
+        raise Refused("bad_request", "the offset of the clock is a number of seconds")
     refuse_far_clock(offset)
     if not opened.place.live:
         opened.clock.advance_to(float(offset))
@@ -269,7 +265,7 @@ async def _refuse_miscounted(
         link = opened.chains.with_id(chain_id)
         if link is None:
             raise Refused(
-                RefusalCode.OTHER_CHAIN,
+                "other_chain",
                 f"this profile has no node of {tokens[0].chain}, which says how many decimals"
                 f" {tokens[0].symbol} has",
             )
@@ -284,12 +280,12 @@ def _require(token: PolicyToken, decimals: int | None) -> None:
     where = f"{token.symbol} on {token.chain}"
     if decimals is None:
         raise Refused(
-            RefusalCode.TOKEN_DECIMALS,
+            "token_decimals",
             f"the contract of {where} does not say how many decimals it has",
         )
     if decimals != token.decimals:
         raise Refused(
-            RefusalCode.TOKEN_DECIMALS,
+            "token_decimals",
             f"{where} would be counted by {token.decimals} decimals; it has {decimals}",
         )
 
@@ -298,25 +294,25 @@ def _lower(opened: OpenedWallet, policy: SpendingPolicy) -> None:
     try:
         held = opened.policy.read()
     except PolicyUnknown as unknown:
-        raise Refused(RefusalCode.PASSPHRASE_NEEDED, str(unknown)) from None
+        raise Refused("passphrase_needed", str(unknown)) from None
     if held is None:
         raise Refused(
-            RefusalCode.PASSPHRASE_NEEDED,
+            "passphrase_needed",
             "the first spending policy is sealed with the pass phrase",
         )
     if not only_lowers(policy, held.policy):
         raise Refused(
-            RefusalCode.PASSPHRASE_NEEDED,
+            "passphrase_needed",
             "it would let more be signed than now, which needs the pass phrase",
         )
     try:
         opened.policy.lower(held, policy)
     except OSError as error:
-        raise Refused(RefusalCode.UNSAFE_FILES, f"the policy cannot be kept: {error}") from None
+        raise Refused("unsafe_files", f"the policy cannot be kept: {error}") from None
 
 
 def _bad(words: str) -> Refused:
-    return Refused(RefusalCode.BAD_REQUEST, words)
+    return Refused("bad_request", words)
 
 
 def _checked(policy: SpendingPolicy) -> SpendingPolicy:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.answers import MAX_ASSETS
 from swapdesk.wallet.promise import Asset, Promise
-from swapdesk.wallet.protocol import Frame, RefusalCode, Refused, from_json
+from swapdesk.wallet.protocol import Frame, Refused, from_json
 from swapdesk.wire.encoding.time_range import within_range
 
 Answer = tuple[Any, Mapping[str, SecretBytes]]
@@ -36,21 +36,21 @@ _HASH = re.compile(r"0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{64,88}", re.ASCII)
 def secret(frame: Frame, name: str) -> SecretBytes:
     found = frame.secrets.get(name)
     if found is None or not len(found):
-        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is missing")
+        raise Refused("bad_request", f"{name} is missing")
     return found
 
 
 def text(frame: Frame, name: str, *, empty: bool = False) -> str:
     value = frame.head.get(name, "" if empty else None)
     if not isinstance(value, str) or len(value) > MAX_TEXT or not (value or empty):
-        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is missing")
+        raise Refused("bad_request", f"{name} is missing")
     return value
 
 
 def hash_of(frame: Frame, name: str) -> str:
     value = text(frame, name)
     if _HASH.fullmatch(value) is None:
-        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is no hash of a transaction")
+        raise Refused("bad_request", f"{name} is no hash of a transaction")
     return value
 
 
@@ -58,7 +58,7 @@ def whole(frame: Frame, name: str) -> int:
     """A number that is no less than 0 and no more than a chain can hold."""
     value = frame.head.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_NUMBER:
-        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is no whole number")
+        raise Refused("bad_request", f"{name} is no whole number")
     return value
 
 
@@ -66,7 +66,7 @@ def one_of(kind: type[E], frame: Frame, name: str) -> E:
     try:
         return kind(text(frame, name))
     except ValueError:
-        raise Refused(RefusalCode.BAD_REQUEST, f"{name} is none that is known here") from None
+        raise Refused("bad_request", f"{name} is none that is known here") from None
 
 
 def texts(frame: Frame, name: str) -> list[str] | None:
@@ -75,14 +75,14 @@ def texts(frame: Frame, name: str) -> list[str] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise Refused(RefusalCode.BAD_REQUEST, f"{name} must be a list of texts")
+        raise Refused("bad_request", f"{name} must be a list of texts")
     return value
 
 
 def refuse_far_clock(offset: float) -> None:
     """An offset of the clock, in seconds, from which times can still be counted."""
     if abs(offset) > MAX_OFFSET:
-        raise Refused(RefusalCode.BAD_REQUEST, "the clock would be more than a hundred years ahead")
+        raise Refused("bad_request", "the clock would be more than a hundred years ahead")
 
 
 def promised(frame: Frame) -> Promise:
@@ -96,16 +96,16 @@ def _refuse_odd(value: object) -> None:
     """A struct with an amount beyond 256 bits or a time of no calendar."""
     if isinstance(value, datetime):
         if value.tzinfo is None or within_range(value) != value:
-            raise Refused(RefusalCode.BAD_REQUEST, "a time is none that can be counted with")
+            raise Refused("bad_request", "a time is none that can be counted with")
     elif isinstance(value, int):
         if abs(value) >= MAX_NUMBER:
-            raise Refused(RefusalCode.BAD_REQUEST, "a number is larger than any amount")
+            raise Refused("bad_request", "a number is larger than any amount")
     elif isinstance(value, tuple):
         for one in value:
             _refuse_odd(one)
     elif isinstance(value, Struct):
         if isinstance(value, Asset) and not 0 <= value.decimals <= MAX_DECIMALS:
-            raise Refused(RefusalCode.BAD_REQUEST, "a token has 0 to 255 decimals")
+            raise Refused("bad_request", "a token has 0 to 255 decimals")
         for name in value.__struct_fields__:
             _refuse_odd(getattr(value, name))
 
@@ -113,5 +113,5 @@ def _refuse_odd(value: object) -> None:
 def assets(frame: Frame) -> list[Asset]:
     asked = frame.head.get("assets")
     if not isinstance(asked, list) or len(asked) > MAX_ASSETS:
-        raise Refused(RefusalCode.BAD_REQUEST, f"assets are a list of up to {MAX_ASSETS}")
+        raise Refused("bad_request", f"assets are a list of up to {MAX_ASSETS}")
     return [from_json(Asset, one) for one in asked]

@@ -14,7 +14,7 @@ import os
 import queue
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from swapdesk.agent.keys.key_file import MAX_N
 from swapdesk.agent.process import handlers
@@ -28,11 +28,9 @@ from swapdesk.wallet.protocol import (
     PREFIX_BYTES,
     VERSION,
     AgentOperation,
-    Event,
     Frame,
     FrameError,
     MessageError,
-    RefusalCode,
     Refused,
     decode_frame,
     encode_frame,
@@ -134,24 +132,24 @@ class DeskPipe:
 MAX_WAITING = 256
 
 OPERATIONS: dict[AgentOperation, Handler] = {
-    AgentOperation.ACCOUNTS: handlers.accounts,
-    AgentOperation.UNLOCK: handlers.unlock,
-    AgentOperation.LOCK: handlers.lock,
-    AgentOperation.CREATE: handlers.create,
-    AgentOperation.PREVIEW: handlers.preview,
-    AgentOperation.IMPORT: handlers.import_,
-    AgentOperation.EXPORT: handlers.export,
-    AgentOperation.RENAME: handlers.rename,
-    AgentOperation.CLOCK: handlers.set_clock,
-    AgentOperation.TRANSACTIONS: handlers.transactions,
-    AgentOperation.POLICY: handlers.policy,
-    AgentOperation.SET_POLICY: handlers.set_policy,
+    "accounts": handlers.accounts,
+    "unlock": handlers.unlock,
+    "lock": handlers.lock,
+    "create": handlers.create,
+    "preview": handlers.preview,
+    "import": handlers.import_,
+    "export": handlers.export,
+    "rename": handlers.rename,
+    "clock": handlers.set_clock,
+    "transactions": handlers.transactions,
+    "policy": handlers.policy,
+    "set_policy": handlers.set_policy,
 }
 """What may be asked once a wallet is open and needs no library of a chain."""
 
 
 async def answered(opened: OpenedWallet, operation: AgentOperation, frame: Frame) -> Answer:
-    """The answer to any operation but OPEN. Raises Refused, and what ``AgentService`` makes
+    """The answer to any operation but ``open``. Raises Refused, and what ``AgentService`` makes
     one of."""
     handler = OPERATIONS.get(operation)
     if handler is None:
@@ -174,11 +172,11 @@ class AgentService:
 
     async def run(self) -> None:
         self._pipe.start()
-        self._pipe.say({"event": Event.READY, "version": VERSION, "pid": os.getpid()})
+        self._pipe.say({"event": "ready", "version": VERSION, "pid": os.getpid()})
         while True:
             frame = await self._pipe.next()
             if len(self._tasks) >= MAX_WAITING:
-                self._refuse(frame, Refused(RefusalCode.BAD_REQUEST, "too many requests at once"))
+                self._refuse(frame, Refused("bad_request", "too many requests at once"))
                 continue
             task = asyncio.create_task(self._answer(frame))
             self._tasks.add(task)
@@ -188,24 +186,24 @@ class AgentService:
         try:
             if type(frame.head.get("id")) is not int:
                 frame.head["id"] = None
-                raise Refused(RefusalCode.BAD_REQUEST, "a request is known by a whole number")
+                raise Refused("bad_request", "a request is known by a whole number")
             done, secrets = await self._done(frame)
         except Refused as refusal:
             self._refuse(frame, refusal)
         except UnsafePlace as unsafe:
-            self._refuse(frame, Refused(RefusalCode.UNSAFE_FILES, str(unsafe)))
+            self._refuse(frame, Refused("unsafe_files", str(unsafe)))
         except MessageError as error:
-            self._refuse(frame, Refused(RefusalCode.BAD_REQUEST, str(error)))
+            self._refuse(frame, Refused("bad_request", str(error)))
         except Exception as error:  # noqa: BLE001  a defect in one request ends no other
             words = f"a defect of the wallet agent ({type(error).__name__}); nothing was signed"
             os.write(2, f"{place_of(error)}\n".encode())
-            self._refuse(frame, Refused(RefusalCode.DEFECT, words))
+            self._refuse(frame, Refused("defect", words))
         else:
             try:
                 self._pipe.say({"id": frame.head.get("id"), "done": done}, secrets)
             except FrameError:
                 words = "the answer is larger than the wallet agent can tell"
-                self._refuse(frame, Refused(RefusalCode.DEFECT, words))
+                self._refuse(frame, Refused("defect", words))
             for secret in secrets.values():
                 secret.wipe()
         finally:
@@ -213,27 +211,26 @@ class AgentService:
                 secret.wipe()
 
     async def _done(self, frame: Frame) -> Answer:
-        try:
-            operation = AgentOperation(str(frame.head.get("do")))
-        except ValueError:
-            raise Refused(RefusalCode.BAD_REQUEST, "an operation that is not known here") from None
+        operation: Any = frame.head.get("do")
         opened = self._opened
-        if operation is AgentOperation.OPEN:
+        if operation not in get_args(AgentOperation):
+            raise Refused("bad_request", "an operation that is not known here")
+        if operation == "open":
             return self._open(frame)
         if opened is None:
-            raise Refused(RefusalCode.BAD_REQUEST, "no wallet was opened")
+            raise Refused("bad_request", "no wallet was opened")
         opened.idle.used()
         return await answered(opened, operation, frame)
 
     def _open(self, frame: Frame) -> Answer:
         if self._opened is not None:
-            raise Refused(RefusalCode.BAD_REQUEST, "a wallet is open already")
+            raise Refused("bad_request", "a wallet is open already")
         place = from_json(WalletPlace, frame.head.get("place"))
         self._opened = OpenedWallet(place, self._say_locked, cost=self._cost)
         return to_json(self._opened.told()), {}
 
     def _say_locked(self) -> None:
-        self._pipe.say({"event": Event.LOCKED})
+        self._pipe.say({"event": "locked"})
 
     def _refuse(self, frame: Frame, refusal: Refused) -> None:
         said = {

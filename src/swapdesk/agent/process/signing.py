@@ -17,15 +17,16 @@ from base64 import b64decode
 
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.agent.gate.case import PastSignature, taking_of
 from swapdesk.agent.process.chains import Chains, refuse_foreign_chain
 from swapdesk.agent.process.payload_assessment import Looked, Looking, SigningRequest
 from swapdesk.agent.process.wallet import Wallet
 from swapdesk.agent.shapes.calls import nonce_of
-from swapdesk.agent.shapes.claim import Claim, Meaning
+from swapdesk.agent.shapes.claim import Claim
 from swapdesk.agent.signers import EvmSigner, SolanaSigner, signing_hash
 from swapdesk.agent.spending.policy_file import PolicyKeeper
-from swapdesk.agent.transactions.records import Records, TransactionDraft
+from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.smart_account import EntryPointVersion, signed_digest
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import Kind, WalletPlace
@@ -48,7 +49,6 @@ from swapdesk.wallet.promise import (
 )
 from swapdesk.wallet.protocol import (
     MessageError,
-    RefusalCode,
     Refused,
     from_json,
     payload_from_json,
@@ -99,27 +99,21 @@ class Reviewing:
         account = self._wallet.account(promise.account)
         link = self._chains.link(promise.chain, account.kind)
         if isinstance(payload, SolanaPayload) is not (account.kind is Kind.SOLANA):
-            raise Refused(
-                RefusalCode.OTHER_CHAIN, f"nothing of this kind is signed for {link.name}"
-            )
+            raise Refused("other_chain", f"nothing of this kind is signed for {link.name}")
         subject = SigningRequest(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
-        refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)
-        verdict, plan = looked.verdict, looked.plan
-        review = Review(
+        refuse_foreign_chain(account, link, looked.facts.genesis_hash)
+        digest = looked.verdict.digest
+        if looked.plan is not None and isinstance(payload, TransactionPayload):
+            # With its nonce and fees; anything else is signed as its content.
+            digest = f"0x{signing_hash(payload, looked.plan).hex()}"
+        review = replace(
+            looked.verdict,
             id=secrets.token_hex(16),
-            title=verdict.title,
             account=account.address,
             chain=link.name,
-            digest=_digest(looked),
-            lines=verdict.lines,
-            findings=verdict.findings,
-            simulation=looked.read.facts.simulation,
-            valid_until=verdict.valid_until,
-            phrase=verdict.phrase,
-            terms=None
-            if plan is None
-            else EvmTerms(plan.chain_id, plan.nonce, plan.gas, plan.max_fee, plan.max_priority),
+            digest=digest,
+            terms=looked.plan,
         )
         while len(self._pending) >= MAX_REVIEWS:
             del self._pending[next(iter(self._pending))]
@@ -133,13 +127,11 @@ class Reviewing:
         one = self._records.find(hash_)
         asked = None if one is None else self._records.asked(hash_)
         if one is None or asked is None:
-            raise Refused(RefusalCode.NO_TRANSACTION, "what this was signed for is not known here")
+            raise Refused("no_transaction", "what this was signed for is not known here")
         try:
             payload, promise = read_asked(asked)
         except MessageError as error:
-            raise Refused(
-                RefusalCode.NO_TRANSACTION, f"{error}, of what this was signed for"
-            ) from None
+            raise Refused("no_transaction", f"{error}, of what this was signed for") from None
         promise = replace(promise, gas_units=max(promise.gas_units, gas_units))
         # The one that pays most for gas is what has to be outbid.
         dearest = max((one, *self._records.twins(one)), key=lambda it: self._records.fees(it.hash))
@@ -154,36 +146,32 @@ class Reviewing:
         """
         pending = self._pending.get(review_id)
         if pending is None:
-            raise Refused(
-                RefusalCode.UNKNOWN_REVIEW, "there is no such review: look at it once more"
-            )
+            raise Refused("unknown_review", "there is no such review: look at it once more")
         review, subject, seen = pending
         if not digest or not hmac.compare_digest(digest.encode(), review.digest.encode()):
-            raise Refused(RefusalCode.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise Refused("stale_review", "the digest is not the one that was reviewed")
         if review.refused:
             raise _refused(review.findings)
         if review.phrase is not None and phrase != review.phrase:
-            raise Refused(RefusalCode.NOT_CONFIRMED, "the phrase that had to be typed was not")
+            raise Refused("not_confirmed", "the phrase that had to be typed was not")
         if self._clock.now() >= review.valid_until:
             del self._pending[review_id]
-            raise Refused(RefusalCode.STALE_REVIEW, "the review has expired: look at it once more")
+            raise Refused("stale_review", "the review has expired: look at it once more")
         of_kind = EvmSigner if subject.account.kind is Kind.EVM else SolanaSigner
         self._wallet.signer(subject.account.address, of_kind)
         del self._pending[review_id]
         looked = await self._looking.look(subject, seen)
-        refuse_foreign_chain(subject.account, subject.link, looked.read.facts.genesis_hash)
+        refuse_foreign_chain(subject.account, subject.link, looked.facts.genesis_hash)
         require_agreement(seen, looked)
         claim, payload = looked.claim, subject.payload
-        link, genesis = subject.link, looked.read.facts.genesis_hash
+        link, genesis = subject.link, looked.facts.genesis_hash
         if genesis is None:
-            raise Refused(
-                RefusalCode.CHAIN_UNREACHABLE, "the node did not say which chain it is on"
-            )
+            raise Refused("chain_unreachable", "the node did not say which chain it is on")
         self._records.bind_chain(link.name, link.chain_id, genesis)
         if claim is None or (
             not isinstance(payload, TransactionPayload) and f"0x{claim.content.hex()}" != digest
         ):
-            raise Refused(RefusalCode.STALE_REVIEW, "the digest is not the one that was reviewed")
+            raise Refused("stale_review", "the digest is not the one that was reviewed")
         if isinstance(payload, TransactionPayload):
             return self._transaction(subject, payload, claim, looked)
         if isinstance(payload, SolanaPayload):
@@ -200,7 +188,7 @@ class Reviewing:
                 given, key=step.key, step=step.step, total=step.total, complete=step.complete
             )
             if payload.purpose is Purpose.CALL:
-                [payee] = [text for _, text in claim.texts(Meaning.PAYEE)]
+                [payee] = [text for _, text in claim.texts("payee")]
                 call = (subject.link.chain_id, given.token, payee)
         elif isinstance(payload, OperationPayload):
             given = replace(given, key=nonce_of(claim), step=0, total=1)
@@ -217,56 +205,54 @@ class Reviewing:
     ) -> SignedTransaction:
         plan = looked.plan
         if plan is None:
-            raise Refused(RefusalCode.STALE_REVIEW, "the transaction could not be prepared again")
-        if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.read.facts.chain_id:
-            raise Refused(RefusalCode.OTHER_CHAIN, "the node is on another chain than the wallet")
-        signed = self._wallet.signer(subject.account.address, EvmSigner).sign_transaction(plan)
+            raise Refused("stale_review", "the transaction could not be prepared again")
+        if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.facts.chain_id:
+            raise Refused("other_chain", "the node is on another chain than the wallet")
+        signer = self._wallet.signer(subject.account.address, EvmSigner)
+        raw, hash_ = signer.sign_transaction(payload, plan)
         asked = {"payload": payload_to_json(payload), "promise": as_json(subject.promise)}
-        draft = TransactionDraft(
-            hash=signed.hash,
-            intent_id=subject.promise.intent_id,
-            purpose=payload.purpose,
-            chain=subject.link.name,
-            account=subject.account.address,
-            content=claim.content,
-            raw=signed.raw,
-            nonce=plan.nonce,
-            fee=plan.max_fee,
-            priority=plan.max_priority,
-            replaces=subject.replaces,
-            asked=json.dumps(asked),
-        )
-        return self._written(draft, _given(claim, subject), looked)
+        return self._written(subject, claim, looked, raw, hash_, plan, json.dumps(asked))
 
     def _solana(
         self, subject: SigningRequest, payload: SolanaPayload, claim: Claim, looked: Looked
     ) -> SignedTransaction:
-        if looked.read.last_valid is None:
-            raise Refused(RefusalCode.STALE_REVIEW, "how long it is valid could not be read again")
+        if looked.facts.last_valid is None:
+            raise Refused("stale_review", "how long it is valid could not be read again")
         signer = self._wallet.signer(subject.account.address, SolanaSigner)
-        signed = signer.sign(b64decode(payload.transaction))
-        if not signed.complete:
-            raise Refused(
-                RefusalCode.BAD_REQUEST, "another signature is missing that comes before ours"
-            )
-        draft = TransactionDraft(
-            hash=signed.hash,
-            intent_id=subject.promise.intent_id,
-            purpose=payload.purpose,
-            chain=subject.link.name,
-            account=subject.account.address,
-            content=claim.content,
-            raw=signed.raw,
-            last_valid=looked.read.last_valid,
-        )
-        return self._written(draft, _given(claim, subject), looked)
+        raw, hash_, complete = signer.sign(b64decode(payload.transaction))
+        if not complete:
+            raise Refused("bad_request", "another signature is missing that comes before ours")
+        return self._written(subject, claim, looked, raw, hash_)
 
     def _written(
-        self, draft: TransactionDraft, given: PastSignature, looked: Looked
+        self,
+        subject: SigningRequest,
+        claim: Claim,
+        looked: Looked,
+        raw: bytes,
+        hash_: str,
+        terms: EvmTerms | None = None,
+        asked: str | None = None,
     ) -> SignedTransaction:
         """The transaction as it stands in the records now."""
-        given, now = replace(given, hash=draft.hash), self._clock.now()
-        return self._records.write(draft, given, looked.read.nonce, now, looked.spending)
+        signed = SignedTransaction(
+            hash=hash_,
+            intent_id=subject.promise.intent_id,
+            purpose=subject.payload.purpose,
+            chain=subject.link.name,
+            account=subject.account.address,
+            state=State.PREPARED,
+            nonce=None if terms is None else terms.nonce,
+            last_valid_height=looked.facts.last_valid,
+            confirmations=0,
+            replaces=None if terms is None else subject.replaces,
+            created=self._clock.now(),
+        )
+        given = _given(claim, subject)
+        fees = (terms.max_fee, terms.max_priority) if terms else (0, 0)
+        return self._records.write(
+            signed, raw, given, looked.facts.nonce, looked.spending, fees=fees, asked=asked
+        )
 
 
 def require_agreement(seen: Looked, looked: Looked) -> None:
@@ -274,33 +260,25 @@ def require_agreement(seen: Looked, looked: Looked) -> None:
     verdict = looked.verdict
     if verdict.refused:
         raise _refused(verdict.findings)
-    if verdict.content is None or verdict.content != seen.verdict.content:
-        raise Refused(RefusalCode.STALE_REVIEW, "the payload reads another way than it did")
+    if not verdict.digest or verdict.digest != seen.verdict.digest:
+        raise Refused("stale_review", "the payload reads another way than it did")
     known = {(one.code, one.field) for one in seen.verdict.findings}
     new = [one for one in verdict.findings if (one.code, one.field) not in known]
     if new or verdict.phrase != seen.verdict.phrase:
         raise Refused(
-            RefusalCode.STALE_REVIEW,
+            "stale_review",
             "something changed since it was reviewed: look once more",
             tuple(new),
         )
     if looked.plan != seen.plan:
-        raise Refused(RefusalCode.STALE_REVIEW, "the transaction could not be prepared again")
-    if looked.plan is not None and (looked.read.base_fee or 0) > looked.plan.max_fee:
-        raise Refused(RefusalCode.STALE_REVIEW, "the price of gas rose above what was reviewed")
-
-
-def _digest(looked: Looked) -> str:
-    """What is signed: of a transaction the hash with its nonce and fees, else the content."""
-    if looked.plan is not None:
-        return f"0x{signing_hash(looked.plan).hex()}"
-    content = looked.verdict.content
-    return "" if content is None else f"0x{content.hex()}"
+        raise Refused("stale_review", "the transaction could not be prepared again")
+    if looked.plan is not None and (looked.facts.base_fee or 0) > looked.plan.max_fee:
+        raise Refused("stale_review", "the price of gas rose above what was reviewed")
 
 
 def _refused(findings: tuple[RuleFinding, ...]) -> Refused:
     first = next(one for one in findings if one.severity is Severity.REFUSE)
-    return Refused(RefusalCode.GATE, first.words, findings)
+    return Refused("gate", first.words, findings)
 
 
 def _given(claim: Claim, subject: SigningRequest) -> PastSignature:

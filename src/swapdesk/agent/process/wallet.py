@@ -26,7 +26,7 @@ from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import SANDBOX_PROFILE, Account, Kind, UnusableKey
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wallet.spending import SpendingPolicy
 
 if TYPE_CHECKING:
@@ -79,13 +79,13 @@ class Wallet:
         for account in self.accounts()[0]:
             if account.address == address:
                 return account
-        raise Refused(RefusalCode.NO_ACCOUNT, "there is no such account in this wallet")
+        raise Refused("no_account", "there is no such account in this wallet")
 
     def _read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
         try:
             return self._directory.read()
         except UnsafePlace as unsafe:
-            raise Refused(RefusalCode.UNSAFE_FILES, str(unsafe)) from None
+            raise Refused("unsafe_files", str(unsafe)) from None
 
     # Open and closed
 
@@ -100,9 +100,7 @@ class Wallet:
             files = tuple(f for f in files if wanted is None or f.account.address in wanted)
             if not files:
                 words = unusable[0].reason if unusable else "there is no account to unlock"
-                raise Refused(
-                    RefusalCode.UNSAFE_FILES if unusable else RefusalCode.NO_ACCOUNT, words
-                )
+                raise Refused("unsafe_files" if unusable else "no_account", words)
             _check_passphrase(passphrase)
             outcomes, _ = await asyncio.gather(
                 asyncio.gather(*(self._try(file, passphrase) for file in files)),
@@ -147,9 +145,7 @@ class Wallet:
         try:
             files, _ = self._read()
             if not files:
-                raise Refused(
-                    RefusalCode.NO_ACCOUNT, "a wallet without accounts has no pass phrase"
-                )
+                raise Refused("no_account", "a wallet without accounts has no pass phrase")
             _check_passphrase(passphrase)
             scrypt = Scrypt.fresh(self._cost)
             key, outcome = await asyncio.gather(
@@ -164,7 +160,7 @@ class Wallet:
         try:
             self._policy.write_sealed(policy, key, scrypt)
         except OSError as error:
-            raise Refused(RefusalCode.UNSAFE_FILES, f"the policy cannot be kept: {error}") from None
+            raise Refused("unsafe_files", f"the policy cannot be kept: {error}") from None
 
     def _hold(self, account: Account, secret: SecretBytes) -> None:
         old = self._open.pop(account.address, None)
@@ -183,9 +179,9 @@ class Wallet:
         signer = self._open.get(address)
         if signer is None:
             self.account(address)
-            raise Refused(RefusalCode.LOCKED, "the wallet is locked")
+            raise Refused("locked", "the wallet is locked")
         if not isinstance(signer, kind):
-            raise Refused(RefusalCode.NO_ACCOUNT, "the account is of another kind of chain")
+            raise Refused("no_account", "the account is of another kind of chain")
         return signer
 
     # New keys
@@ -200,7 +196,7 @@ class Wallet:
             account = self._new_account(material, name, now)
             files, _ = self._read()
             if any(file.account.address == account.address for file in files):
-                raise Refused(RefusalCode.ACCOUNT_EXISTS, "this account is in the wallet already")
+                raise Refused("account_exists", "this account is in the wallet already")
             _check_passphrase(passphrase)
             scrypt = Scrypt.fresh(self._cost)
             derive = self._derived(scrypt, passphrase)
@@ -211,9 +207,7 @@ class Wallet:
                 )
                 if isinstance(outcome, str):
                     key.wipe()
-                    raise Refused(
-                        RefusalCode.WRONG_PASSPHRASE, "this is not the pass phrase of the wallet"
-                    )
+                    raise Refused("wrong_passphrase", "this is not the pass phrase of the wallet")
                 outcome.wipe()
             else:
                 key = await derive
@@ -230,9 +224,9 @@ class Wallet:
 
     def _new_account(self, material: KeyMaterial, name: str, now: datetime) -> Account:
         if self.live and is_published(material.address):
-            raise Refused(RefusalCode.PUBLISHED_KEY, PUBLISHED_WORDS)
+            raise Refused("published_key", PUBLISHED_WORDS)
         if name and not is_name(name):
-            raise Refused(RefusalCode.BAD_REQUEST, "a name has 1 to 32 printable characters")
+            raise Refused("bad_request", "a name has 1 to 32 printable characters")
         return Account(
             address=material.address,
             kind=material.kind,
@@ -247,20 +241,18 @@ class Wallet:
         try:
             self._directory.add(account, content)
         except FileExistsError:
-            raise Refused(
-                RefusalCode.ACCOUNT_EXISTS, "there is a file of this account already"
-            ) from None
+            raise Refused("account_exists", "there is a file of this account already") from None
         except OSError as error:
-            raise Refused(RefusalCode.UNSAFE_FILES, f"the key cannot be kept: {error}") from None
+            raise Refused("unsafe_files", f"the key cannot be kept: {error}") from None
 
     def rename(self, address: str, name: str) -> Account:
         account = self.account(address)
         if not is_name(name):
-            raise Refused(RefusalCode.BAD_REQUEST, "a name has 1 to 32 printable characters")
+            raise Refused("bad_request", "a name has 1 to 32 printable characters")
         try:
             self._directory.rename(account.address, name)
         except OSError as error:
-            raise Refused(RefusalCode.UNSAFE_FILES, f"the name cannot be kept: {error}") from None
+            raise Refused("unsafe_files", f"the name cannot be kept: {error}") from None
         self._held.pop(address, None)
         return self.account(address)
 
@@ -270,7 +262,7 @@ class Wallet:
             files, _ = self._read()
             file = next((one for one in files if one.account.address == address), None)
             if file is None:
-                raise Refused(RefusalCode.NO_ACCOUNT, "there is no such account in this wallet")
+                raise Refused("no_account", "there is no such account in this wallet")
             outcome = await self._try(file, passphrase)
         finally:
             passphrase.wipe()
@@ -299,10 +291,9 @@ def _open(file: KeyFile, key: SecretBytes) -> SecretBytes | str:
 
 def _why_none(closed: list[UnusableKey]) -> Refused:
     if all(one.reason == _WRONG for one in closed):
-        return Refused(RefusalCode.WRONG_PASSPHRASE, "wrong pass phrase")
+        return Refused("wrong_passphrase", "wrong pass phrase")
     reason = next(one.reason for one in closed if one.reason != _WRONG)
-    code = RefusalCode.PUBLISHED_KEY if reason == PUBLISHED_WORDS else RefusalCode.KEY_FILE
-    return Refused(code, reason)
+    return Refused("published_key" if reason == PUBLISHED_WORDS else "key_file", reason)
 
 
 def _signer(account: Account, secret: SecretBytes) -> EvmSigner | SolanaSigner:
@@ -314,4 +305,4 @@ def _signer(account: Account, secret: SecretBytes) -> EvmSigner | SolanaSigner:
 
 def _check_passphrase(passphrase: SecretBytes) -> None:
     if not 0 < len(passphrase) <= MAX_PASSPHRASE:
-        raise Refused(RefusalCode.WRONG_PASSPHRASE, "a pass phrase is needed")
+        raise Refused("wrong_passphrase", "a pass phrase is needed")

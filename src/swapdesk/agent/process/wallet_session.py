@@ -19,7 +19,7 @@ from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.wallet.accounts import Accounts, WalletPlace
-from swapdesk.wallet.protocol import Frame, RefusalCode, Refused
+from swapdesk.wallet.protocol import Frame, Refused
 
 if TYPE_CHECKING:
     from swapdesk.agent.process.chains import Chains
@@ -70,7 +70,7 @@ class OpenedWallet:
     def __init__(self, place: WalletPlace, dropped: Callable[[], None], *, cost: int) -> None:
         directory = Path(place.directory)
         if not directory.is_absolute():
-            raise Refused(RefusalCode.BAD_REQUEST, "the directory of keys must be an absolute path")
+            raise Refused("bad_request", "the directory of keys must be an absolute path")
         refuse_far_clock(place.clock_offset)
         keys = KeyDirectory(directory, place.profile)
         self.place = place
@@ -117,9 +117,7 @@ class OpenedWallet:
         if self._writable:
             return
         if not self._lock.take():
-            raise Refused(
-                RefusalCode.READ_ONLY, "another desk has this wallet; this one only looks"
-            )
+            raise Refused("read_only", "another desk has this wallet; this one only looks")
         self.records.close()
         file = RecordsFile(Path(self.place.directory), writable=True)
         self.records = Records(file, self.clock.monotonic)

@@ -15,15 +15,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from swapdesk.agent.shapes.claim import (
-    Act,
     Claim,
     ClaimField,
-    Meaning,
     Meanings,
     Outflow,
     PayloadRefused,
     Shape,
-    Target,
     moves_of,
 )
 from swapdesk.chain.addresses.evm import checksummed, keccak
@@ -66,7 +63,7 @@ def read_payment(number: int, call: InnerCall, code: str) -> Payment:
     fields = payment_fields(number, payee, units)
     if token is not None:
         label = f"Token {number + 1}"
-        held = ClaimField(f"callData[{number}].token", label, Meaning.SOLD_TOKEN, token)
+        held = ClaimField(f"callData[{number}].token", label, "sold token", token)
         return (*fields, held), Outflow(token, units, fields[-1], payee)
     return fields, Outflow(None, units, fields[-1], payee)
 
@@ -75,8 +72,8 @@ def payment_fields(number: int, payee: str, units: int) -> tuple[ClaimField, ...
     """Who is paid, and last how much."""
     path, name = f"callData[{number}]", number + 1
     return (
-        ClaimField(f"{path}.to", f"Paid to {name}", Meaning.PAYEE, payee),
-        ClaimField(f"{path}.amount", f"Amount {name}", Meaning.SOLD_UNITS, units),
+        ClaimField(f"{path}.to", f"Paid to {name}", "payee", payee),
+        ClaimField(f"{path}.amount", f"Amount {name}", "sold units", units),
     )
 
 
@@ -108,31 +105,31 @@ def read_bundle(payload: OperationPayload) -> Claim:
     calls = _calls(operation, version)
     paid = [read_payment(number, call, "OPERATION_CALLS") for number, call in enumerate(calls)]
     fields = (
-        ClaimField("chainId", "Chain", Meaning.CHAIN, payload.chain_id),
-        ClaimField("entryPoint", f"EntryPoint {version}", Meaning.CONTRACT, entry_point),
-        ClaimField("sender", "Smart account", Meaning.SMART_ACCOUNT, operation.sender),
+        ClaimField("chainId", "Chain", "chain", payload.chain_id),
+        ClaimField("entryPoint", f"EntryPoint {version}", "contract", entry_point),
+        ClaimField("sender", "Smart account", "smart account", operation.sender),
         *_factory(operation),
-        ClaimField("nonce", "Nonce", Meaning.NONCE, operation.nonce),
+        ClaimField("nonce", "Nonce", "nonce", operation.nonce),
         *(field for fields, _ in paid for field in fields),
-        ClaimField("gas", "Gas", Meaning.NETWORK_FEE, operation.required_prefund),
+        ClaimField("gas", "Gas", "network fee", operation.required_prefund),
     )
     return Claim(
         shape=f"{SHAPE} {version}",
-        act=Act.BUNDLE,
+        act="bundle",
         title=f"A bundle: {len(paid)} {'payment' if len(paid) == 1 else 'payments'}, all or none",
         contract=entry_point,
         chain_id=payload.chain_id,
         content=user_operation_hash(operation, entry_point, payload.chain_id, version),
         fields=fields,
-        target=Target.ENTRY_POINT,
+        target="entry point",
         outflows=tuple(flow for _, flow in paid),
     )
 
 
 def nonce_of(claim: Claim) -> str:
     """Account and nonce of an operation: two with the same are never both executed."""
-    sender = next(text for _, text in claim.texts(Meaning.SMART_ACCOUNT))
-    nonce = next(number for _, number in claim.numbers(Meaning.NONCE))
+    sender = next(text for _, text in claim.texts("smart account"))
+    nonce = next(number for _, number in claim.numbers("nonce"))
     return f"{sender} {nonce:#x}"
 
 
@@ -167,8 +164,8 @@ def _factory(operation: UserOperation) -> Iterator[ClaimField]:
         raise PayloadRefused("OPERATION_FACTORY", str(error)) from error
     if call["salt"] != NO_SALT:
         raise PayloadRefused("OPERATION_FACTORY", "it makes another account than the owner's one")
-    yield ClaimField("factory", "Made by", Meaning.ACCOUNT_FACTORY, operation.factory)
-    yield ClaimField("factoryData.owner", "Made for", Meaning.OWNER, call["owner"])
+    yield ClaimField("factory", "Made by", "account factory", operation.factory)
+    yield ClaimField("factoryData.owner", "Made for", "owner", call["owner"])
 
 
 SELECTOR = EXECUTE_BATCH.selector
@@ -185,25 +182,25 @@ def read_withdrawal(
     except CalldataError as error:
         raise PayloadRefused("CALLDATA_UNREADABLE", str(error)) from error
     paid = [_paid(number, call) for number, call in enumerate(calls)]
-    sent = ClaimField("value", "Coin sent", Meaning.VALUE, value)
+    sent = ClaimField("value", "Coin sent", "value", value)
     fields = (
-        ClaimField("to", "Smart account", Meaning.SMART_ACCOUNT, account),
-        ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
-        ClaimField("method", "Call", Meaning.METHOD, EXECUTE_BATCH.signature),
+        ClaimField("to", "Smart account", "smart account", account),
+        ClaimField("chainId", "Chain", "chain", chain_id or 0),
+        ClaimField("method", "Call", "method", EXECUTE_BATCH.signature),
         *(field for fields, _ in paid for field in fields),
         sent,
-        ClaimField("from", "From", Meaning.OWNER, owner),
+        ClaimField("from", "From", "owner", owner),
     )
     count = f"{len(paid)} payment{'' if len(paid) == 1 else 's'}"
     return Claim(
         shape="executeBatch",
-        act=Act.WITHDRAW,
+        act="withdraw",
         title=f"A withdrawal out of a smart account: {count}, all or none",
         contract=account,
         chain_id=chain_id,
         content=content,
         fields=fields,
-        target=Target.SMART_ACCOUNT,
+        target="smart account",
         outflows=(*(flow for _, flow in paid), Outflow(None, value, sent)),
     )
 
@@ -221,7 +218,7 @@ def _paid(number: int, call: InnerCall) -> Payment:
     keeper = ClaimField(
         f"callData[{number}].entryPoint",
         f"Kept for gas {number + 1}",
-        Meaning.CONTRACT,
+        "contract",
         checksummed(call.to),
     )
     return (*fields, keeper), Outflow(None, prepaid["amount"], fields[-1], prepaid["payee"])
@@ -231,16 +228,16 @@ MAX_DATA = 32_768
 """Longest calldata that is read, in bytes."""
 
 _SWAP: Meanings = {
-    "amount": (Meaning.SOLD_UNITS, "You sell"),
-    "least": (Meaning.LEAST_UNITS, "You get"),
-    "to": (Meaning.RECEIVER, "Paid to"),
-    "deadline": (Meaning.ENDS, "Valid until"),
+    "amount": ("sold units", "You sell"),
+    "least": ("least units", "You get"),
+    "to": ("receiver", "Paid to"),
+    "deadline": ("ends", "Valid until"),
 }
 _FIRST, _LAST = "path[0]", "path[-1]"
-_SOLD = {_FIRST: (Meaning.SOLD_TOKEN, "Token sold")}
-_BOUGHT = {_LAST: (Meaning.BOUGHT_TOKEN, "Token bought")}
-_NATIVE_SOLD = {_FIRST: (Meaning.ROUTE, "Wrapped as")}
-_NATIVE_BOUGHT = {_LAST: (Meaning.ROUTE, "Unwrapped from")}
+_SOLD: Meanings = {_FIRST: ("sold token", "Token sold")}
+_BOUGHT: Meanings = {_LAST: ("bought token", "Token bought")}
+_NATIVE_SOLD: Meanings = {_FIRST: ("route", "Wrapped as")}
+_NATIVE_BOUGHT: Meanings = {_LAST: ("route", "Unwrapped from")}
 _ROUTER = frozenset({Role.ROUTER, Role.PERMIT_ROUTER})
 
 
@@ -248,8 +245,8 @@ def _swap(name: str, fields: Meanings, *, sells_native: bool = False) -> Shape:
     return Shape(
         name=name,
         title="A swap: sell a token for another",
-        act=Act.SWAP,
-        target=Target.VENUE,
+        act="swap",
+        target="venue",
         roles=_ROUTER,
         fields=fields,
         sells_native=sells_native,
@@ -260,43 +257,43 @@ SHAPES: dict[Method, Shape] = {
     erc20.APPROVE: Shape(
         name="approve",
         title="An approval: a contract may take a token",
-        act=Act.ALLOW,
-        target=Target.TOKEN,
+        act="allow",
+        target="token",
         limitless=erc20.UNLIMITED,
         sells_contract=True,
         fields={
-            "spender": (Meaning.SPENDER, "Spender"),
-            "amount": (Meaning.ALLOWED_UNITS, "May take"),
+            "spender": ("spender", "Spender"),
+            "amount": ("allowed units", "May take"),
         },
     ),
     erc20.TRANSFER: Shape(
         name="transfer",
         title="A payment of a token",
-        act=Act.PAY,
-        target=Target.TOKEN,
+        act="pay",
+        target="token",
         sells_contract=True,
         fields={
-            "to": (Meaning.PAYEE, "Paid to"),
-            "amount": (Meaning.SOLD_UNITS, "You pay"),
+            "to": ("payee", "Paid to"),
+            "amount": ("sold units", "You pay"),
         },
     ),
     permit2.APPROVE: Shape(
         name="Permit2 approve",
         title="An approval in Permit2: a contract may take a token",
-        act=Act.ALLOW,
-        target=Target.PERMIT2,
+        act="allow",
+        target="permit2",
         limitless=permit2.UNLIMITED,
         fields={
-            "token": (Meaning.SOLD_TOKEN, "Token"),
-            "spender": (Meaning.SPENDER, "Spender"),
-            "amount": (Meaning.ALLOWED_UNITS, "May take"),
-            "expiration": (Meaning.ALLOWANCE_ENDS, "Allowance until"),
+            "token": ("sold token", "Token"),
+            "spender": ("spender", "Spender"),
+            "amount": ("allowed units", "May take"),
+            "expiration": ("allowance ends", "Allowance until"),
         },
     ),
     venues.SWAP_TOKENS: _swap("swapExactTokensForTokens", {**_SWAP, **_SOLD, **_BOUGHT}),
     venues.SWAP_NATIVE: _swap(
         "swapExactETHForTokens",
-        {**_SWAP, **_NATIVE_SOLD, **_BOUGHT, "value": (Meaning.SOLD_UNITS, "You sell")},
+        {**_SWAP, **_NATIVE_SOLD, **_BOUGHT, "value": ("sold units", "You sell")},
         sells_native=True,
     ),
     venues.SWAP_FOR_NATIVE: _swap("swapExactTokensForETH", {**_SWAP, **_SOLD, **_NATIVE_BOUGHT}),
@@ -306,37 +303,37 @@ SHAPES: dict[Method, Shape] = {
             **_SWAP,
             **_SOLD,
             **_BOUGHT,
-            "permitDeadline": (Meaning.ENDS, "Permit until"),
-            "v": (Meaning.PERMIT, "Permit signature v"),
-            "r": (Meaning.PERMIT, "Permit signature r"),
-            "s": (Meaning.PERMIT, "Permit signature s"),
+            "permitDeadline": ("ends", "Permit until"),
+            "v": ("permit", "Permit signature v"),
+            "r": ("permit", "Permit signature r"),
+            "s": ("permit", "Permit signature s"),
         },
     ),
     venues.SEND: Shape(
         name="send",
         title="A swap into another chain",
-        act=Act.SWAP,
-        target=Target.VENUE,
+        act="swap",
+        target="venue",
         roles=frozenset({Role.PORTAL}),
         fields={
-            "token": (Meaning.SOLD_TOKEN, "Token sold"),
-            "amount": (Meaning.SOLD_UNITS, "You sell"),
-            "destination": (Meaning.DESTINATION, "Paid out on"),
-            "tokenOut": (Meaning.BOUGHT_TOKEN, "Token bought"),
-            "least": (Meaning.LEAST_UNITS, "You get"),
-            "to": (Meaning.RECEIVER, "Paid to"),
-            "deadline": (Meaning.ENDS, "Valid until"),
-            "value": (Meaning.VALUE, "Bridge fee"),
+            "token": ("sold token", "Token sold"),
+            "amount": ("sold units", "You sell"),
+            "destination": ("destination", "Paid out on"),
+            "tokenOut": ("bought token", "Token bought"),
+            "least": ("least units", "You get"),
+            "to": ("receiver", "Paid to"),
+            "deadline": ("ends", "Valid until"),
+            "value": ("value", "Bridge fee"),
         },
     ),
     CREATE_ACCOUNT: Shape(
         name="createAccount",
         title="Your smart account is made where its address says",
-        act=Act.DEPLOY,
-        target=Target.FACTORY,
+        act="deploy",
+        target="factory",
         fields={
-            "owner": (Meaning.OWNER, "Made for"),
-            "salt": (Meaning.SALT, "Number of the account"),
+            "owner": ("owner", "Made for"),
+            "salt": ("salt", "Number of the account"),
         },
     ),
 }
@@ -345,8 +342,8 @@ _BY_SELECTOR = {method.selector: (method, shape) for method, shape in SHAPES.ite
 _PAYMENT = Shape(
     name="payment",
     title="A payment of the chain's own coin",
-    act=Act.PAY,
-    target=Target.PAYEE,
+    act="pay",
+    target="payee",
     sells_native=True,
     fields={},
 )
@@ -354,8 +351,8 @@ _PAYMENT = Shape(
 _NOTHING = Shape(
     name="nothing",
     title="Nothing: it only takes the place of a transaction that waits",
-    act=Act.NOTHING,
-    target=Target.PAYEE,
+    act="nothing",
+    target="payee",
     sells_native=True,
     fields={},
 )
@@ -377,16 +374,16 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
     if not payload and value == 0 and target == _spelled(owner):
         shape = _NOTHING
         fields: tuple[ClaimField, ...] = (
-            ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
-            ClaimField("to", "Sent to", Meaning.OWNER, target),
-            ClaimField("value", "Coin sent", Meaning.VALUE, 0),
+            ClaimField("chainId", "Chain", "chain", chain_id or 0),
+            ClaimField("to", "Sent to", "owner", target),
+            ClaimField("value", "Coin sent", "value", 0),
         )
     elif not payload:
         shape = _PAYMENT
         fields = (
-            ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
-            ClaimField("to", "Paid to", Meaning.PAYEE, target),
-            ClaimField("value", "You pay", Meaning.SOLD_UNITS, value),
+            ClaimField("chainId", "Chain", "chain", chain_id or 0),
+            ClaimField("to", "Paid to", "payee", target),
+            ClaimField("value", "You pay", "sold units", value),
         )
     else:
         method, shape = _known(payload)
@@ -395,9 +392,9 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
         except CalldataError as error:
             raise PayloadRefused("CALLDATA_UNREADABLE", str(error)) from error
         fields = (
-            ClaimField("to", "Contract", Meaning.CONTRACT, target),
-            ClaimField("chainId", "Chain", Meaning.CHAIN, chain_id or 0),
-            ClaimField("method", "Call", Meaning.METHOD, method.signature),
+            ClaimField("to", "Contract", "contract", target),
+            ClaimField("chainId", "Chain", "chain", chain_id or 0),
+            ClaimField("method", "Call", "method", method.signature),
             *_arguments(call, shape),
             _value(shape, value),
         )
@@ -406,10 +403,10 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
         shape=shape.name,
         act=shape.act,
         title=shape.title,
-        contract=None if shape.target is Target.PAYEE else target,
+        contract=None if shape.target == "payee" else target,
         chain_id=chain_id,
         content=content,
-        fields=(*fields, ClaimField("from", "From", Meaning.OWNER, _spelled(owner))),
+        fields=(*fields, ClaimField("from", "From", "owner", _spelled(owner))),
         target=shape.target,
         roles=shape.roles,
         outflows=outflows,
@@ -420,7 +417,7 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
 
 
 def _value(shape: Shape, value: int) -> ClaimField:
-    meaning, label = shape.fields.get("value", (Meaning.VALUE, "Coin sent"))
+    meaning, label = shape.fields.get("value", ("value", "Coin sent"))
     return ClaimField("value", label, meaning, value)
 
 
@@ -448,7 +445,7 @@ def _route(tokens: tuple[str, ...], shape: Shape) -> Iterator[ClaimField]:
         raise PayloadRefused("CALLDATA_UNREADABLE", "a path leads from one token to another")
     for i, token in enumerate(tokens):
         place = _FIRST if i == 0 else _LAST if i == len(tokens) - 1 else ""
-        meaning, label = shape.fields.get(place, (Meaning.ROUTE, f"By way of {i}"))
+        meaning, label = shape.fields.get(place, ("route", f"By way of {i}"))
         yield ClaimField(f"data.path[{i}]", label, meaning, token)
 
 

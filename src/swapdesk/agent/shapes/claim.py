@@ -7,76 +7,52 @@ never look at the bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct, field
 
-
-class Meaning(StrEnum):
-    """Each is bound by a rule of the gate, but for LABEL, FEE_PART and what UNKNOWN stands for."""
-
-    DOMAIN = "domain"
-    """Name, version or salt of the contract that will check the signature."""
-    CHAIN = "chain"
-    CONTRACT = "contract"
-    """The contract that checks the signature or is called."""
-    METHOD = "method"
-    OWNER = "owner"
-    SPENDER = "spender"
-    """Who may take the token afterwards."""
-    ALLOWED_UNITS = "allowed units"
-    SOLD_TOKEN = "sold token"
-    SOLD_UNITS = "sold units"
-    FEE_UNITS = "fee units"
-    """Taken beside what is sold, in the token sold."""
-    VALUE = "value"
-    """Native coin sent along with a call that sells a token."""
-    BOUGHT_TOKEN = "bought token"
-    LEAST_UNITS = "least units"
-    RECEIVER = "receiver"
-    """Who gets what is bought."""
-    DESTINATION = "destination"
-    """The EVM id of the chain that is paid out on."""
-    PAYEE = "payee"
-    """Who gets a plain transfer."""
-    BEGINS = "begins"
-    ENDS = "ends"
-    """Unix seconds after which the signature or call is worth nothing."""
-    ALLOWANCE_ENDS = "allowance ends"
-    NONCE = "nonce"
-    PARTIAL = "partial"
-    """Whether an order may be filled in part."""
-    TAG = "tag"
-    """The memo of a payment."""
-    FEE_PAYER = "fee payer"
-    COSIGNER = "co-signer"
-    NETWORK_FEE = "network fee"
-    """What the payload itself offers for its execution, in native units."""
-    FEE_PART = "fee part"
-    """What that is reckoned from; its bound holds this too."""
-    COUNTERPARTY = "counterparty"
-    """Who is paid and pays in a swap of two parties."""
-    RENT_PAYEE = "rent payee"
-    """The owner of a token account that is opened at our cost."""
-    RENT_TOKEN = "rent token"
-    """The token of such an account."""
-    SMART_ACCOUNT = "smart account"
-    """The account whose operation it is; its owner signs."""
-    ACCOUNT_FACTORY = "account factory"
-    """Who makes the smart account that does not stand yet."""
-    SALT = "salt"
-    """Which of the smart accounts that a factory makes for one owner."""
-    LIFETIME = "lifetime"
-    """The blockhash a Solana transaction is bound to."""
-    ROUTE = "route"
-    """A token passed on the way; the least that arrives bounds what it can cost."""
-    PERMIT = "permit"
-    """A part of a permit that the owner signed before, or zero for none."""
-    PROOF = "proof"
-    """What the chain itself holds against what it knows; without its match the call fails."""
-    LABEL = "label"
-    """Nothing that moves money hangs on it."""
-    UNKNOWN = "unknown"
+Meaning = Literal[
+    "domain",  # Name, version or salt of the contract that will check the signature.
+    "chain",
+    "contract",  # The contract that checks the signature or is called.
+    "method",
+    "owner",
+    "spender",  # Who may take the token afterwards.
+    "allowed units",
+    "sold token",
+    "sold units",
+    "fee units",  # Taken beside what is sold, in the token sold.
+    "value",  # Native coin sent along with a call that sells a token.
+    "bought token",
+    "least units",
+    "receiver",  # Who gets what is bought.
+    "destination",  # The EVM id of the chain that is paid out on.
+    "payee",  # Who gets a plain transfer.
+    "begins",
+    "ends",  # Unix seconds after which the signature or call is worth nothing.
+    "allowance ends",
+    "nonce",
+    "partial",  # Whether an order may be filled in part.
+    "tag",  # The memo of a payment.
+    "fee payer",
+    "co-signer",
+    "network fee",  # What the payload itself offers for its execution, in native units.
+    "fee part",  # What that is reckoned from; its bound holds this too.
+    "counterparty",  # Who is paid and pays in a swap of two parties.
+    "rent payee",  # The owner of a token account that is opened at our cost.
+    "rent token",  # The token of such an account.
+    "smart account",  # The account whose operation it is; its owner signs.
+    "account factory",  # Who makes the smart account that does not stand yet.
+    "salt",  # Which of the smart accounts that a factory makes for one owner.
+    "lifetime",  # The blockhash a Solana transaction is bound to.
+    "route",  # A token passed on the way; the least that arrives bounds what it can cost.
+    "permit",  # A part of a permit that the owner signed before, or zero for none.
+    "proof",  # What the chain itself holds against what it knows; without its match the call fails.
+    "label",  # Nothing that moves money hangs on it.
+    "unknown",
+]
+"""What a field of a payload says. Each is bound by a rule of the gate, but for label, fee part and
+what unknown stands for."""
 
 
 Value = int | bool | str | bytes
@@ -91,61 +67,44 @@ class PayloadRefused(ValueError):
         self.words = words
 
 
-class Act(StrEnum):
-    """What happens once the payload is signed."""
-
-    ALLOW = "allow"
-    """Somebody may take a token later."""
-    ORDER = "order"
-    """Somebody may take a token if they give another."""
-    SWAP = "swap"
-    """One token goes and another comes, at once."""
-    PAY = "pay"
-    """Tokens go to somebody."""
-    BUNDLE = "bundle"
-    """The smart account of the owner makes several payments, all or none; on Solana the account
-    itself does, in one transaction."""
-    DEPLOY = "deploy"
-    """A smart account is made; nothing moves but the gas."""
-    WITHDRAW = "withdraw"
-    """A smart account makes payments because its owner calls it."""
-    NOTHING = "nothing"
-    """A nonce is used up, and nothing moves but the gas."""
-    UNKNOWN = "unknown"
+Act = Literal[
+    "allow",  # Somebody may take a token later.
+    "order",  # Somebody may take a token if they give another.
+    "swap",  # One token goes and another comes, at once.
+    "pay",  # Tokens go to somebody.
+    # The smart account of the owner makes several payments, all or none; on Solana the
+    # account itself does, in one transaction.
+    "bundle",
+    "deploy",  # A smart account is made; nothing moves but the gas.
+    "withdraw",  # A smart account makes payments because its owner calls it.
+    "nothing",  # A nonce is used up, and nothing moves but the gas.
+    "unknown",
+]
+"""What happens once the payload is signed."""
 
 
-class Target(StrEnum):
-    """Which contract has to check or execute a payload of a shape."""
-
-    TOKEN = "token"
-    """The token sold itself."""
-    PERMIT2 = "permit2"
-    VENUE = "venue"
-    """A contract of the venue of the quote, of one of the shape's roles."""
-    PAYEE = "payee"
-    """No contract: who is paid is called with no data."""
-    FACTORY = "factory"
-    """Who makes smart accounts."""
-    SMART_ACCOUNT = "smart account"
-    ENTRY_POINT = "entry point"
-    """The EntryPoint of ERC-4337, of the operation's release."""
-    ANY = "any"
+Target = Literal[
+    "token",  # The token sold itself.
+    "permit2",
+    "venue",  # A contract of the venue of the quote, of one of the shape's roles.
+    "payee",  # No contract: who is paid is called with no data.
+    "factory",  # Who makes smart accounts.
+    "smart account",
+    "entry point",  # The EntryPoint of ERC-4337, of the operation's release.
+    "any",
+]
+"""Which contract has to check or execute a payload of a shape."""
 
 
-class NonceKind(StrEnum):
-    """Where the chain keeps whether a signature was used."""
-
-    NONE = "none"
-    SEQUENCE = "sequence"
-    """EIP-2612: ``nonces(owner)`` of the token is the next one."""
-    PERMIT2_ALLOWANCE = "permit2 allowance"
-    """The next one is kept for owner, token and spender."""
-    PERMIT2_BITMAP = "permit2 bitmap"
-    """Unordered: one bit for each."""
-    SETTLEMENT = "settlement"
-    """``nonceUsed(owner, nonce)`` of the settlement contract."""
-    AUTHORIZATION = "authorization"
-    """EIP-3009: ``authorizationState(authorizer, nonce)`` of the token."""
+NonceKind = Literal[
+    "none",
+    "sequence",  # EIP-2612: ``nonces(owner)`` of the token is the next one.
+    "permit2 allowance",  # The next one is kept for owner, token and spender.
+    "permit2 bitmap",  # Unordered: one bit for each.
+    "settlement",  # ``nonceUsed(owner, nonce)`` of the settlement contract.
+    "authorization",  # EIP-3009: ``authorizationState(authorizer, nonce)`` of the token.
+]
+"""Where the chain keeps whether a signature was used."""
 
 
 class ClaimField(Struct, frozen=True):
@@ -177,7 +136,7 @@ class Claim(Struct, frozen=True):
     ``contract`` is None on Solana, ``chain_id`` None where the payload names no chain.
     ``outflows`` are what is sold or paid, ``allowed`` what may be taken later, of which
     ``limitless`` is the number that tokens take for no bound. ``bought`` is the token that
-    comes back, None for the native coin; it means nothing without a LEAST_UNITS field.
+    comes back, None for the native coin; it means nothing without a field of least units.
     ``content`` is the digest of typed data and else a hash of all that the payload fixes.
     """
 
@@ -194,7 +153,7 @@ class Claim(Struct, frozen=True):
     allowed: tuple[Outflow, ...] = ()
     limitless: int | None = None
     bought: str | None = None
-    nonce_kind: NonceKind = NonceKind.NONE
+    nonce_kind: NonceKind = "none"
     typed: bool = False
     solana: bool = False
     domain_separator: bytes | None = None
@@ -221,7 +180,7 @@ class Claim(Struct, frozen=True):
     def revokes(self) -> bool:
         """Whether all it does is to allow nothing."""
         return (
-            self.act is Act.ALLOW
+            self.act == "allow"
             and bool(self.allowed)
             and all(one.units == 0 for one in self.allowed)
         )
@@ -244,13 +203,13 @@ class Shape(Struct, frozen=True):
     target: Target
     fields: Meanings
     roles: frozenset[str] = frozenset()
-    nonce_kind: NonceKind = NonceKind.NONE
+    nonce_kind: NonceKind = "none"
     limitless: int | None = None
     sells_contract: bool = False
     sells_native: bool = False
 
 
-_LEAVES = (Meaning.SOLD_UNITS, Meaning.FEE_UNITS)
+_LEAVES: tuple[Meaning, ...] = ("sold units", "fee units")
 
 
 def moves_of(
@@ -261,17 +220,17 @@ def moves_of(
     ``contract`` is the one that is called or checks the signature. Coin that is sent along leaves
     beside what is sold. Raises TypeError for an amount that is none, a defect.
     """
-    tokens = [one.value for one in fields if one.meaning is Meaning.SOLD_TOKEN]
+    tokens = [one.value for one in fields if one.meaning == "sold token"]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
     # No token is not the coin of the chain: only a shape can say that.
     sold = None if shape.sells_native else str(token)
-    allowed = [one for one in fields if one.meaning is Meaning.ALLOWED_UNITS]
+    allowed = [one for one in fields if one.meaning == "allowed units"]
     taken = tokens if len(tokens) == len(allowed) else [token] * len(allowed)
-    bought = next((one.value for one in fields if one.meaning is Meaning.BOUGHT_TOKEN), None)
+    bought = next((one.value for one in fields if one.meaning == "bought token"), None)
     return (
         (
             *(Outflow(sold, _units(one), one) for one in fields if one.meaning in _LEAVES),
-            *(Outflow(None, _units(one), one) for one in fields if one.meaning is Meaning.VALUE),
+            *(Outflow(None, _units(one), one) for one in fields if one.meaning == "value"),
         ),
         tuple(Outflow(str(of), _units(one), one) for of, one in zip(taken, allowed, strict=True)),
         bought if isinstance(bought, str) else None,

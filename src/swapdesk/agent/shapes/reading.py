@@ -12,15 +12,11 @@ from collections.abc import Iterator
 
 from swapdesk.agent.shapes.calls import read_bundle, read_transaction
 from swapdesk.agent.shapes.claim import (
-    Act,
     Claim,
     ClaimField,
-    Meaning,
     Meanings,
-    NonceKind,
     PayloadRefused,
     Shape,
-    Target,
     Value,
     moves_of,
 )
@@ -43,11 +39,11 @@ from swapdesk.wallet.promise import (
 )
 
 _DOMAIN: Meanings = {
-    "domain.name": (Meaning.DOMAIN, "Signed for"),
-    "domain.version": (Meaning.DOMAIN, "Version"),
-    "domain.chainId": (Meaning.CHAIN, "Chain"),
-    "domain.verifyingContract": (Meaning.CONTRACT, "Contract"),
-    "domain.salt": (Meaning.DOMAIN, "Salt"),
+    "domain.name": ("domain", "Signed for"),
+    "domain.version": ("domain", "Version"),
+    "domain.chainId": ("chain", "Chain"),
+    "domain.verifyingContract": ("contract", "Contract"),
+    "domain.salt": ("domain", "Salt"),
 }
 
 _DETAILS = "PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
@@ -57,38 +53,38 @@ _ORDER = f"Order({ORDER})"
 
 def _order(place: str) -> Meanings:
     return {
-        f"{place}.owner": (Meaning.OWNER, "Owner"),
-        f"{place}.sellToken": (Meaning.SOLD_TOKEN, "Token sold"),
-        f"{place}.buyToken": (Meaning.BOUGHT_TOKEN, "Token bought"),
-        f"{place}.receiver": (Meaning.RECEIVER, "Paid to"),
-        f"{place}.sellAmount": (Meaning.SOLD_UNITS, "You sell"),
-        f"{place}.buyAmount": (Meaning.LEAST_UNITS, "You get"),
-        f"{place}.feeAmount": (Meaning.FEE_UNITS, "Fee"),
-        f"{place}.validTo": (Meaning.ENDS, "Valid until"),
-        f"{place}.nonce": (Meaning.NONCE, "Nonce"),
-        f"{place}.partiallyFillable": (Meaning.PARTIAL, "Fills"),
-        f"{place}.appData": (Meaning.LABEL, "App data"),
+        f"{place}.owner": ("owner", "Owner"),
+        f"{place}.sellToken": ("sold token", "Token sold"),
+        f"{place}.buyToken": ("bought token", "Token bought"),
+        f"{place}.receiver": ("receiver", "Paid to"),
+        f"{place}.sellAmount": ("sold units", "You sell"),
+        f"{place}.buyAmount": ("least units", "You get"),
+        f"{place}.feeAmount": ("fee units", "Fee"),
+        f"{place}.validTo": ("ends", "Valid until"),
+        f"{place}.nonce": ("nonce", "Nonce"),
+        f"{place}.partiallyFillable": ("partial", "Fills"),
+        f"{place}.appData": ("label", "App data"),
     }
 
 
 def _details(place: str) -> Meanings:
     return {
-        f"{place}.token": (Meaning.SOLD_TOKEN, "Token"),
-        f"{place}.amount": (Meaning.ALLOWED_UNITS, "May take"),
-        f"{place}.expiration": (Meaning.ALLOWANCE_ENDS, "Allowance until"),
-        f"{place}.nonce": (Meaning.NONCE, "Nonce"),
-        "message.spender": (Meaning.SPENDER, "Spender"),
-        "message.sigDeadline": (Meaning.ENDS, "Valid until"),
+        f"{place}.token": ("sold token", "Token"),
+        f"{place}.amount": ("allowed units", "May take"),
+        f"{place}.expiration": ("allowance ends", "Allowance until"),
+        f"{place}.nonce": ("nonce", "Nonce"),
+        "message.spender": ("spender", "Spender"),
+        "message.sigDeadline": ("ends", "Valid until"),
     }
 
 
 def _permitted(place: str) -> Meanings:
     return {
-        f"{place}.token": (Meaning.SOLD_TOKEN, "Token"),
-        f"{place}.amount": (Meaning.ALLOWED_UNITS, "May take"),
-        "message.spender": (Meaning.SPENDER, "Spender"),
-        "message.nonce": (Meaning.NONCE, "Nonce"),
-        "message.deadline": (Meaning.ENDS, "Valid until"),
+        f"{place}.token": ("sold token", "Token"),
+        f"{place}.amount": ("allowed units", "May take"),
+        "message.spender": ("spender", "Spender"),
+        "message.nonce": ("nonce", "Nonce"),
+        "message.deadline": ("ends", "Valid until"),
     }
 
 
@@ -96,17 +92,17 @@ def _authorization(name: str) -> Shape:
     return Shape(
         name=name,
         title="A payment by signature",
-        act=Act.PAY,
-        target=Target.TOKEN,
-        nonce_kind=NonceKind.AUTHORIZATION,
+        act="pay",
+        target="token",
+        nonce_kind="authorization",
         sells_contract=True,
         fields={
-            "message.from": (Meaning.OWNER, "From"),
-            "message.to": (Meaning.PAYEE, "Paid to"),
-            "message.value": (Meaning.SOLD_UNITS, "You pay"),
-            "message.validAfter": (Meaning.BEGINS, "Valid from"),
-            "message.validBefore": (Meaning.ENDS, "Valid until"),
-            "message.nonce": (Meaning.NONCE, "Nonce"),
+            "message.from": ("owner", "From"),
+            "message.to": ("payee", "Paid to"),
+            "message.value": ("sold units", "You pay"),
+            "message.validAfter": ("begins", "Valid from"),
+            "message.validBefore": ("ends", "Valid until"),
+            "message.nonce": ("nonce", "Nonce"),
         },
     )
 
@@ -115,34 +111,34 @@ SHAPES: dict[str, Shape] = {
     f"Permit({PERMIT})": Shape(
         name="Permit",
         title="A permit: a contract may take a token",
-        act=Act.ALLOW,
-        target=Target.TOKEN,
-        nonce_kind=NonceKind.SEQUENCE,
+        act="allow",
+        target="token",
+        nonce_kind="sequence",
         limitless=erc20.UNLIMITED,
         sells_contract=True,
         fields={
-            "message.owner": (Meaning.OWNER, "Owner"),
-            "message.spender": (Meaning.SPENDER, "Spender"),
-            "message.value": (Meaning.ALLOWED_UNITS, "May take"),
-            "message.nonce": (Meaning.NONCE, "Nonce"),
-            "message.deadline": (Meaning.ENDS, "Valid until"),
+            "message.owner": ("owner", "Owner"),
+            "message.spender": ("spender", "Spender"),
+            "message.value": ("allowed units", "May take"),
+            "message.nonce": ("nonce", "Nonce"),
+            "message.deadline": ("ends", "Valid until"),
         },
     ),
     f"PermitSingle(PermitDetails details,address spender,uint256 sigDeadline){_DETAILS}": Shape(
         name="PermitSingle",
         title="A permit of Permit2: a contract may take a token",
-        act=Act.ALLOW,
-        target=Target.PERMIT2,
-        nonce_kind=NonceKind.PERMIT2_ALLOWANCE,
+        act="allow",
+        target="permit2",
+        nonce_kind="permit2 allowance",
         limitless=permit2.UNLIMITED,
         fields=_details("message.details"),
     ),
     f"PermitBatch(PermitDetails[] details,address spender,uint256 sigDeadline){_DETAILS}": Shape(
         name="PermitBatch",
         title="Permits of Permit2: a contract may take tokens",
-        act=Act.ALLOW,
-        target=Target.PERMIT2,
-        nonce_kind=NonceKind.PERMIT2_ALLOWANCE,
+        act="allow",
+        target="permit2",
+        nonce_kind="permit2 allowance",
         limitless=permit2.UNLIMITED,
         fields=_details("message.details[]"),
     ),
@@ -150,42 +146,42 @@ SHAPES: dict[str, Shape] = {
     f"uint256 deadline){_PERMISSIONS}": Shape(
         name="PermitTransferFrom",
         title="A transfer by Permit2: a contract may take a token once",
-        act=Act.ALLOW,
-        target=Target.PERMIT2,
-        nonce_kind=NonceKind.PERMIT2_BITMAP,
+        act="allow",
+        target="permit2",
+        nonce_kind="permit2 bitmap",
         fields=_permitted("message.permitted"),
     ),
     "PermitBatchTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,"
     f"uint256 deadline){_PERMISSIONS}": Shape(
         name="PermitBatchTransferFrom",
         title="Transfers by Permit2: a contract may take tokens once",
-        act=Act.ALLOW,
-        target=Target.PERMIT2,
-        nonce_kind=NonceKind.PERMIT2_BITMAP,
+        act="allow",
+        target="permit2",
+        nonce_kind="permit2 bitmap",
         fields=_permitted("message.permitted[]"),
     ),
     f"PermitWitnessTransferFrom({PERMITTED_ORDER}){_ORDER}{_PERMISSIONS}": Shape(
         name="PermitWitnessTransferFrom",
         title="An order paid through Permit2: sell a token for another",
-        act=Act.ORDER,
-        target=Target.PERMIT2,
-        nonce_kind=NonceKind.PERMIT2_BITMAP,
+        act="order",
+        target="permit2",
+        nonce_kind="permit2 bitmap",
         fields={
             **_order("message.witness"),
             **_permitted("message.permitted"),
             # The order's own nonce is none of Permit2's: what is used once is the transfer.
-            "message.witness.nonce": (Meaning.LABEL, "Order number"),
-            "message.witness.validTo": (Meaning.ENDS, "Order until"),
-            "message.permitted.token": (Meaning.SOLD_TOKEN, "Token taken"),
+            "message.witness.nonce": ("label", "Order number"),
+            "message.witness.validTo": ("ends", "Order until"),
+            "message.permitted.token": ("sold token", "Token taken"),
         },
     ),
     _ORDER: Shape(
         name="Order",
         title="An order: sell a token for another",
-        act=Act.ORDER,
-        target=Target.VENUE,
+        act="order",
+        target="venue",
         roles=frozenset({Role.SETTLEMENT}),
-        nonce_kind=NonceKind.SETTLEMENT,
+        nonce_kind="settlement",
         fields=_order("message"),
     ),
     f"TransferWithAuthorization({AUTHORIZATION})": _authorization("TransferWithAuthorization"),
@@ -213,8 +209,8 @@ def read_typed(raw: object) -> Claim:
     known = shape or Shape(
         name=document.primary_type,
         title="A document of a kind that is not known here",
-        act=Act.UNKNOWN,
-        target=Target.ANY,
+        act="unknown",
+        target="any",
         fields={},
     )
     outflows, allowed, bought = moves_of(fields, known, contract)
@@ -245,7 +241,7 @@ def _fields(document: Document, shape: Shape | None) -> Iterator[ClaimField]:
         if path in _DOMAIN:
             meaning, label = _DOMAIN[path]
         elif shape is None:
-            meaning, label = Meaning.UNKNOWN, leaf.path
+            meaning, label = "unknown", leaf.path
         else:
             # A known declaration has no other fields: a miss here is a defect, and it raises.
             meaning, label = shape.fields[path]

@@ -22,7 +22,6 @@ from swapdesk.agent.shapes.claim import (
     Meaning,
     Outflow,
     PayloadRefused,
-    Target,
 )
 from swapdesk.chain import solana as messages
 from swapdesk.chain.solana import (
@@ -69,15 +68,15 @@ def read_message(encoded: str, promise: Promise) -> Claim:
     signed = to_bytes_versioned(body)
     payer = str(message.payer)
     fields = (
-        ClaimField("message.payer", "Pays the fee", Meaning.FEE_PAYER, payer),
+        ClaimField("message.payer", "Pays the fee", "fee payer", payer),
         *(
-            ClaimField(f"message.signers[{i}]", f"Signs too {i}", Meaning.COSIGNER, str(key))
+            ClaimField(f"message.signers[{i}]", f"Signs too {i}", "co-signer", str(key))
             for i, key in enumerate(message.signers)
             if i
         ),
         *reader.fields,
-        ClaimField("message.fee", "Network fee", Meaning.NETWORK_FEE, fee_of(message)),
-        ClaimField("message.blockhash", "Lifetime", Meaning.LIFETIME, str(Hash(message.blockhash))),
+        ClaimField("message.fee", "Network fee", "network fee", fee_of(message)),
+        ClaimField("message.blockhash", "Lifetime", "lifetime", str(Hash(message.blockhash))),
     )
     if len(reader.arriving) > 1:
         raise PayloadRefused("SOLANA_SEVERAL_TOKENS", "several tokens arrive by it")
@@ -90,7 +89,7 @@ def read_message(encoded: str, promise: Promise) -> Claim:
         chain_id=None,
         content=hashlib.sha256(signed).digest(),
         fields=fields,
-        target=Target.PAYEE,
+        target="payee",
         outflows=tuple(reader.outflows),
         allowed=tuple(reader.revoked),
         bought=next(iter(reader.arriving), None),
@@ -157,14 +156,14 @@ class _Reader:
         if self.revoked:
             if self.outflows or self.arriving:
                 raise PayloadRefused("SOLANA_MIXED", "it ends an allowance and pays in one")
-            return "Solana revocation", Act.ALLOW, "An end of an allowance"
+            return "Solana revocation", "allow", "An end of an allowance"
         if self.arriving:
-            return "Solana swap", Act.SWAP, "A swap in one transaction"
+            return "Solana swap", "swap", "A swap in one transaction"
         if self._bundled:
             count = len(self.outflows)
             paid = f"{count} payment{'' if count == 1 else 's'}, all or none"
-            return "Solana bundle", Act.BUNDLE, f"A bundle: {paid}"
-        return "Solana payment", Act.PAY, "A payment"
+            return "Solana bundle", "bundle", f"A bundle: {paid}"
+        return "Solana payment", "pay", "A payment"
 
     def take(self, instruction: Known | Unknown) -> None:
         self._index += 1
@@ -181,13 +180,13 @@ class _Reader:
         elif isinstance(instruction, CreateTokenAccount):
             self._opened(instruction)
         elif isinstance(instruction, Memo):
-            self._add("memo", "Memo", Meaning.TAG, instruction.text)
+            self._add("memo", "Memo", "tag", instruction.text)
         elif isinstance(instruction, ComputeLimit):
             self._once(ComputeLimit)
-            self._add("units", "Compute units", Meaning.FEE_PART, instruction.units)
+            self._add("units", "Compute units", "fee part", instruction.units)
         elif isinstance(instruction, ComputePrice):
             self._once(ComputePrice)
-            self._add("price", "Priority fee", Meaning.FEE_PART, instruction.micro_lamports)
+            self._add("price", "Priority fee", "fee part", instruction.micro_lamports)
         else:
             raise PayloadRefused(
                 "SOLANA_INSTRUCTION_UNKNOWN", f"instruction {self._index + 1} is not known here"
@@ -202,7 +201,7 @@ class _Reader:
         if str(one.source) == self._account:
             self._leaves(None, one.lamports, str(one.destination))
         else:
-            self._add("source", "Paid by", Meaning.COUNTERPARTY, str(one.source))
+            self._add("source", "Paid by", "counterparty", str(one.source))
             self._arrives(None, one.lamports, str(one.destination))
 
     def _tokens(self, one: TransferChecked) -> None:
@@ -216,15 +215,15 @@ class _Reader:
                 raise PayloadRefused(
                     "SOLANA_SOURCE_UNKNOWN", "tokens leave from an account that is not derived"
                 )
-            self._add("mint", "Token sold", Meaning.SOLD_TOKEN, mint)
+            self._add("mint", "Token sold", "sold token", mint)
             self._leaves(mint, one.units, to)
         else:
-            self._add("owner", "Paid by", Meaning.COUNTERPARTY, str(one.owner))
-            self._add("source", "Paid from", Meaning.LABEL, str(one.source))
-            self._add("mint", "Token bought", Meaning.BOUGHT_TOKEN, mint)
+            self._add("owner", "Paid by", "counterparty", str(one.owner))
+            self._add("source", "Paid from", "label", str(one.source))
+            self._add("mint", "Token bought", "bought token", mint)
             self._arrives(mint, one.units, to)
-        self._add("decimals", "Decimals", Meaning.PROOF, one.decimals)
-        self._add("program", "Token program", Meaning.LABEL, str(one.program))
+        self._add("decimals", "Decimals", "proof", one.decimals)
+        self._add("program", "Token program", "label", str(one.program))
 
     def _revoked(self, one: Revoke) -> None:
         """It names no mint, so the account has to be the derived one of the token that is meant."""
@@ -233,33 +232,28 @@ class _Reader:
             raise PayloadRefused(
                 "SOLANA_SOURCE_UNKNOWN", "it is about an account that is not derived"
             )
-        self._add("owner", "Owner", Meaning.OWNER, str(one.owner))
-        self._add("mint", "Token", Meaning.SOLD_TOKEN, mint)
-        field = self._add("units", "May be taken", Meaning.ALLOWED_UNITS, 0)
-        self._add("program", "Token program", Meaning.LABEL, str(one.program))
+        self._add("owner", "Owner", "owner", str(one.owner))
+        self._add("mint", "Token", "sold token", mint)
+        field = self._add("units", "May be taken", "allowed units", 0)
+        self._add("program", "Token program", "label", str(one.program))
         self.revoked.append(Outflow(mint, 0, field))
 
     def _leaves(self, token: str | None, units: int, to: str) -> None:
-        meaning = Meaning.PAYEE if self._paying else Meaning.COUNTERPARTY
-        field = self._add("units", "You pay", Meaning.SOLD_UNITS, units)
-        self._add("destination", "Paid to", meaning, to)
+        field = self._add("units", "You pay", "sold units", units)
+        self._add("destination", "Paid to", "payee" if self._paying else "counterparty", to)
         self.outflows.append(Outflow(token, units, field, to))
 
     def _arrives(self, token: str | None, units: int, to: str) -> None:
-        self._add("units", "You get", Meaning.LEAST_UNITS, units)
-        self._add("destination", "Arrives at", Meaning.RECEIVER, to)
+        self._add("units", "You get", "least units", units)
+        self._add("destination", "Arrives at", "receiver", to)
         self.arriving.add(token)
 
     def _opened(self, one: CreateTokenAccount) -> None:
         """Whoever pays the rent; only ours is our matter."""
         ours = str(one.payer) == self._account
-        meaning = Meaning.RENT_PAYEE if ours else Meaning.LABEL
-        whose = Meaning.OWNER if ours else Meaning.LABEL
-        self._add("payer", "Rent paid by", whose, str(one.payer))
-        self._add("owner", "Account for", meaning, str(one.owner))
-        self._add(
-            "mint", "Holds token", Meaning.RENT_TOKEN if ours else Meaning.LABEL, str(one.mint)
-        )
+        self._add("payer", "Rent paid by", "owner" if ours else "label", str(one.payer))
+        self._add("owner", "Account for", "rent payee" if ours else "label", str(one.owner))
+        self._add("mint", "Holds token", "rent token" if ours else "label", str(one.mint))
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
         """The owner whose derived account this is, else the account itself.

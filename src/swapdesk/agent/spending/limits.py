@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from swapdesk.agent.gate.case import GasPlan, once_of, taker
 from swapdesk.agent.shapes.calls import nonce_of
-from swapdesk.agent.shapes.claim import Act, Claim, Meaning, Outflow, Target
+from swapdesk.agent.shapes.claim import Claim, Outflow
 from swapdesk.chain.deployments import CALL_ASSETS, PERMIT2
 from swapdesk.wallet.answers import RuleFinding, Severity, Simulation
 from swapdesk.wallet.rule_codes import SPENDING
@@ -164,8 +164,8 @@ def spending_of(
         allowed[flow.token] += units
         if units:
             payees[by] = None
-    if taken and claim.act in (Act.ORDER, Act.SWAP):
-        for _, receiver in claim.texts(Meaning.RECEIVER):
+    if taken and claim.act in ("order", "swap"):
+        for _, receiver in claim.texts("receiver"):
             if receiver not in own:
                 payees[receiver] = None
     spends = []
@@ -182,14 +182,14 @@ def spending_of(
         content=_content(claim, nonce),
         once=f"{chain_id} {account} {_once(claim, nonce, by)}",
         gas=_gas(claim, chain_id, account, gas, simulation, own),
-        unreadable=claim.act is Act.UNKNOWN,
+        unreadable=claim.act == "unknown",
     )
 
 
 def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
     if claim.limitless is not None and flow.units >= claim.limitless:
         return math.inf
-    if claim.target is Target.TOKEN and by == PERMIT2:
+    if claim.target == "token" and by == PERMIT2:
         # The way of what is signed for Permit2, which takes nothing without it.
         return 0
     return flow.units
@@ -197,8 +197,8 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
 
 def _parties(claim: Claim) -> list[str]:
     """Whom the money of a payload goes to that names nobody for each payment."""
-    named = [text for _, text in claim.texts(Meaning.PAYEE)]
-    named = named or [text for _, text in claim.texts(Meaning.SPENDER)]
+    named = [text for _, text in claim.texts("payee")]
+    named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])
 
 
@@ -210,9 +210,9 @@ def _content(claim: Claim, nonce: int | None) -> bytes:
 def _once(claim: Claim, nonce: int | None, by: str) -> str:
     if nonce is not None:
         return f"nonce {nonce}"
-    if claim.act is Act.BUNDLE and not claim.solana:
+    if claim.act == "bundle" and not claim.solana:
         return f"{claim.contract} {nonce_of(claim)}"
-    value = next((one.value for one in claim.of(Meaning.NONCE)), None)
+    value = next((one.value for one in claim.of("nonce")), None)
     known = value if isinstance(value, int | bytes) and not isinstance(value, bool) else None
     document = once_of(claim, known, by) if claim.typed else None
     return document or claim.content.hex()
@@ -226,9 +226,9 @@ def _gas(
     simulation: Simulation | None,
     own: Collection[str],
 ) -> Spend | None:
-    offered = sum(units for _, units in claim.numbers(Meaning.NETWORK_FEE))
+    offered = sum(units for _, units in claim.numbers("network fee"))
     if claim.solana:
-        offered += RENT * sum(1 for _ in claim.of(Meaning.RENT_PAYEE))
+        offered += RENT * sum(1 for _ in claim.of("rent payee"))
         if simulation is not None:
             # What it costs by the chain's own word, if that is more.
             left = -sum(

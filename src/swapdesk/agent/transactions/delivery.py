@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from swapdesk.acts import State
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.node_http import NodeHttp
 from swapdesk.chain.rpc.evm import (
@@ -31,14 +32,12 @@ from swapdesk.chain.rpc.solana import (
     SolanaError,
     SolanaRefused,
 )
-from swapdesk.wallet.answers import FINAL, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import SignedTransaction
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 
-State = TransactionState
-_UNSENT = frozenset({State.SIGNED, State.SENDING, State.SENT})
-_SENDING = frozenset({State.SENDING})
-_OPEN = frozenset(State) - FINAL
+_SENDING = (State.UNKNOWN,)
+"""Nothing decided meanwhile what became of the bytes that were handed in."""
 
 
 class Delivery(ABC):
@@ -51,26 +50,26 @@ class Delivery(ABC):
     async def send(self, one: SignedTransaction) -> SignedTransaction:
         """Hand the bytes to the node; those of the twin that pays more for gas, where there is
         one on its way. Raises Refused when it is not known to have them."""
-        if one.state not in _UNSENT:
+        if one.final or one.mined:
             return one
         if self._records.outbidding(one) is not None:
             # A node keeps that one and takes no other of the nonce.
             return await self.resolve(one)
-        first = one.state is State.SIGNED
+        first = one.state is State.PREPARED
         # Committed before a byte leaves: after a crash here it may be on its way. What was given up
         # while this request waited for its turn stays where it is.
-        if not self._records.move(one.hash, State.SENDING, among=_UNSENT):
+        if not self._records.move(one.hash, State.UNKNOWN, mined=False):
             return self._found(one)
         try:
             await self._hand_in(self._records.raw(one.hash))
         except self._errors.unreachable as error:
             # No connection came about, so the bytes are where they were.
-            self._note(one, str(error), State.SIGNED if first else State.SENDING)
-            raise Refused(RefusalCode.CHAIN_UNREACHABLE, f"{error}; it was not sent") from None
+            self._note(one, str(error), State.PREPARED if first else State.UNKNOWN)
+            raise Refused("chain_unreachable", f"{error}; it was not sent") from None
         except self._errors.uncertain as error:
             self._note(one, str(error))
             raise Refused(
-                RefusalCode.CHAIN_UNREACHABLE, f"{error}; it may be on its way: send it again"
+                "chain_unreachable", f"{error}; it may be on its way: send it again"
             ) from None
         except (EvmRefused, SolanaRefused) as error:
             return await self._refused(one, error)
@@ -84,12 +83,12 @@ class Delivery(ABC):
         One that was never sent stays as it is: sending it is the trader's decision. Raises
         Refused when the node does not answer.
         """
-        if one.state in FINAL or one.state is State.SIGNED:
+        if one.final or one.state is State.PREPARED:
             return one
         try:
             return await self._resolve(one, resend=resend)
         except (EvmError, SolanaError) as error:
-            raise Refused(RefusalCode.CHAIN_UNREACHABLE, str(error)) from None
+            raise Refused("chain_unreachable", str(error)) from None
 
     @abstractmethod
     async def _hand_in(self, raw: bytes) -> object:
@@ -105,8 +104,14 @@ class Delivery(ABC):
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
         """Raises the errors of the client."""
 
-    def _note(self, one: SignedTransaction, problem: str, state: State = State.SENDING) -> None:
+    def _note(self, one: SignedTransaction, problem: str, state: State = State.UNKNOWN) -> None:
         self._records.move(one.hash, state, among=_SENDING, problem=problem)
+
+    def _ended(self, one: SignedTransaction, *, succeeded: bool, confirmations: int = 0) -> None:
+        if succeeded:
+            self._records.move(one.hash, State.DONE, confirmations=confirmations)
+        else:
+            self._records.move(one.hash, State.REFUSED, "FAILED", confirmations=confirmations)
 
     def _found(self, one: SignedTransaction) -> SignedTransaction:
         return self._records.find(one.hash) or one
@@ -138,7 +143,7 @@ class EvmDelivery(Delivery):
         if self._records.twins(one) and await self._nonce_used(one):
             # One of its twins was executed, or is about to count: looking tells which.
             return self._found(one)
-        raise Refused(RefusalCode.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     async def _nonce_used(self, one: SignedTransaction) -> bool:
         try:
@@ -158,7 +163,7 @@ class EvmDelivery(Delivery):
             return self._found(one)
         # Not executed: a node that lost it, or whose chain was reorganised, gets it again.
         kept = self._records.outbidding(one) or one
-        self._records.move(kept.hash, State.SENDING, among=_OPEN)
+        self._records.move(kept.hash, State.UNKNOWN)
         await self.send(self._found(kept))
         return self._found(one)
 
@@ -176,14 +181,13 @@ class EvmDelivery(Delivery):
             problem = await self._without_events(one, receipt, known)
         confirmations = max(0, head - receipt.block + 1)
         if problem is not None:
-            self._records.move(one.hash, State.SENT, among=_OPEN, problem=problem)
+            self._records.move(one.hash, State.SENT, problem=problem)
         elif confirmations < self._confirmations:
-            self._records.move(one.hash, State.MINED, among=_OPEN, confirmations=confirmations)
+            self._records.move(one.hash, State.SENT, "MINED", confirmations=confirmations)
         else:
-            end = State.SUCCEEDED if receipt.succeeded else State.FAILED
-            self._records.move(one.hash, end, among=_OPEN, confirmations=confirmations)
+            self._ended(one, succeeded=receipt.succeeded, confirmations=confirmations)
             for twin in self._records.twins(one):
-                self._records.move(twin.hash, State.REPLACED, among=_OPEN)
+                self._records.move(twin.hash, State.REFUSED, "REPLACED")
         return self._found(one)
 
     async def _paid_although(
@@ -231,7 +235,7 @@ class EvmDelivery(Delivery):
             if await self._client.transaction(one.hash) is not None:
                 return self._found(one)
             problem = "its nonce was used by a transaction from elsewhere"
-            self._records.move(one.hash, State.LOST, among=_OPEN, problem=problem)
+            self._records.move(one.hash, State.REFUSED, "LOST", problem=problem)
         return self._found(one)
 
 
@@ -265,24 +269,24 @@ class SolanaDelivery(Delivery):
         self, one: SignedTransaction, error: EvmRefused | SolanaRefused
     ) -> SignedTransaction:
         self._note(one, error.words)
-        raise Refused(RefusalCode.CHAIN_REFUSED, f"the node refused it: {error.words}") from None
+        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
         # In this order: what is executed between the two questions is not taken for lost.
         height = await self._client.ask("getBlockHeight", {"commitment": "finalized"})
         status = await self._client.status(one.hash)
         if status is not None:
-            end = State.SUCCEEDED if status.error is None else State.FAILED
-            state = end if status.level == "finalized" else State.MINED
-            self._records.move(one.hash, state, among=_OPEN)
+            if status.level == "finalized":
+                self._ended(one, succeeded=status.error is None)
+            else:
+                self._records.move(one.hash, State.SENT, "MINED")
             return self._found(one)
         expired = one.last_valid_height is not None and type(height) is int
         if expired and height > (one.last_valid_height or 0):
-            self._records.move(
-                one.hash, State.LOST, among=_OPEN, problem="it expired before it was executed"
-            )
+            problem = "it expired before it was executed"
+            self._records.move(one.hash, State.REFUSED, "LOST", problem=problem)
             return self._found(one)
         if not resend:
             return self._found(one)
-        self._records.move(one.hash, State.SENDING, among=_OPEN)
+        self._records.move(one.hash, State.UNKNOWN)
         return await self.send(self._found(one))

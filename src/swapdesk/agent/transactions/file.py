@@ -17,16 +17,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from swapdesk.agent.spending.limits import Counted, Past, Spend, Spending, SpendSums
 from swapdesk.database_writing import durable
 from swapdesk.paths import UnsafePlace, read_private
 from swapdesk.wallet.accounts import RECORDS
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wallet.spending import SECONDS, SpendWindow
 
 FILE = RECORDS
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS chain(
   name TEXT PRIMARY KEY,
@@ -50,7 +51,8 @@ CREATE TABLE IF NOT EXISTS tx(
   replaces TEXT REFERENCES tx(hash),
   problem TEXT,
   created TEXT NOT NULL,
-  asked TEXT
+  asked TEXT,
+  code TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tx_intent ON tx(intent);
 CREATE INDEX IF NOT EXISTS tx_account ON tx(chain, account, nonce);
@@ -105,9 +107,24 @@ class RecordsFile:
         path = directory / FILE
         try:
             self._connection = _opened(path, writable)
-            self.version = _version(self._connection)
+            self._copy: sqlite3.Connection | None = None
+            self._copied = 0
+            self._current()
         except (OSError, sqlite3.Error) as error:
-            raise Refused(RefusalCode.RECORDS, f"{FILE} cannot be used: {error}") from None
+            raise Refused("records", f"{FILE} cannot be used: {error}") from None
+
+    def _current(self) -> sqlite3.Connection:
+        """The file; of one that another desk writes with an earlier release, a copy that is brought
+        up to this one, made anew after each commit."""
+        if _version(self._connection) == SCHEMA_VERSION:
+            return self._connection
+        commits = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        if self._copy is None or commits != self._copied:
+            copy = _database(":memory:")
+            self._connection.backup(copy)
+            _take_on(copy)
+            self._copy, self._copied = copy, commits
+        return self._copy
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -123,25 +140,29 @@ class RecordsFile:
                     connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise Refused(RefusalCode.RECORDS, f"{FILE} cannot be written: {error}") from None
+            raise Refused("records", f"{FILE} cannot be written: {error}") from None
 
     def read(self, sql: str, *values: object) -> list[sqlite3.Row]:
         try:
-            return self._connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise Refused(RefusalCode.RECORDS, f"{FILE} cannot be read: {error}") from None
+            return self._current().execute(sql, values).fetchall()
+        except (OSError, sqlite3.Error) as error:
+            raise Refused("records", f"{FILE} cannot be read: {error}") from None
 
     def close(self) -> None:
         self._connection.close()
 
 
+def _database(place: str, **how: Any) -> sqlite3.Connection:
+    connection: sqlite3.Connection = sqlite3.connect(place, isolation_level=None, **how)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
 def _opened(path: Path, writable: bool) -> sqlite3.Connection:
     exists = path.exists() or path.is_symlink()
     if not writable and not exists:
-        connection = sqlite3.connect(":memory:", isolation_level=None)
-        connection.executescript(_SCHEMA)
-        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-        connection.row_factory = sqlite3.Row
+        connection = _database(":memory:")
+        _take_on(connection)
         return connection
     if not exists:
         flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR
@@ -149,22 +170,16 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
     # The size of a database is no reason to refuse it; mode, owner and links are.
     _check(path)
     mode = "rw" if writable else "ro"
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}", timeout=0.5, isolation_level=None, uri=True
-    )
+    connection = _database(f"{path.as_uri()}?mode={mode}", timeout=0.5, uri=True)
     try:
-        connection.row_factory = sqlite3.Row
-        version = _version(connection)
-        if version > SCHEMA_VERSION:
-            raise UnsafePlace("it was written by a newer swapdesk")
+        _version(connection)
         if writable:
             connection.execute("PRAGMA journal_mode=WAL")
             durable(connection)
             connection.execute("PRAGMA foreign_keys=ON")
             if connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
                 raise UnsafePlace("it is damaged")
-            connection.executescript(_SCHEMA)
-            _take_on(connection, version)
+            _take_on(connection)
     except BaseException:
         connection.close()
         raise
@@ -172,18 +187,50 @@ def _opened(path: Path, writable: bool) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    """Raises UnsafePlace for that of a newer release."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA_VERSION:
+        raise UnsafePlace("it was written by a newer swapdesk")
+    return version
 
 
-def _take_on(connection: sqlite3.Connection, version: int) -> None:
-    """A file of an earlier release, all at once: whoever is killed finds it as it was."""
-    connection.execute("BEGIN IMMEDIATE")
-    if version == 1:
+_FIVE_STATES = """
+UPDATE tx SET
+  code = CASE WHEN state IN ('mined', 'failed', 'replaced', 'lost', 'abandoned')
+    THEN upper(state) END,
+  state = CASE state
+    WHEN 'signed' THEN 'prepared'
+    WHEN 'sending' THEN 'unknown'
+    WHEN 'mined' THEN 'sent'
+    WHEN 'succeeded' THEN 'done'
+    WHEN 'failed' THEN 'refused'
+    WHEN 'replaced' THEN 'refused'
+    WHEN 'lost' THEN 'refused'
+    WHEN 'abandoned' THEN 'refused'
+    ELSE state END
+"""
+
+
+def _take_on(connection: sqlite3.Connection) -> None:
+    """Make the tables, or bring up those of an earlier release, all at once: whoever is killed
+    finds the file as it was."""
+    if _version(connection) == SCHEMA_VERSION:
+        return
+    connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA}")
+    columns = {
+        str(row["name"])
+        for table in ("tx", "given")
+        for row in connection.execute(f"PRAGMA table_info({table})")
+    }
+    if "asked" not in columns:
         # What was asked for is not known of transactions of that time.
         connection.execute("ALTER TABLE tx ADD COLUMN asked TEXT")
-    if version in (1, 2):
+    if "taking" not in columns:
         # Nor what a signature lets be taken, so that each counts for all of it.
         connection.execute("ALTER TABLE given ADD COLUMN taking TEXT")
+    if "code" not in columns:
+        connection.execute("ALTER TABLE tx ADD COLUMN code TEXT")
+        connection.execute(_FIVE_STATES)
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
     connection.execute("COMMIT")
 
@@ -198,8 +245,6 @@ def _check(path: Path) -> None:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
-_SINCE = 4
-"""The schema that has these tables."""
 
 
 def _microseconds(at: datetime) -> int:
@@ -252,11 +297,6 @@ class SpentRecord:
         self._ledgers: dict[SpendWindow, tuple[int, int, SpendSums]] = {}
         """Each with the places of its first row and behind its last one, of all ever read."""
 
-    @property
-    def _empty(self) -> bool:
-        # A file that is only read may have been written by a release without it.
-        return self._file.version < _SINCE
-
     def now(self, now: datetime) -> datetime:
         """The time: never before the last signature that was counted, and in one process never
         slower than it passes."""
@@ -264,17 +304,14 @@ class SpentRecord:
         if self._seen is not None:
             seen, at = self._seen
             now = max(now, seen + timedelta(seconds=ticked - at))
-        if not self._empty:
-            [row] = self._file.read("SELECT COALESCE(MAX(at), 0) FROM spent")
-            now = max(now, _EPOCH + timedelta(microseconds=row[0]))
+        [row] = self._file.read("SELECT COALESCE(MAX(at), 0) FROM spent")
+        now = max(now, _EPOCH + timedelta(microseconds=row[0]))
         self._seen = (now, ticked)
         return now
 
     def has(self, spending: Spending) -> bool:
         """Whether this very payload was counted before."""
-        if self._empty or not spending.all:
-            return not spending.all
-        return bool(
+        return not spending.all or bool(
             self._file.read(
                 "SELECT 1 FROM spent WHERE content=? AND once=? LIMIT 1",
                 spending.content,
@@ -284,8 +321,6 @@ class SpentRecord:
 
     def past(self, now: datetime, spending: Spending | None = None) -> Past:
         """What was counted in the windows that end ``now``."""
-        if self._empty:
-            return Past({window: SpendSums() for window in SECONDS})
         end = _microseconds(self.now(now))
         self._read(end - max(SECONDS.values()) * _SECOND)
         windows = {
@@ -327,8 +362,6 @@ class SpentRecord:
 
     def policies(self) -> frozenset[bytes]:
         """Digests of what the file of the policy may hold: of two while it is being written."""
-        if self._empty:
-            return frozenset()
         return frozenset(bytes(row["digest"]) for row in self._file.read("SELECT * FROM policy"))
 
     def expect_policy(self, digest: bytes) -> None:

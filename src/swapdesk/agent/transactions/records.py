@@ -9,51 +9,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import ValidationError, convert
+from msgspec.structs import asdict, replace
 
+from swapdesk.acts import LEFT, OPEN, State
 from swapdesk.agent.gate.case import NEVER_ARRIVES, PaidCall, PastSignature, PastSignatures, Taking
 from swapdesk.agent.shapes.claim import Act, NonceKind
 from swapdesk.agent.spending.limits import Spending
 from swapdesk.agent.transactions.file import RecordsFile, SpentRecord, count
-from swapdesk.wallet.answers import FINAL, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import SignedTransaction, TransactionCode
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused
-
-State = TransactionState
-_CALLS_SINCE = 5
-"""The schema that knows what calls were paid."""
-
-
-class TransactionDraft(Struct, frozen=True):
-    """A transaction that is about to be written down. ``content`` is a hash of all that its
-    payload fixes; ``nonce``, ``fee`` and ``priority`` (wei per gas) are of EVM chains,
-    ``last_valid`` (height of blocks) of Solana. ``asked`` is what it was signed for, payload and
-    promise, so that it can be judged again for a higher fee."""
-
-    hash: str
-    intent_id: str
-    purpose: Purpose
-    chain: str
-    account: str
-    content: bytes
-    raw: bytes
-    nonce: int | None = None
-    fee: int = 0
-    priority: int = 0
-    last_valid: int | None = None
-    replaces: str | None = None
-    asked: str | None = None
+from swapdesk.wallet.protocol import Refused
 
 
 def given_of(row: sqlite3.Row) -> PastSignature:
     return PastSignature(
         content=bytes(row["content"]),
-        act=Act(row["act"]),
+        act=convert(row["act"], Act),
         quote_id=row["quote"],
         chain_id=row["chain_id"],
         owner=row["owner"],
@@ -64,9 +40,8 @@ def given_of(row: sqlite3.Row) -> PastSignature:
         total=row["total"],
         complete=bool(row["complete"]),
         hash=row["hash"],
-        state=None if row["state"] is None else State(row["state"]),
-        # A file that is only read may have been written by a release without it.
-        taking=read_taking(row["taking"]) if "taking" in row.keys() else None,  # noqa: SIM118
+        code=row["tx_code"],
+        taking=read_taking(row["taking"]),
         nonce=row["nonce"],
     )
 
@@ -77,7 +52,6 @@ def taking_text(taking: Taking) -> str:
     told = {
         **asdict(taking),
         "units": str(taking.units),
-        "kind": taking.kind.value,
         "nonce": None if nonce is None else _nonce_text(nonce),
     }
     return json.dumps(told)
@@ -96,15 +70,9 @@ def read_taking(text: str | None) -> Taking | None:
         nonce = told["nonce"]
         if nonce is not None:
             nonce = bytes.fromhex(nonce[2:]) if nonce.startswith("0x") else int(nonce)
-        return Taking(
-            **{
-                **told,
-                "units": int(told["units"]),
-                "kind": NonceKind(told["kind"]),
-                "nonce": nonce,
-            }
-        )
-    except (ValueError, TypeError, KeyError, AttributeError):
+        kind: NonceKind = convert(told["kind"], NonceKind)
+        return Taking(**{**told, "units": int(told["units"]), "kind": kind, "nonce": nonce})
+    except (ValueError, TypeError, KeyError, AttributeError, ValidationError):
         return None
 
 
@@ -122,6 +90,7 @@ def told_of(row: sqlite3.Row) -> SignedTransaction:
         replaces=row["replaces"],
         created=datetime.fromisoformat(row["created"]),
         problem=row["problem"],
+        code=row["code"],
     )
 
 
@@ -139,42 +108,35 @@ MIN_BUMP_PERCENT = 10
 """By how much a replacement must raise both fees, or nodes keep the first one."""
 
 
-def _already_signed(hash_: str, state: State) -> Refused:
+def _already_signed(one: SignedTransaction) -> Refused:
     """It may still arrive, or has."""
-    return Refused(
-        RefusalCode.ALREADY_SIGNED, f"{hash_} was signed for this already and is {state}"
-    )
+    return Refused("already_signed", f"{one.hash} was signed for this already and is {one.word}")
 
 
-def state_names(states: Iterable[State]) -> str:
-    """States as a JSON list for the database."""
-    return json.dumps([state.value for state in states])
-
-
-def _alike(draft: TransactionDraft, row: sqlite3.Row) -> bool:
+def _alike(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
     """The same call again, or a cancellation of it."""
-    return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == draft.content
+    return draft.purpose is Purpose.CANCEL or bytes(row["content"]) == content
 
 
-def _bars(draft: TransactionDraft, row: sqlite3.Row, state: State) -> bool:
+def _bars(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
     """Whether ``row``, of the same intent, forbids another signature."""
-    if row["purpose"] == Purpose.CANCEL.value and draft.purpose in _PAYS:
+    one = told_of(row)
+    if one.code in NEVER_ARRIVES:
+        return False
+    if one.purpose is not draft.purpose:
         # What was taken back is not paid under the same confirmation: a node may have told a
         # cancellation that never was.
-        return state not in NEVER_ARRIVES
-    if row["purpose"] != draft.purpose.value or state in NEVER_ARRIVES:
-        return False
+        return one.purpose is Purpose.CANCEL and draft.purpose in _PAYS
     if draft.purpose in _PAYS:
         # Of EVM chains not even a failure frees it: nodes have told wrong ones. The trader
         # confirms anew. A Solana transaction whose blockhash has expired can never arrive.
-        return not (state is State.LOST and row["nonce"] is None)
-    if state not in FINAL:
+        return not (one.code == "LOST" and one.nonce is None)
+    if not one.final:
         return True
-    return state is State.SUCCEEDED and bytes(row["content"]) == draft.content
+    return one.state is State.DONE and bytes(row["content"]) == content
 
 
 _LAST_PLACE = (1 << 63) - 1
-_ON_ITS_WAY = frozenset({State.SENDING, State.SENT, State.MINED})
 
 
 class Records:
@@ -195,7 +157,7 @@ class Records:
         if rows:
             if (rows[0]["chain_id"], rows[0]["genesis"]) != (chain_id, genesis):
                 raise Refused(
-                    RefusalCode.OTHER_CHAIN,
+                    "other_chain",
                     f"{name} is another chain than this wallet has known by that name",
                 )
             return
@@ -215,7 +177,7 @@ class Records:
     def given(self, intent_id: str) -> PastSignatures:
         """Every signature under an intent, in the order they were given."""
         rows = self._file.read(
-            "SELECT given.*, tx.state AS state, tx.nonce AS nonce"
+            "SELECT given.*, tx.code AS tx_code, tx.nonce AS nonce"
             " FROM given LEFT JOIN tx USING(hash) WHERE given.intent=? ORDER BY given.seq",
             intent_id,
         )
@@ -223,8 +185,6 @@ class Records:
 
     def paid_calls(self) -> frozenset[PaidCall]:
         """What calls of the API were paid in, and to whom."""
-        if self._file.version < _CALLS_SINCE:
-            return frozenset()
         rows = self._file.read("SELECT chain_id, token, payee FROM paid_call")
         return frozenset((row["chain_id"], row["token"], row["payee"]) for row in rows)
 
@@ -257,17 +217,23 @@ class Records:
     def next_nonce(self, chain: str, account: str, of_node: int) -> int:
         """The nonce of a new transaction, ``of_node`` being what the node would use."""
         rows = self._file.read(
-            "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=? AND state<>?",
+            "SELECT MAX(nonce) AS last FROM tx WHERE chain=? AND account=?"
+            " AND code IS NOT 'ABANDONED'",
             chain,
             account,
-            State.ABANDONED.value,
         )
         # One that is over frees nothing: its nonce was used, by it or by another one.
         last = rows[0]["last"]
         return of_node if last is None else max(of_node, last + 1)
 
-    def _admit(self, draft: TransactionDraft, of_node: int | None) -> None:
-        """Asked inside the database transaction that writes a draft down. Raises Refused."""
+    def _admit(
+        self,
+        draft: SignedTransaction,
+        content: bytes,
+        of_node: int | None,
+        fees: tuple[int, int],
+    ) -> None:
+        """Asked inside the database transaction that writes ``draft`` down. Raises Refused."""
         others = self._file.read(
             "SELECT * FROM tx WHERE chain=? AND account=? AND hash<>?"
             " AND (intent=? OR state IN (SELECT value FROM json_each(?)))",
@@ -275,105 +241,103 @@ class Records:
             draft.account,
             draft.replaces or "",
             draft.intent_id,
-            state_names(state for state in State if state not in FINAL),
+            json.dumps(OPEN),
         )
-        same = self._file.read("SELECT state FROM tx WHERE hash=?", draft.hash)
+        same = self.find(draft.hash)
         # The same bytes once more are fine if they were given up before they left.
-        if same and same[0]["state"] != State.ABANDONED.value:
-            raise _already_signed(draft.hash, State(same[0]["state"]))
+        if same is not None and same.code != "ABANDONED":
+            raise _already_signed(same)
         for row in others:
-            state = State(row["state"])
             # Of transactions with one nonce a single one is ever executed.
-            takes_its_place = draft.replaces is not None and row["nonce"] == draft.nonce
-            if row["intent"] != draft.intent_id or (takes_its_place and _alike(draft, row)):
+            same_place = draft.replaces is not None and row["nonce"] == draft.nonce
+            if row["intent"] != draft.intent_id or (same_place and _alike(draft, content, row)):
                 continue
-            if _bars(draft, row, state):
-                raise _already_signed(row["hash"], state)
+            if _bars(draft, content, row):
+                raise _already_signed(told_of(row))
         if draft.replaces is not None:
-            self._allow_replacement(draft)
+            self._allow_replacement(draft, content, fees)
             return
         if draft.purpose is Purpose.CANCEL:
-            raise Refused(
-                RefusalCode.STALE_REVIEW, "a cancellation takes the place of a transaction"
-            )
+            raise Refused("stale_review", "a cancellation takes the place of a transaction")
         for row in others:
-            if row["state"] in (State.SIGNED.value, State.SENDING.value):
+            if row["state"] in (State.PREPARED, State.UNKNOWN):
                 raise Refused(
-                    RefusalCode.UNRESOLVED,
+                    "unresolved",
                     f"{row['hash']} of this account was signed before and is not on its way yet",
                 )
         if draft.nonce is not None and draft.nonce != self.next_nonce(
             draft.chain, draft.account, of_node or 0
         ):
             raise Refused(
-                RefusalCode.STALE_REVIEW,
+                "stale_review",
                 "another transaction of this account took the nonce meanwhile",
             )
 
-    def _allow_replacement(self, draft: TransactionDraft) -> None:
+    def _allow_replacement(
+        self, draft: SignedTransaction, content: bytes, fees: tuple[int, int]
+    ) -> None:
         old = self._row(draft.replaces or "")
-        if old is None or State(old["state"]) in FINAL | {State.MINED}:
-            raise Refused(
-                RefusalCode.STALE_REVIEW, "what it should replace is not waiting any more"
-            )
+        if old is None or told_of(old).final or told_of(old).mined:
+            raise Refused("stale_review", "what it should replace is not waiting any more")
         same = (
             old["intent"] == draft.intent_id
             and old["chain"] == draft.chain
             and old["account"] == draft.account
-            and (draft.purpose is Purpose.CANCEL or bytes(old["content"]) == draft.content)
+            and _alike(draft, content, old)
             and old["nonce"] == draft.nonce
             and draft.nonce is not None
         )
         if not same:
-            raise Refused(
-                RefusalCode.STALE_REVIEW, "a replacement must be the same call with the same nonce"
-            )
-        for name, fee in (("fee", draft.fee), ("priority", draft.priority)):
+            raise Refused("stale_review", "a replacement must be the same call with the same nonce")
+        for name, fee in zip(("fee", "priority"), fees, strict=True):
             if fee * 100 < int(old[name]) * (100 + MIN_BUMP_PERCENT):
-                raise Refused(
-                    RefusalCode.STALE_REVIEW, f"both fees must be {MIN_BUMP_PERCENT} % higher"
-                )
+                raise Refused("stale_review", f"both fees must be {MIN_BUMP_PERCENT} % higher")
 
     def write(
         self,
-        draft: TransactionDraft,
+        draft: SignedTransaction,
+        raw: bytes,
         given: PastSignature,
         of_node: int | None,
-        at: datetime,
         spending: Spending | None = None,
+        *,
+        fees: tuple[int, int] = (0, 0),
+        asked: str | None = None,
     ) -> SignedTransaction:
-        """Write a signed transaction down, and what it lets leave, in one. Raises
-        Refused; then nothing is written and the bytes must be dropped."""
-        when = self.spent.now(at)
+        """Write a signed transaction down with its bytes, and what it lets leave, in one.
+        ``fees`` are the highest fee and the priority in wei per gas, 0 on Solana. ``asked`` is what
+        it was signed for, payload and promise, so that it can be judged again for a higher fee.
+        Raises Refused; then nothing is written and the bytes must be dropped."""
+        at, when = draft.created, self.spent.now(draft.created)
         with self._file.transaction() as connection:
-            self._admit(draft, of_node)
+            self._admit(draft, given.content, of_node, fees)
             count(connection, spending, when)
             connection.execute(
                 "INSERT INTO tx(hash, intent, purpose, chain, account, content, raw, nonce, fee,"
                 " priority, last_valid, state, replaces, created, asked)"
                 " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
                 " ON CONFLICT(hash) DO UPDATE SET intent=excluded.intent,"
-                " purpose=excluded.purpose, state=excluded.state, replaces=excluded.replaces,"
-                " problem=NULL, created=excluded.created, asked=excluded.asked",
+                " purpose=excluded.purpose, state=excluded.state, code=NULL,"
+                " replaces=excluded.replaces, problem=NULL, created=excluded.created,"
+                " asked=excluded.asked",
                 (
                     draft.hash,
                     draft.intent_id,
                     draft.purpose.value,
                     draft.chain,
                     draft.account,
-                    draft.content,
-                    draft.raw,
+                    given.content,
+                    raw,
                     draft.nonce,
-                    str(draft.fee),
-                    str(draft.priority),
-                    draft.last_valid,
-                    State.SIGNED.value,
+                    *map(str, fees),
+                    draft.last_valid_height,
+                    draft.state,
                     draft.replaces,
                     at.isoformat(),
-                    draft.asked,
+                    asked,
                 ),
             )
-            _insert_given(connection, draft.intent_id, given, at)
+            _insert_given(connection, draft.intent_id, replace(given, hash=draft.hash), at)
         return told_of(self._known(draft.hash))
 
     def _row(self, hash_: str) -> sqlite3.Row | None:
@@ -438,7 +402,7 @@ class Records:
     def outbidding(self, one: SignedTransaction) -> SignedTransaction | None:
         """The twin that pays most for gas of those that are on their way and pay more than it;
         None where it is the one that nodes keep."""
-        bids = [twin for twin in self.twins(one) if twin.state in _ON_ITS_WAY]
+        bids = [twin for twin in self.twins(one) if twin.state in LEFT]
         dearest = max(bids, key=lambda twin: self.fees(twin.hash), default=None)
         if dearest is None or self.fees(dearest.hash) <= self.fees(one.hash):
             return None
@@ -448,17 +412,20 @@ class Records:
         self,
         hash_: str,
         state: State,
+        code: TransactionCode | None = None,
         *,
-        among: frozenset[State],
+        among: Collection[State] = OPEN,
+        mined: bool = True,
         confirmations: int = 0,
         problem: str | None = None,
     ) -> bool:
-        """Into ``state`` if it is still in one of ``among``; on disk when this returns."""
+        """Into ``state`` if it is still in one of ``among``, and only where no block has it unless
+        ``mined``; on disk when this returns."""
         with self._file.transaction() as connection:
             changed = connection.execute(
-                "UPDATE tx SET state=?, confirmations=?, problem=?"
-                " WHERE hash=? AND state IN (SELECT value FROM json_each(?))",
-                (state.value, confirmations, problem, hash_, state_names(among)),
+                "UPDATE tx SET state=?, code=?, confirmations=?, problem=? WHERE hash=?"
+                " AND state IN (SELECT value FROM json_each(?)) AND (? OR code IS NOT 'MINED')",
+                (state, code, confirmations, problem, hash_, json.dumps(among), mined),
             ).rowcount
         return changed == 1
 
@@ -469,7 +436,7 @@ def _insert_given(
     values: tuple[Any, ...] = (
         intent_id,
         given.content,
-        given.act.value,
+        given.act,
         given.quote_id,
         given.chain_id,
         given.owner,

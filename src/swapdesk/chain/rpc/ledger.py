@@ -8,8 +8,8 @@ the outcome is unknown, or the node refused.
 
 from __future__ import annotations
 
-from enum import IntEnum, StrEnum
-from typing import Any
+from enum import IntEnum
+from typing import Any, Literal
 
 import httpx2
 
@@ -19,42 +19,43 @@ from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
 TOKEN_HEADER = "sandbox-token"
 
 
-class LedgerMethod(StrEnum):
-    CLOCK_GET = "clock_get"
-    """() -> {seed, offset, speed, now}: the world's seed, seconds ahead of the wall, speed."""
-    CLOCK_SET = "clock_set"
-    """(advance?, speed?) -> as ``clock_get``."""
-    CHAIN_HEIGHTS = "chain_heights"
-    """() -> {chain: height}."""
-    TRANSFER_GET = "transfer_get"
-    """(hash) -> {hash, chain, token, from, to, tag, units, height, confirmations} or null."""
-    FAUCET_PAY = "faucet_pay"
-    """(key, token, address, tag, units, payer?) -> transfer; the same key pays once."""
-    VENUE_OPEN = "venue_open"
-    """(leg) -> instruction; the same venue and key always give the same one."""
-    VENUE_FIND = "venue_find"
-    """(venue, key) -> instruction or null."""
-    VENUE_REPORT = "venue_report"
-    """(venue, key) -> report or null."""
-    VENUE_SEND_ON = "venue_send_on"
-    """(venue, key, address, tag?) -> transfer: what arrived for a failed leg goes there, once."""
-    VENUE_LEGS = "venue_legs"
-    """(legs: [{venue, key}]) -> of each that is open instruction and report together, as all of
-    them are at one moment."""
-    VENUE_WALLETS = "venue_wallets"
-    """(chain) -> [address]: the wallets that the exchanges pay from on a chain."""
-    FAULT_ADD = "fault_add"
-    """(fault, serviceId | venue | chain, leg?, times?, depth?) -> null."""
-    FAULT_LIST = "fault_list"
-    FAULT_CLEAR = "fault_clear"
-    FUND = "fund"
-    """(chain, address, units, token?) -> {hash}, on Solana {signature}: coins of an embedded chain,
-    or the token with that contract or mint, by a transaction of the faucet; the chain tells when it
-    is mined. Not to be repeated: it pays again."""
+LedgerMethod = Literal[
+    # () -> {seed, offset, speed, now}: the world's seed, seconds ahead of the wall, speed.
+    "clock_get",
+    # (advance?, speed?) -> as ``clock_get``.
+    "clock_set",
+    # () -> {chain: height}.
+    "chain_heights",
+    # (hash) -> {hash, chain, token, from, to, tag, units, height, confirmations} or null.
+    "transfer_get",
+    # (key, token, address, tag, units, payer?) -> transfer; the same key pays once.
+    "faucet_pay",
+    # (leg) -> instruction; the same venue and key always give the same one.
+    "venue_open",
+    # (venue, key) -> instruction or null.
+    "venue_find",
+    # (venue, key) -> report or null.
+    "venue_report",
+    # (venue, key, address, tag?) -> transfer: what arrived for a failed leg goes there, once.
+    "venue_send_on",
+    # (legs: [{venue, key}]) -> of each that is open instruction and report together, as all of
+    # them are at one moment.
+    "venue_legs",
+    # (chain) -> [address]: the wallets that the exchanges pay from on a chain.
+    "venue_wallets",
+    # (fault, serviceId | venue | chain, leg?, times?, depth?) -> null.
+    "fault_add",
+    "fault_list",
+    "fault_clear",
+    # (chain, address, units, token?) -> {hash}, on Solana {signature}: coins of an embedded chain,
+    # or the token with that contract or mint, by a transaction of the faucet; the chain tells when
+    # it is mined. Not to be repeated: it pays again.
+    "fund",
+]
 
 
 class RpcCode(IntEnum):
-    """Codes of refusals; nothing happened when one is answered."""
+    """Codes of refusals, by every node of the sandbox; nothing happened when one is answered."""
 
     BAD_JSON = -32700
     BAD_REQUEST = -32600
@@ -62,21 +63,20 @@ class RpcCode(IntEnum):
     BAD_PARAMS = -32602
     INTERNAL = -32603
     REFUSED = -32000
-    """The world says no: unknown token, too little money, another leg under this key."""
+    """Understood and not done: an unknown token, too little money, another leg under this key."""
     NO_ADDRESS = -32001
     """Every static deposit address of the exchange on this chain waits for an open order."""
     DOWN = -32002
     """The node of a chain the call needs does not answer."""
+    LIMIT = -32005
+    """More than one call may take or return."""
+    REVERTED = 3
+    """The contract said no; ``data`` is what it returned."""
 
 
 OPENING_SECONDS = 20.0
 """What a transaction may take: it opens the chain it is made on, when nobody has."""
-_OPENS = frozenset(
-    {
-        LedgerMethod.FAUCET_PAY,
-        LedgerMethod.FUND,
-    }
-)
+_OPENS = frozenset({"faucet_pay", "fund"})
 
 
 class LedgerError(Exception):
@@ -118,9 +118,7 @@ class LedgerClient(NodeHttp):
     async def call(self, method: LedgerMethod, **params: object) -> Any:
         """The result as plain JSON values; numbers are WireNumber. Raises LedgerError."""
         number = next(self._ids)
-        body = encode_json(
-            {"jsonrpc": "2.0", "id": number, "method": method.value, "params": params}
-        )
+        body = encode_json({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         opening = OPENING_SECONDS if method in _OPENS else 0.0
         content = await self._post(body, max(self._deadline, opening))
         try:

@@ -177,30 +177,25 @@ def days_query(month: str, now: datetime) -> ChartQuery:
     return ChartQuery(metric=ChartMetric.VOLUME, granularity=Granularity.DAY, from_=first, to=last)
 
 
-class Scale(Struct, frozen=True):
-    """``top`` is where the highest bar may reach, in dollars."""
-
-    top: Decimal
-
-    @property
-    def labels(self) -> tuple[str, str, str]:
-        """Of the top, the middle and the base line."""
-        return short_usd(self.top), short_usd(self.top / 2), "0"
-
-    def eighths(self, value: Decimal, rows: int) -> int:
-        """The height of a bar in eighths of a row; whatever is above 0 shows."""
-        if value <= 0:
-            return 0
-        return max(1, int((value * 8 * rows / self.top).to_integral_value()))
-
-
-def scale_of(values: Sequence[Decimal]) -> Scale:
-    """The lowest round scale that holds all of them."""
+def scale_of(values: Sequence[Decimal]) -> Decimal:
+    """The lowest round top of a chart, in dollars, that all of them reach at most."""
     highest = max(values, default=Decimal(0))
     if highest <= 0:
-        return Scale(Decimal(100))
+        return Decimal(100)
     unit = Decimal(1).scaleb(highest.adjusted())
-    return Scale(next(unit * top for top in _TOPS if unit * top >= highest))
+    return next(unit * top for top in _TOPS if unit * top >= highest)
+
+
+def scale_labels(top: Decimal) -> tuple[str, str, str]:
+    """Of the top, the middle and the base line."""
+    return short_usd(top), short_usd(top / 2), "0"
+
+
+def _eighths(value: Decimal, top: Decimal, rows: int) -> int:
+    """The height of a bar in eighths of a row; whatever is above 0 shows."""
+    if value <= 0:
+        return 0
+    return max(1, int((value * 8 * rows / top).to_integral_value()))
 
 
 def short_usd(value: Decimal) -> str:
@@ -212,11 +207,11 @@ def short_usd(value: Decimal) -> str:
 
 
 def bar_rows(
-    values: Sequence[Decimal], rows: int, *, scale: Scale | None = None, ascii_only: bool = False
+    values: Sequence[Decimal], rows: int, *, top: Decimal | None = None, ascii_only: bool = False
 ) -> list[str]:
     """One character a bar, the highest row first. A value of 0 is a dot on the base line."""
-    scale, cells = scale or scale_of(values), HALVES if ascii_only else EIGHTHS
-    heights = [scale.eighths(value, rows) for value in values]
+    top, cells = top or scale_of(values), HALVES if ascii_only else EIGHTHS
+    heights = [_eighths(value, top, rows) for value in values]
     drawn = []
     for row in reversed(range(rows)):
         line = ""
@@ -239,13 +234,13 @@ def text_chart(
     than ``columns`` hold follow below it, on the same scale."""
     if not dates:
         return []
-    scale = scale_of(values)
-    labels = scale.labels
+    top = scale_of(values)
+    labels = scale_labels(top)
     width = max(map(len, labels))
     at = {0: labels[0], rows // 2: labels[1], rows - 1: labels[2]}
     lines = []
     for first, end in _parts(len(dates), columns - width - 2):
-        drawn = bar_rows(values[first:end], rows, scale=scale, ascii_only=ascii_only)
+        drawn = bar_rows(values[first:end], rows, top=top, ascii_only=ascii_only)
         lines += [
             f"{at.get(row, ''):>{width}}  {cells}".rstrip() for row, cells in enumerate(drawn)
         ]

@@ -101,8 +101,7 @@ def _batch(ledger: Ledger, act: Operation) -> Batch:
 
 def _group(act: Operation, rows: Sequence[Operation]) -> Group:
     said = act.body
-    placed = tuple(map(_row, sorted(rows, key=lambda row: int(row.body["place"]))))
-    return Group(said["number"], said["chain"], said["paid"], placed, act)
+    return Group(said["number"], said["chain"], said["paid"], tuple(map(_row, rows)), act)
 
 
 def _row(act: Operation) -> Row:

@@ -6,27 +6,27 @@ the wallet's records.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+from msgspec import Struct
 
-from swapdesk.clock import Clock
-from swapdesk.flows.batch.batches import find_batch
-from swapdesk.flows.batch.group_payment import NotSettled, first_token, group_account, settling_of
-from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
-from swapdesk.flows.batch.group_transactions import GroupWatch, Turn
+from swapdesk.flows.batch.batches import find_batch, read_group
+from swapdesk.flows.batch.group_payment import first_token, group_account, payment_of_group
+from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until, group_standing, signs
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.batch_records import BundleState
-from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import Bundle, open_bundles, sum_of
+from swapdesk.flows.notation import counted
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
     RunningSignings,
+    SigningKind,
     SigningSession,
+    line_of,
     open_keys,
 )
 from swapdesk.flows.transactions import Outcome, Pace, still_open
@@ -38,159 +38,133 @@ if TYPE_CHECKING:
 
 
 _BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
-_AT = {
-    BundleState.BUILT: _SIGN,
-    BundleState.SIGNED: _SUBMIT,
-    BundleState.SENT: _SUBMIT,
-    BundleState.UNKNOWN: _SUBMIT,
-    BundleState.SUBMITTED: _PAID,
-    BundleState.CONFIRMED: _PAID + 1,
-    BundleState.FAILED: _PAID,
-    BundleState.WITHDRAWN: _PAID,
-    BundleState.REFUSED: _SUBMIT,
-    BundleState.REPLACED: _BUILD,
-}
 
 
-class GroupSigning(SigningSession, GroupWatch):
-    """``token`` is what the review in hand pays with; before there is one, what the group sells
-    first. ``account`` is whom the trader named, empty for the first of the chain."""
+def _step_of(bundle: Bundle) -> int:
+    """The step that goes on, or that it ended in."""
+    if bundle.paid:
+        return _PAID + 1
+    if bundle.unsigned:
+        return _SIGN
+    if bundle.code == "REPLACED":
+        return _BUILD
+    return _PAID if bundle.accepted or bundle.code in ("FAILED", "WITHDRAWN") else _SUBMIT
 
-    NOUN = "bundle"
-    PROMISE = "group"
-    EXPIRED = "ORDERS_EXPIRED"
-    DONE = "The deposits of the group are paid. The exchanges act next."
-    ENDS_FOR_GOOD = False
 
-    def __init__(
-        self,
-        batch_id: str,
-        group: Group,
-        token: TokenFacts,
-        journal: Journal,
-        clock: Clock,
-        changed: Callable[[], None],
-        *,
-        account: str = "",
-        coin: str = "",
-        confirmations: int = 0,
-    ) -> None:
-        super().__init__(token, clock, changed, coin=coin, confirmations=confirmations)
-        self.batch_id = batch_id
-        self.group = group
-        self.account = account
-        self.until = Until.BUILT
-        """How far the run that goes on, or the last one, was asked to go."""
-        self.turn: Turn | None = None
-        self._first = token
-        self._journal = journal
+class GroupRun(Struct):
+    """``account`` is whom an earlier run paid from, empty for the first of the chain. ``until``:
+    how far the run that goes on, or the last one, was asked to go."""
 
-    @property
-    def id(self) -> str:
-        return group_id(self.batch_id, self.group.number)
+    batch_id: str
+    group: Group
+    account: str = ""
+    until: Until = Until.BUILT
 
-    @property
-    def standing(self) -> GroupStanding:
-        """Raises JournalUnavailable."""
-        return group_standing(self._journal, self.batch_id, self.group)
 
-    @property
-    def rests(self) -> bool:
-        """Whether it stands where it was asked to, and goes on at a key."""
-        return self.outcome is not None and self.outcome.open and self.outcome.failure is None
+GroupSession = SigningSession[GroupRun]
+"""Its token is what the review in hand pays with; before there is one, what the group sells
+first."""
 
-    @property
-    def amount(self) -> Decimal:
-        """What the review in hand pays, else what the group sells of its first token."""
-        if self.turn is not None:
-            return self.turn.need.amount
-        amounts = self.standing.amounts
-        return amounts[0][0] if amounts else Decimal(0)
 
-    @property
-    def against(self) -> str:
-        """Who is paid: so many deposits, or the own smart account."""
-        if self.turn is not None and self.turn.funding:
-            return "your smart account"
-        bundle = self.standing.bundle
-        deposits = len(bundle.built.deposits) if bundle is not None else self.standing.created
-        count = self.turn.payees if self.turn is not None else deposits
-        return f"{count} deposit{'' if count == 1 else 's'}"
+def standing_of(session: GroupSession) -> GroupStanding:
+    """Raises JournalUnavailable."""
+    return group_standing(session.journal, session.about.group)
 
-    @property
-    def place(self) -> tuple[int, int] | None:
-        turn = self.turn
-        return None if turn is None or turn.total < 2 else (turn.number, turn.total)
 
-    @property
-    def steps(self) -> tuple[FlowStep, ...]:
-        """From the journal. On Solana nothing is funded, and what is signed is sent."""
-        standing = self.standing
-        names = (
-            ("build", "sign and send", "paid")
-            if standing.solana
-            else ("build", "fund", "sign", "submit", "paid")
-        )
-        return self._line(names, self._at(standing))
+def _pays(session: GroupSession) -> tuple[Decimal, str]:
+    """What the group sells of its first token, and how many deposits are paid."""
+    standing = standing_of(session)
+    bundle, amounts = standing.bundle, standing.amounts
+    deposits = len(bundle.deposits) if bundle is not None else standing.created
+    return amounts[0][0] if amounts else Decimal(0), counted(deposits, "deposit")
 
-    def _at(self, standing: GroupStanding) -> int:
-        """The step that goes on."""
-        bundle = standing.bundle
-        if bundle is None:
-            return _BUILD
-        if standing.solana:
-            return {BundleState.CONFIRMED: 3, BundleState.REPLACED: 0}.get(bundle.state, 1)
-        if bundle.state is BundleState.BUILT and (self.turn is None or self.turn.funding):
-            acked = {one.contract for one in standing.fundings if one.code is None and one.hash}
-            lacking = any(one.contract not in acked for one in bundle.built.needs)
-            return _FUND if lacking or self.transaction is not None else _SIGN
-        return _AT[bundle.state]
 
-    @property
-    def doing(self) -> str:
-        sent = self.transaction
-        if sent is not None:
-            return self.following(sent)
-        if self._agreed is not None:
-            return "The wallet looks once more, and signs."
-        bundle = self.standing.bundle
-        if bundle is None:
-            return "The desk asks the service what is to be signed."
-        if bundle.under_way:
-            return "The desk asks the service what became of the bundle."
-        if self.turn is None:
-            return "The desk compares the bundle with the orders of the group."
-        return "The wallet reads the chain and looks at what is to be signed."
+def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
+    """From the journal. On Solana nothing is funded, and what is signed is sent."""
+    standing = standing_of(session)
+    names = (
+        ("build", "sign and send", "paid")
+        if standing.solana
+        else ("build", "fund", "sign", "submit", "paid")
+    )
+    return line_of(session, names, _at(session, standing))
 
-    @property
-    def whereabouts(self) -> str:
-        return self.standing.whereabouts
 
-    @property
-    def notice(self) -> str:
-        return "paid. Next: the exchanges pay out."
+def _at(session: GroupSession, standing: GroupStanding) -> int:
+    """The step that goes on."""
+    bundle, turn = standing.bundle, session.turn
+    if bundle is None:
+        return _BUILD
+    if standing.solana:
+        return 3 if bundle.paid else int(bundle.code != "REPLACED")
+    if bundle.unsigned and (turn is None or turn.funding):
+        filled = {
+            sum_of(act).contract
+            for act in standing.fundings
+            if act.state is not State.REFUSED and act.hash
+        }
+        lacking = any(need.contract not in filled for need in bundle.needs)
+        return _FUND if lacking or session.transaction is not None else _SIGN
+    return _step_of(bundle)
 
-    @property
-    def brief(self) -> str | None:
-        return self.standing.brief
 
-    # What the work says
+def _doing(session: GroupSession) -> str:
+    if session.agreed is not None:
+        return ""
+    bundle = standing_of(session).bundle
+    if bundle is None:
+        return "The desk asks the service what is to be signed."
+    if bundle.under_way:
+        return "The desk asks the service what became of the bundle."
+    if session.turn is None:
+        return "The desk compares the bundle with the orders of the group."
+    return ""
 
-    def finish(self, outcome: Outcome) -> None:
-        self.turn = None
-        super().finish(outcome)
 
-    def moved(self) -> None:
-        self._changed()
+async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
+    """Up to ``until``. An outcome without a failure says that the group stands there."""
+    try:
+        return await _paid(desk, session)
+    except JournalUnavailable:
+        return still_open("NO_JOURNAL", NO_JOURNAL)
+    except Stopped as error:
+        failure = Failure(str(error), standing_of(session).whereabouts, error.next)
+        return still_open(error.code, failure)
+    except WalletError as error:
+        told = failure_of_wallet(error)
+        money = standing_of(session).whereabouts
+        return still_open(told.code, Failure(told.cause, money, told.next))
 
-    def turns_to(self, turn: Turn) -> None:
-        need = turn.need
-        self.turn = turn
-        self._agreed = None
-        self.token = replace(
-            self._first, symbol=need.symbol, decimals=need.decimals, contract=need.contract
-        )
-        self._changed()
+
+async def _paid(desk: Desk, session: GroupSession) -> Outcome | None:
+    run = session.about
+    if not desk.journal.ledger.take_over(run.batch_id):
+        return None
+    standing = standing_of(session)
+    account = await group_account(desk, standing, run.account)
+    session.wallet = account.name or account.address
+    if signs(standing, run.until):
+        await open_keys(desk.wallet, account.address, session)
+    payment = await payment_of_group(
+        desk, standing, account, session.look, pace=Pace(), watch=session
+    )
+    return await payment.advance(run.until)
+
+
+GROUP = SigningKind[GroupRun](
+    noun="bundle",
+    promise="group",
+    expired="ORDERS_EXPIRED",
+    done="The deposits of the group are paid. The exchanges act next.",
+    work=_work,
+    pays=_pays,
+    steps=_steps,
+    doing=_doing,
+    whereabouts=lambda session: standing_of(session).whereabouts,
+    brief=lambda session: standing_of(session).brief,
+    rank=2,
+    goes_on=True,
+)
 
 
 def group_id(batch_id: str, group: int) -> str:
@@ -198,88 +172,39 @@ def group_id(batch_id: str, group: int) -> str:
     return f"{batch_id}:{group}"
 
 
-class RunningBundles(RunningSignings[GroupSigning]):
-    """By batch and number of the group."""
+def begin_group(
+    running: RunningSignings, batch_id: str, group: int, account: str = ""
+) -> GroupSession:
+    """The session of a group that was created; ``account`` as of :class:`GroupRun`. Raises
+    Stopped, KeyError for no such group, and JournalUnavailable."""
+    known = running.get(group_id(batch_id, group))
+    if known is not None:
+        return known
+    batch = find_batch(running.desk.journal.ledger, batch_id)
+    found = batch.groups[group - 1] if batch and 0 < group <= len(batch.groups) else None
+    if batch is None or found is None:
+        raise KeyError(group_id(batch_id, group))
+    token = TokenFacts.of(first_token(running.desk, found))
+    return running.begin(
+        GROUP,
+        group_id(batch.id, found.number),
+        GroupRun(batch.id, found, account),
+        token,
+        notice="paid. Next: the exchanges pay out.",
+    )
 
-    FAILURES = (WalletError, NotSettled, JournalUnavailable)
 
-    def __init__(
-        self,
-        desk: Desk,
-        changed: Callable[[str], None],
-        *,
-        pace: Pace = Pace(),  # noqa: B008 - it is frozen
-    ) -> None:
-        super().__init__(desk, changed)
-        self._pace = pace
-
-    def get(self, batch_id: str, group: int) -> GroupSigning | None:
-        return self.known(group_id(batch_id, group))
-
-    def begin(self, batch_id: str, group: int, account: str = "") -> GroupSigning:
-        """The session of a group that was created, the one there is where there is one;
-        :meth:`run` does the work. ``account`` is a name or an address, empty for the first of the
-        chain. Raises NotSettled, KeyError for no such group, and JournalUnavailable."""
-        known = self.get(batch_id, group)
-        if known is not None:
-            return known
-        batch = find_batch(self._desk.journal.ledger, batch_id)
-        found = batch.groups[group - 1] if batch and 0 < group <= len(batch.groups) else None
-        if batch is None or found is None:
-            raise KeyError(group_id(batch_id, group))
-        return self._session(batch.id, found, account)
-
-    def left_open(self) -> list[GroupSigning]:
-        """Sessions for groups of which something was signed and that nobody here works on. Raises
-        JournalUnavailable."""
-        found = []
-        for bundle in self._desk.journal.bundles.open():
-            if self.get(bundle.batch_id, bundle.group) is not None:
-                continue
-            standing = standings(self._desk.journal, bundle.batch_id)[bundle.group - 1]
-            if standing.begun:
-                found.append(self._session(bundle.batch_id, standing.group, bundle.built.account))
-        return found
-
-    def _session(self, batch_id: str, group: Group, account: str) -> GroupSigning:
-        token = first_token(self._desk, group)
-        link = self._desk.wallet.link(group.chain)
-        id_ = group_id(batch_id, group.number)
-        session = GroupSigning(
-            batch_id,
-            group,
-            TokenFacts.of(token),
-            self._desk.journal,
-            self._desk.clock,
-            lambda: self._changed(id_),
-            account=account,
-            coin=self._coin(group.chain),
-            confirmations=link.confirmations if link is not None else 0,
-        )
-        return self._kept(session)
-
-    async def _work(self, session: GroupSigning) -> Outcome | None:
-        """Up to ``session.until``. An outcome without a failure says that the group stands
-        there."""
-        desk = self._desk
-        if not desk.journal.ledger.take_over(session.batch_id):
-            return None
-        standing = session.standing
-        account = await group_account(desk, standing, session.account)
-        session.wallet = account.name or account.address
-        if signs(standing, session.until):
-            await open_keys(desk.wallet, account.address, session)
-        settling = await settling_of(
-            desk, standing, account, session.look, pace=self._pace, watch=session
-        )
-        return await settling.advance(session.until)
-
-    def _failed(self, session: GroupSigning, error: Exception) -> Outcome:
-        if isinstance(error, JournalUnavailable):
-            return still_open("NO_JOURNAL", NO_JOURNAL)
-        if isinstance(error, NotSettled):
-            failure = Failure(str(error), session.whereabouts, error.next)
-            return still_open(error.code, failure)
-        assert isinstance(error, WalletError)
-        told = failure_of_wallet(error)
-        return still_open(told.code, Failure(told.cause, session.whereabouts, told.next))
+def groups_left_open(running: RunningSignings) -> list[GroupSession]:
+    """Sessions for groups of which something was signed and that nobody here works on. Raises
+    Stopped and JournalUnavailable."""
+    found = []
+    ledger = running.desk.journal.ledger
+    for bundle in open_bundles(ledger):
+        act = ledger.get(str(bundle.operation.parent))
+        if act is None or running.get(group_id(str(act.parent), act.body["number"])) is not None:
+            continue
+        standing = group_standing(running.desk.journal, read_group(ledger, act))
+        if standing.begun:
+            number = standing.group.number
+            found.append(begin_group(running, standing.batch_id, number, bundle.account))
+    return found

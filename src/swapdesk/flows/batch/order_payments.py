@@ -9,16 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.failure_messages import IN_WALLET
-from swapdesk.flows.journal.batch_records import BundleState, WalletPayment
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo
+from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.journal.payments import paid_orders
+from swapdesk.flows.orders.payment_progress import BatchPayment
 from swapdesk.flows.orders.situations import PAY_BATCH
 
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_status import GroupStanding
 
-_IN_VAIN = frozenset({BundleState.FAILED, BundleState.WITHDRAWN, BundleState.REFUSED})
+_IN_VAIN = frozenset({"FAILED", "WITHDRAWN", "REFUSED"})
+_OF_GROUP = """
+subject = ?1 AND kind = 'create_group'
+OR parent = (SELECT id FROM operation WHERE subject = ?1 AND kind = 'create_group')
+  AND kind IN ('bundle', 'fund', 'part')
+OR kind = 'withdraw' AND json_extract(body, '$.chain') = (SELECT json_extract(body, '$.chain')
+  FROM operation WHERE subject = ?1 AND kind = 'create_group')
+"""
 CONFIRMS = "it confirms the deposit, then pays out"
 
 
@@ -29,17 +36,18 @@ class OrderPayments:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._read: dict[str, tuple[tuple[object, ...], GroupStanding]] = {}
+        self._read: dict[str, tuple[str, GroupStanding]] = {}
 
-    def mark(self, multi_id: str) -> object | None:
-        """Another one once the payment of a group moved; None for no group of this journal.
-        Raises JournalUnavailable."""
-        return self._journal.bundles.payment_mark(multi_id)
+    def mark(self, multi_id: str) -> str | None:
+        """Another one once the payment of a group moved: its bundles, the transactions of the
+        wallet for them, withdrawals. None for no group of this journal. Raises
+        JournalUnavailable."""
+        return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
         """How an order of a group is paid; None where no batch of this journal made the group.
         Raises JournalUnavailable."""
-        mark = self._journal.bundles.payment_mark(multi_id)
+        mark = self.mark(multi_id)
         if mark is None:
             return None
         before, standing = self._read.get(multi_id, (None, None))
@@ -50,7 +58,7 @@ class OrderPayments:
             group = find_group(self._journal.ledger, multi_id)
             if group is None:
                 return None
-            standing = group_standing(self._journal, str(group.act.parent), group)
+            standing = group_standing(self._journal, group)
             self._read[multi_id] = (mark, standing)
         return order_payment(standing, service_id)
 
@@ -61,56 +69,60 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
         return _on_solana(standing, service_id)
     bundle = standing.bundle
     if bundle is None:
-        return _due(standing, PaidTo.WALLET)
-    inside = any(one.service_id == service_id for one in bundle.built.deposits)
-    if bundle.state is BundleState.CONFIRMED and inside:
-        return _arrived(bundle.tx_hash)
-    if not inside and (bundle.under_way or bundle.state is BundleState.CONFIRMED):
+        return _due(standing)
+    inside = service_id in bundle.service_ids
+    if bundle.paid and inside:
+        return _arrived(bundle.operation.hash)
+    if not inside and (bundle.under_way or bundle.paid):
         return _left_out()
     if bundle.under_way:
         place = f"{standing.brief or IN_WALLET}."
         money = f"{standing.whereabouts}."
-        return BatchPayment(PaidTo.WAY, money, place, "the service", "it carries the bundle out")
-    return _due(standing, PaidTo.WALLET if standing.brief is None else PaidTo.ACCOUNT)
+        return BatchPayment(State.SENT, money, place, "the service", "it carries the bundle out")
+    return _due(standing, in_account=standing.brief is not None)
 
 
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
     """Each of several transactions pays some of the orders."""
     part = _part_of(standing, service_id)
-    if part is not None and part.state is StepState.ACKED:
+    if part is not None and part.state is State.DONE:
         return _arrived(part.hash)
     if part is not None:
         money = f"on its way to the deposit address, or still in your wallet: {part.hash}."
-        return BatchPayment(PaidTo.WAY, money, "on its way.", "the chain", "it takes the payment")
+        return BatchPayment(State.SENT, money, "on its way.", "the chain", "it takes the payment")
     if standing.over:
         return _left_out()
     money = f"{IN_WALLET}; the deposit of this order was not paid."
-    return BatchPayment(PaidTo.WALLET, money, f"{IN_WALLET}.", "you", PAY_BATCH)
+    return BatchPayment(State.PREPARED, money, f"{IN_WALLET}.", "you", PAY_BATCH)
 
 
-def _part_of(standing: GroupStanding, service_id: str) -> WalletPayment | None:
+def _part_of(standing: GroupStanding, service_id: str) -> Operation | None:
     """The transaction that pays an order, or may."""
-    left = (StepState.SENT, StepState.ACKED)
-    found = [one for one in standing.parts if service_id in one.service_ids and one.state in left]
-    return found[-1] if found else None
+    parts = [
+        part
+        for part in standing.parts
+        if service_id in paid_orders(part) and (part.left or part.state is State.DONE)
+    ]
+    return parts[-1] if parts else None
 
 
-def _due(standing: GroupStanding, at: PaidTo) -> BatchPayment:
+def _due(standing: GroupStanding, *, in_account: bool = False) -> BatchPayment:
     place = f"{standing.brief or IN_WALLET}."
     from swapdesk.flows.batch.group_status import or_take_back, outcome_of
 
     bundle = standing.bundle
-    problem = outcome_of(bundle, standing).cause if bundle and bundle.state in _IN_VAIN else ""
+    problem = outcome_of(bundle, standing).cause if bundle and bundle.code in _IN_VAIN else ""
     act = or_take_back(PAY_BATCH, standing)
-    return BatchPayment(at, f"{standing.whereabouts}.", place, "you", act, problem)
+    money = f"{standing.whereabouts}."
+    return BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)
 
 
 def _arrived(hash_: str | None) -> BatchPayment:
     by = f", by transaction {hash_}" if hash_ else ""
     money, place = f"at the deposit address{by}.", "at the deposit address."
-    return BatchPayment(PaidTo.ADDRESS, money, place, "the exchange", CONFIRMS)
+    return BatchPayment(State.DONE, money, place, "the exchange", CONFIRMS)
 
 
 def _left_out() -> BatchPayment:
     money = f"{IN_WALLET}; its batch was paid without this order."
-    return BatchPayment(PaidTo.LEFT_OUT, money, f"{IN_WALLET}.", "nobody", "it runs out unpaid")
+    return BatchPayment(State.REFUSED, money, f"{IN_WALLET}.", "nobody", "it runs out unpaid")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from enum import StrEnum
 from functools import lru_cache
+from typing import Literal
 
 PLAIN_SYMBOL = re.compile(r"[A-Za-z0-9.$+_-]{1,20}", re.ASCII)
 """Symbols drawn without a badge."""
@@ -18,13 +18,13 @@ _SPELLED = re.compile(r"<U\+[0-9A-F]{4,6}>")
 _SEPARATORS = re.compile(r"[\s\-_.$+·•'’`´|/\\]+")
 
 
-class Suspicion(StrEnum):
-    """Why a text may be drawn like another one; the value is the phrase to show."""
-
-    HIDDEN = "has hidden characters"
-    MIXED_SCRIPT = "mixes letters of several scripts"
-    LOOK_ALIKE = "is written in look-alike letters"
-    UNUSUAL = "has unusual characters"
+Suspicion = Literal[
+    "has hidden characters",
+    "mixes letters of several scripts",
+    "is written in look-alike letters",
+    "has unusual characters",
+]
+"""Why a text may be drawn like another one; the value is the phrase to show."""
 
 
 # For each Latin letter or digit the characters of other scripts that draw like it. Full-width,
@@ -150,18 +150,18 @@ def draws_like(one: str, other: str) -> bool:
 def suspicion(text: str) -> Suspicion | None:
     """Why the text deserves a badge, or None for a plain symbol or an honest foreign name."""
     if _SPELLED.search(text) or any(unicodedata.category(c) in ("Cf", "Cc") for c in text):
-        return Suspicion.HIDDEN
+        return "has hidden characters"
     if text.isascii():
         return None
     letters = [c for c in unicodedata.normalize("NFC", text) if c.isalpha()]
     scripts = {_script(c) for c in letters} - {""}
     if "LATIN" in scripts and scripts & (set(_SCRIPTS) - {"LATIN"}):
-        return Suspicion.MIXED_SCRIPT
+        return "mixes letters of several scripts"
     foreign = [c for c in letters if not c.isascii()]
     if any(unicodedata.normalize("NFKC", c).isascii() for c in foreign):
-        return Suspicion.UNUSUAL
+        return "has unusual characters"
     if letters and all(c.isascii() or _LATIN_OF.get(ord(c), "0").isalpha() for c in letters):
-        return Suspicion.LOOK_ALIKE
+        return "is written in look-alike letters"
     return None
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from swapdesk.flows.catalog.confusables import Suspicion, code_points, is_plain, suspicion
+from swapdesk.flows.catalog.confusables import code_points, is_plain, suspicion
 from swapdesk.flows.catalog.token_list import TokenRow, Verdict
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.wire.encoding.codec import decode_json, validate
@@ -142,5 +142,5 @@ def _spelling(token: Token) -> list[CheckLine]:
     odd = suspicion(token.symbol)
     if odd is None and is_plain(token.symbol):
         return []
-    phrase = (odd or Suspicion.UNUSUAL).value
+    phrase = odd or "has unusual characters"
     return [CheckLine("warn", f"The symbol {phrase}: {code_points(token.symbol)}.")]

@@ -21,6 +21,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.clock import Clock
@@ -28,10 +29,9 @@ from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_ending import DexEnding, SwapStopped, ended, goes_on, reverted
 from swapdesk.flows.dex.dex_permission import (
-    ApprovalFailed,
-    ChainBroken,
     DexPermission,
     SignedSteps,
+    SwapFailed,
     asked,
     payload_of,
 )
@@ -56,7 +56,7 @@ from swapdesk.flows.intents.intent import FOREIGN_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.creates import begin_create, newest_part, refuse_payment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import ClaimTaken, State
+from swapdesk.flows.journal.ledger import ClaimTaken
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
 from swapdesk.flows.transactions import (
     Look,
@@ -70,7 +70,7 @@ from swapdesk.flows.transactions import (
     refused,
     still_open,
 )
-from swapdesk.wallet.answers import Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Promise,
@@ -231,8 +231,7 @@ class _Work:
             StillOpen,
             NotAgreed,
             NotSignable,
-            ChainBroken,
-            ApprovalFailed,
+            SwapFailed,
             NotThisSwap,
             WalletError,
             ClientError,
@@ -320,24 +319,24 @@ class _Work:
             words = goes_on(f"{refused.words}.", self._ending.whereabouts())
             raise SwapStopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
         hash_ = found.hash
-        if found.state is TransactionState.SUCCEEDED:
+        if found.state is State.DONE:
             return hash_
-        if found.state is TransactionState.FAILED:
+        if found.code == "FAILED":
             raise SwapStopped(self._ending.over("REVERTED", reverted(hash_), hash_))
-        said = f"The transaction {hash_} of the order was {found.state.value} and moves nothing."
+        said = f"The transaction {hash_} of the order was {found.word} and moves nothing."
         words = self._ending.words(said)
-        raise SwapStopped(self._ending.over(found.state.value.upper(), words, hash_))
+        raise SwapStopped(self._ending.over(found.word.upper(), words, hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
         """The transaction that stands in the wallet's records, whatever the service says by now;
         None where there is none. One that nobody has seen and that would come too late is given
         up."""
         before = await self._steps.of(Purpose.SWAP)
-        kept = [one for one in before if one.state is not TransactionState.ABANDONED]
+        kept = [one for one in before if one.code != "ABANDONED"]
         pays = decisive(kept)
         if pays is None:
             return None
-        if pays.state is TransactionState.SIGNED and self._too_late(order):
+        if pays.state is State.PREPARED and self._too_late(order):
             await self._steps.give_up_unsent(pays)
             raise SwapStopped(
                 self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")

@@ -18,7 +18,7 @@ from swapdesk.database_reading import reading
 from swapdesk.flows.journal.journal_migration import JournalRefused, refuse_others, version_of
 from swapdesk.installation import install, shell_word
 from swapdesk.paths import UnsafePlace, read_private, refuse_shared
-from swapdesk.settings import Origin, Settings
+from swapdesk.settings import Settings
 from swapdesk.toml_document import ConfigProblem, TomlDocument
 
 SAID_LIMIT = 400
@@ -176,7 +176,7 @@ def _kept(root: Path) -> Finding | None:
 
 def secret_file(settings: Settings) -> Path | None:
     """Where the secret of the profile stands; None where it comes from elsewhere."""
-    if settings.secret.origin is Origin.ENVIRONMENT or settings.config is None:
+    if settings.secret.origin == "environment" or settings.config is None:
         return None
     row = settings.config.profiles.get(settings.profile.value, {})
     # What is no name of a file is wrong in the configuration.

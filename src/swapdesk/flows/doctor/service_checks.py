@@ -35,7 +35,7 @@ from swapdesk.flows.notation import duration
 from swapdesk.flows.wallet.chain_links import live_links
 from swapdesk.installation import shell_word
 from swapdesk.paths import Home
-from swapdesk.settings import Origin, Settings
+from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import ChainLink, Kind
 
 T = TypeVar("T")
@@ -186,18 +186,18 @@ async def _soon(answer: Awaitable[T]) -> T:
 
 
 def _mend_url(settings: Settings) -> str:
-    if settings.url.origin is Origin.ENVIRONMENT:
+    if settings.url.origin == "environment":
         return "unset SWAPDESK_API_URL"
     return line_of_profile(settings, "url")
 
 
 def _mend_credentials(settings: Settings) -> str:
     """A secret is typed, never an argument."""
-    if Origin.ENVIRONMENT in (settings.key.origin, settings.secret.origin):
+    if "environment" in (settings.key.origin, settings.secret.origin):
         return "read -rs SWAPDESK_API_SECRET && export SWAPDESK_API_SECRET"
     file = secret_file(settings)
     if file is not None:
         return type_secret(file)
-    if settings.partner_id.origin is Origin.ENVIRONMENT:
+    if settings.partner_id.origin == "environment":
         return "read -r SWAPDESK_PARTNER_ID && export SWAPDESK_PARTNER_ID"
     return line_of_profile(settings, "key" if settings.key.value else "partner_id")

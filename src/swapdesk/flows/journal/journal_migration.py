@@ -1,225 +1,35 @@
-"""The tables of the journal, and how one of an older version becomes one of this version.
+"""The tables of the journal, and how a file of an older version becomes one of this version.
 
-The schema is the sum of its steps, of a new file and of an old one alike. A released step never
-changes. Steps only add, because a desk of an older version may be writing to the same file; the
-one thing that may go is an index that no statement names with ``INDEXED BY``. Orders and intents
-are never deleted.
-
-Before the first step the file is copied, beside it. A step and its number are one transaction, so
-that a kill leaves the file before or after it. Of two processes one takes the write lock; the
-other waits for it and finds nothing left to do.
+All of it is one transaction, with a copy of the file beside it, so that a kill leaves the old
+journal or the new one. The old tables go: a desk of an older version that still runs on the file
+finds none of them, writes nothing, and so sends nothing. Of two processes one takes the write
+lock; the other waits for it and finds nothing left to do.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
 from contextlib import closing
-from functools import cache
 from pathlib import Path
 
 from swapdesk.database_writing import durable
-
-_FIRST = """
-CREATE TABLE IF NOT EXISTS intent (
-    id           TEXT PRIMARY KEY,
-    kind         TEXT NOT NULL,
-    created      TEXT NOT NULL,
-    fingerprint  TEXT NOT NULL,
-    frozen       TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    owner_pid    INTEGER NOT NULL,
-    owner_start  INTEGER NOT NULL,
-    version      INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE INDEX IF NOT EXISTS intent_by_state ON intent (state, created);
-
-CREATE TABLE IF NOT EXISTS step (
-    intent_id    TEXT NOT NULL REFERENCES intent (id),
-    seq          INTEGER NOT NULL,
-    name         TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    digest       TEXT NOT NULL,
-    sent_at      TEXT,
-    server_at    TEXT,
-    status       INTEGER,
-    request_id   TEXT,
-    code         TEXT,
-    result       TEXT,
-    PRIMARY KEY (intent_id, seq)
-) STRICT;
-
-CREATE TABLE IF NOT EXISTS known_order (
-    service_id   TEXT PRIMARY KEY,
-    intent_id    TEXT,
-    last         TEXT NOT NULL,
-    display      TEXT,
-    ended        INTEGER NOT NULL DEFAULT 0,
-    standing     TEXT NOT NULL,
-    withheld     TEXT,
-    first_seen   TEXT NOT NULL,
-    seen_at      TEXT NOT NULL,
-    source       TEXT NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS known_order_by_intent ON known_order (intent_id);
-
-CREATE TABLE IF NOT EXISTS accepted_output (
-    service_id   TEXT PRIMARY KEY,
-    out_amount   TEXT NOT NULL
-) STRICT;
-CREATE VIEW IF NOT EXISTS order_row AS
-    SELECT known_order.rowid AS place, known_order.*, accepted_output.out_amount AS accepted
-    FROM known_order LEFT JOIN accepted_output USING (service_id);
-
-CREATE TABLE IF NOT EXISTS event (
-    id           INTEGER PRIMARY KEY,
-    service_id   TEXT NOT NULL,
-    at           TEXT NOT NULL,
-    source       TEXT NOT NULL,
-    raw          TEXT NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS call (
-    id           INTEGER PRIMARY KEY,
-    method       TEXT NOT NULL,
-    path         TEXT NOT NULL,
-    body         TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    sent_at      TEXT NOT NULL,
-    status       INTEGER,
-    request_id   TEXT,
-    code         TEXT,
-    service_id   TEXT
-) STRICT;
-
-CREATE TABLE IF NOT EXISTS batch (
-    id           TEXT PRIMARY KEY,
-    created      TEXT NOT NULL,
-    file         TEXT NOT NULL,
-    digest       TEXT NOT NULL,
-    owner_pid    INTEGER NOT NULL,
-    owner_start  INTEGER NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS batch_by_digest ON batch (digest);
-
-CREATE TABLE IF NOT EXISTS batch_group (
-    batch_id     TEXT NOT NULL REFERENCES batch (id),
-    number       INTEGER NOT NULL,
-    chain        TEXT NOT NULL,
-    paid         TEXT NOT NULL,
-    body         TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    multi_id     TEXT UNIQUE,
-    sent_at      TEXT,
-    server_at    TEXT,
-    status       INTEGER,
-    request_id   TEXT,
-    code         TEXT,
-    PRIMARY KEY (batch_id, number)
-) STRICT;
-
-CREATE TABLE IF NOT EXISTS batch_row (
-    batch_id     TEXT NOT NULL REFERENCES batch (id),
-    number       INTEGER NOT NULL,
-    line         INTEGER NOT NULL,
-    group_number INTEGER NOT NULL,
-    place        INTEGER NOT NULL,
-    cells        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    service_id   TEXT,
-    code         TEXT,
-    reason       TEXT,
-    PRIMARY KEY (batch_id, number),
-    UNIQUE (batch_id, group_number, place)
-) STRICT;
-
-CREATE TABLE IF NOT EXISTS bundle (
-    batch_id     TEXT NOT NULL REFERENCES batch (id),
-    group_number INTEGER NOT NULL,
-    number       INTEGER NOT NULL,
-    built        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    created      TEXT NOT NULL,
-    signatures   TEXT,
-    sent_at      TEXT,
-    server_at    TEXT,
-    tx_hash      TEXT,
-    code         TEXT,
-    reason       TEXT,
-    PRIMARY KEY (batch_id, group_number, number)
-) STRICT;
-CREATE INDEX IF NOT EXISTS bundle_by_state ON bundle (state);
-
-CREATE TABLE IF NOT EXISTS bundle_payment (
-    batch_id     TEXT NOT NULL REFERENCES batch (id),
-    group_number INTEGER NOT NULL,
-    number       INTEGER NOT NULL,
-    paying       TEXT NOT NULL,
-    intent_id    TEXT NOT NULL,
-    service_ids  TEXT NOT NULL,
-    symbol       TEXT NOT NULL,
-    decimals     INTEGER NOT NULL,
-    contract     TEXT,
-    units        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    hash         TEXT,
-    code         TEXT,
-    PRIMARY KEY (batch_id, group_number, number)
-) STRICT;
-
-CREATE TABLE IF NOT EXISTS batch_payer (
-    batch_id     TEXT PRIMARY KEY REFERENCES batch (id),
-    account      TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE IF NOT EXISTS withdrawal (
-    intent_id    TEXT PRIMARY KEY,
-    account      TEXT NOT NULL,
-    sender       TEXT NOT NULL,
-    chain        TEXT NOT NULL,
-    taken        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    hash         TEXT,
-    moved        TEXT NOT NULL
-) STRICT;
-
-CREATE INDEX IF NOT EXISTS event_by_order ON event (service_id, id);
-"""
-
-_HASHES_OF_DEPOSITS = """
-ALTER TABLE call ADD COLUMN hash TEXT;
-CREATE INDEX call_by_order ON call (service_id);
-CREATE INDEX batch_row_by_order ON batch_row (service_id);
-CREATE TABLE told_deposit (
-    service_id   TEXT PRIMARY KEY,
-    hash         TEXT NOT NULL
-) STRICT;
-"""
+from swapdesk.flows.journal.journal_filling import OLD_TABLES, fill, tables_of
 
 PRESENT = (
     "(ended = 0 OR display IS NOT 'SWAP_COMPLETED' OR NOT json_valid(last)"
     " OR json_extract(last, '$.actionRequired') IS 1)"
 )
-"""Of ``known_order``: something may still become of it. An index answers a question only in its own
-words, so that these are part of their step and change as little."""
+"""Of ``orders``: something may still become of it. An index answers a question only in its own
+words, so that these change as little as the schema."""
 OF_PAID = (
-    "intent_id > '' AND standing = 'released' AND display = 'SWAP_COMPLETED' AND json_valid(last)"
+    "operation > '' AND standing = 'released' AND display = 'SWAP_COMPLETED' AND json_valid(last)"
 )
-"""Of ``known_order``: confirmed here, as confirmed to its end, and paid out."""
+"""Of ``orders``: confirmed here, as confirmed to its end, and paid out."""
 PAID_AT = (
     "coalesce(json_extract(last, '$.orderFinishedReceived'), json_extract(last, '$.modified'))"
 )
-"""Of ``known_order``: when it was paid out, as far as the service said."""
-
-_ANSWERS_ABOUT_ALL = f"""
-CREATE INDEX known_order_present ON known_order (display, service_id) WHERE {PRESENT};
-CREATE INDEX known_order_unrepeated ON known_order (intent_id, service_id)
-    WHERE standing = 'unrepeated';
-CREATE INDEX known_order_paid ON known_order (json_extract(last, '$.receiverAddress'), {PAID_AT})
-    WHERE {OF_PAID};
-CREATE INDEX known_order_deposit ON known_order (json_extract(last, '$.depositAddress'))
-    WHERE json_valid(last);
-"""
+"""Of ``orders``: when it was paid out, as far as the service said."""
 
 _NAMES = (
     "depositAddress",
@@ -234,38 +44,10 @@ _NAMES = (
 NAMED = (
     "lower("
     + " || ' ' || ".join(f"coalesce(json_extract(last, '$.{name}'), '')" for name in _NAMES)
-    + ")"
+    + " || ' ' || coalesce(deposit, ''))"
 )
-"""Of ``known_order``: every address and hash that the service told, in small letters."""
+"""Of ``orders``: every address and hash that the service told, in small letters."""
 
-_ORDERS_BY_NAME = f"""
-CREATE INDEX known_order_named ON known_order ({NAMED}, service_id) WHERE json_valid(last);
-"""
-
-_PUT_AWAY = """
-CREATE TABLE put_away (
-    service_id   TEXT PRIMARY KEY,
-    trouble      TEXT NOT NULL,
-    at           TEXT NOT NULL
-) STRICT;
-"""
-
-_RELEASED_DEPOSITS = """
-DROP INDEX known_order_deposit;
-CREATE INDEX known_order_released ON known_order
-    (intent_id, json_extract(last, '$.depositAddress'))
-    WHERE standing = 'released' AND json_valid(last);
-"""
-
-_CHAIN_PAYMENTS = """
-CREATE TABLE chain_payment (
-    service_id   TEXT NOT NULL,
-    hash         TEXT NOT NULL,
-    token        TEXT NOT NULL,
-    raw          TEXT NOT NULL,
-    PRIMARY KEY (service_id, hash, token)
-) STRICT;
-"""
 
 _LEDGER = """
 CREATE TABLE operation (
@@ -287,67 +69,52 @@ CREATE TABLE operation (
     owner_start  INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX operation_claim ON operation (claim) WHERE state <> 'refused';
-CREATE INDEX operation_open ON operation (kind, state)
-    WHERE state IN ('prepared', 'sent', 'unknown');
+CREATE INDEX operation_kind ON operation (kind, state);
 CREATE INDEX operation_subject ON operation (subject);
 CREATE INDEX operation_parent ON operation (parent);
 """
 
-_BATCHES = """
-INSERT INTO operation (id, kind, claim, state, body, prepared_at, ended_at, owner_pid, owner_start)
-SELECT id, 'batch', CASE WHEN row_number() OVER newest = 1 THEN 'batch:' || digest END, state,
-    json_patch('{}', json_object('file', file, 'digest', digest, 'payer', account)),
-    created, CASE WHEN state IN ('done', 'refused') THEN created END, owner_pid, owner_start
-FROM (
-    SELECT batch.*, batch.rowid AS place, account, CASE
-        WHEN min(state IN ('REFUSED', 'RESOLVED_NO')) THEN 'refused'
-        WHEN max(state IN ('PREPARED', 'SENT', 'UNKNOWN')) = 0 THEN 'done'
-        WHEN min(state = 'PREPARED') THEN 'prepared' ELSE 'sent' END AS state
-    FROM batch JOIN batch_group ON batch_id = batch.id LEFT JOIN batch_payer USING (batch_id)
-    GROUP BY batch.id)
-WINDOW newest AS (PARTITION BY digest, state = 'refused' ORDER BY place DESC)
-ORDER BY place;
-INSERT INTO operation (id, kind, parent, subject, state, body, result, code, prepared_at, sent_at,
-    server_at, ended_at, owner_pid, owner_start)
-SELECT batch_id || '-' || number, 'create_group', batch_id, multi_id, CASE state
-        WHEN 'PREPARED' THEN 'prepared' WHEN 'SENT' THEN 'sent' WHEN 'UNKNOWN' THEN 'unknown'
-        WHEN 'REFUSED' THEN 'refused' WHEN 'RESOLVED_NO' THEN 'refused' ELSE 'done' END,
-    json_object('number', number, 'chain', chain, 'paid', paid, 'body', body),
-    json_patch('{}', json_object('request_id', request_id, 'status', status)),
-    CASE state WHEN 'ACKED' THEN NULL WHEN 'RESOLVED_YES' THEN coalesce(code, 'NO_ANSWER')
-        ELSE code END,
-    created, sent_at, server_at,
-    CASE WHEN state NOT IN ('PREPARED', 'SENT', 'UNKNOWN') THEN coalesce(sent_at, created) END,
-    owner_pid, owner_start
-FROM batch_group JOIN batch ON batch.id = batch_id ORDER BY batch.rowid, number;
-INSERT INTO operation (id, kind, parent, subject, state, body, result, code, prepared_at, sent_at,
-    ended_at, owner_pid, owner_start)
-SELECT asked.id || '-' || place, 'row', asked.id, service_id, CASE batch_row.state
-        WHEN 'planned' THEN 'prepared' WHEN 'failed' THEN 'refused'
-        WHEN 'unknown' THEN iif(asked.state = 'sent', 'sent', 'unknown') ELSE 'done' END,
-    json_object('number', batch_row.number, 'line', line, 'place', place, 'cells', json(cells)),
-    json_patch('{}', json_object('reason', reason)), batch_row.code, prepared_at, sent_at,
-    CASE WHEN batch_row.state NOT IN ('planned', 'unknown') THEN ended_at END,
-    owner_pid, owner_start
-FROM operation AS asked JOIN batch_row ON batch_id = asked.parent
-    AND group_number = json_extract(asked.body, '$.number')
-WHERE asked.kind = 'create_group' ORDER BY asked.number, place;
+_ORDERS = f"""
+CREATE TABLE orders (
+    number       INTEGER PRIMARY KEY,
+    service_id   TEXT NOT NULL UNIQUE,
+    operation    TEXT,
+    last         TEXT NOT NULL,
+    display      TEXT,
+    ended        INTEGER NOT NULL DEFAULT 0,
+    standing     TEXT NOT NULL,
+    withheld     TEXT,
+    first_seen   TEXT NOT NULL,
+    seen_at      TEXT NOT NULL,
+    source       TEXT NOT NULL,
+    accepted     TEXT,
+    put_away     TEXT,
+    deposit      TEXT,
+    payments     TEXT
+) STRICT;
+CREATE INDEX orders_by_operation ON orders (operation);
+CREATE INDEX orders_present ON orders (display, service_id) WHERE {PRESENT};
+CREATE INDEX orders_unrepeated ON orders (operation, service_id) WHERE standing = 'unrepeated';
+CREATE INDEX orders_paid ON orders (json_extract(last, '$.receiverAddress'), {PAID_AT})
+    WHERE {OF_PAID};
+CREATE INDEX orders_released ON orders (operation, json_extract(last, '$.depositAddress'))
+    WHERE standing = 'released' AND json_valid(last);
+CREATE INDEX orders_named ON orders ({NAMED}, service_id) WHERE json_valid(last);
+CREATE INDEX orders_deposit ON orders (service_id, deposit) WHERE deposit IS NOT NULL;
+CREATE INDEX orders_put_away ON orders (service_id, put_away) WHERE put_away IS NOT NULL;
+CREATE INDEX orders_payments ON orders (service_id) WHERE payments IS NOT NULL;
+
+CREATE TABLE events (
+    number       INTEGER PRIMARY KEY,
+    service_id   TEXT NOT NULL,
+    at           TEXT NOT NULL,
+    source       TEXT NOT NULL,
+    raw          TEXT NOT NULL
+) STRICT;
+CREATE INDEX events_by_order ON events (service_id, number);
 """
 
-STEPS: tuple[str, ...] = (
-    _FIRST,
-    _FIRST + _HASHES_OF_DEPOSITS,
-    _ANSWERS_ABOUT_ALL,
-    _ORDERS_BY_NAME,
-    _PUT_AWAY,
-    _RELEASED_DEPOSITS,
-    _CHAIN_PAYMENTS,
-    _LEDGER + _BATCHES,
-)
-"""Statements without a semicolon inside; step 1 makes version 1 (``PRAGMA user_version``) of an
-empty file. Version 1 grew by tables without another number, so step 2 makes up for them."""
-
-SCHEMA_VERSION = len(STEPS)
+SCHEMA_VERSION = 8
 
 
 PATIENCE_SECONDS = 30.0
@@ -376,18 +143,34 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
             " nothing was changed.",
             "you: start the newer swapdesk",
         )
-    strange = version == 0 and not _shape(db).keys() <= _shape_of(SCHEMA_VERSION).keys()
-    if version < 0 or strange:
+    tables = tables_of(db)
+    # The first release gave a new file its number after its tables.
+    if (
+        version < 0
+        or (version == 0 and not tables <= OLD_TABLES.keys())
+        or (0 < version < SCHEMA_VERSION and not tables >= _ALWAYS)
+    ):
         raise _unknown(name, version)
 
 
 def bring_up(db: sqlite3.Connection, path: Path) -> None:
     """Make the file behind ``db`` one of this version. Raises JournalRefused where that fails,
-    then it is of the version that the last whole step made; of a new file also sqlite3.Error."""
+    then it is as it was; of a new file also sqlite3.Error."""
     before = version_of(db)
+    if before == SCHEMA_VERSION:
+        return
     try:
-        while version_of(db) < SCHEMA_VERSION:
-            _next_step(db, path, before)
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            # Whoever had the lock may have done it, or gone further than this program knows.
+            refuse_others(db, path.name)
+            if version_of(db) < SCHEMA_VERSION:
+                _make(db, path)
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
     except (OSError, sqlite3.Error) as error:
         if not before:
             raise
@@ -399,25 +182,29 @@ def bring_up(db: sqlite3.Connection, path: Path) -> None:
         ) from error
 
 
-def _next_step(db: sqlite3.Connection, path: Path, before: int) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        # Whoever had the lock may have done it, or gone further than this program knows.
-        refuse_others(db, path.name)
-        version = version_of(db)
-        if version < SCHEMA_VERSION:
-            if version == before and _shape(db):
-                _copy(path, version)
-            _run(db, STEPS[version])
-            # Whatever stood there under these names, no statement may fail on it later.
-            if not _shape_of(version + 1).items() <= _shape(db).items():
-                raise _unknown(path.name, version)
-            db.execute(f"PRAGMA user_version={version + 1}")
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+def _make(db: sqlite3.Connection, path: Path) -> None:
+    version = version_of(db)
+    older = bool(tables_of(db))
+    if older:
+        _copy(path, version)
+    _run(db, _LEDGER + _ORDERS)
+    if older:
+        try:
+            fill(db)
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & 0xFF in _DOES_NOT_FIT:
+                raise _unknown(path.name, version) from error
+            raise
+        db.execute("DROP VIEW IF EXISTS order_row")
+        for table in OLD_TABLES:
+            db.execute(f"DROP TABLE IF EXISTS {table}")
+    db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+
+_ALWAYS = {"intent", "step", "known_order", "event"}
+"""Tables of every version."""
+_DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
+"""Codes of SQLite for what the tables hold, not for what the system refused."""
 
 
 def copy_name(path: Path, version: int) -> Path:
@@ -425,8 +212,8 @@ def copy_name(path: Path, version: int) -> Path:
     return path.with_name(f"{path.stem}-version-{version}{path.suffix}")
 
 
-def _run(db: sqlite3.Connection, step: str) -> None:
-    for statement in step.split(";"):
+def _run(db: sqlite3.Connection, statements: str) -> None:
+    for statement in statements.split(";"):
         if statement.strip():
             db.execute(statement)
 
@@ -457,21 +244,6 @@ def _copy(path: Path, version: int) -> None:
 
 def version_of(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _shape(db: sqlite3.Connection) -> dict[str, str]:
-    """What was created in the file, by name."""
-    rows = db.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%'")
-    return dict(rows)
-
-
-@cache
-def _shape_of(version: int) -> Mapping[str, str]:
-    """The same of a new file of a version."""
-    with closing(sqlite3.connect(":memory:")) as db:
-        for step in STEPS[:version]:
-            _run(db, step)
-        return _shape(db)
 
 
 def _unknown(name: str, version: int) -> JournalRefused:

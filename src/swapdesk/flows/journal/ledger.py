@@ -18,34 +18,18 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
+from swapdesk.acts import LEFT as LEFT
+from swapdesk.acts import OPEN as OPEN
+from swapdesk.acts import State as State
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal_file import JournalFile, ProcessIdentity
 from swapdesk.wire.encoding.codec import rfc3339
 
-
-class State(StrEnum):
-    """How an act stands."""
-
-    PREPARED = "prepared"
-    """Nothing of it left."""
-    SENT = "sent"
-    """It leaves now, or left and is not answered."""
-    DONE = "done"
-    REFUSED = "refused"
-    """Nothing came of it, and nothing can: ``code`` says why."""
-    UNKNOWN = "unknown"
-    """It left, and whether it arrived is not known."""
-
-
-OPEN = (State.PREPARED, State.SENT, State.UNKNOWN)
-"""How it ends is not known."""
-LEFT = (State.SENT, State.UNKNOWN)
-"""It left, or may have."""
 MAY_FOLLOW: Mapping[State, tuple[State, ...]] = {
     State.PREPARED: LEFT,  # what left did not arrive for certain: it may leave again
     State.SENT: (State.PREPARED,),
@@ -193,7 +177,8 @@ class Ledger:
             return _operation(row)
 
     def begin_parts(self, parent: str, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
-        """Commit parts of an act before they are done, in this order; a file has thousands."""
+        """Commit parts of an act before they are done, in this order, once: a file has thousands
+        of rows."""
         at = rfc3339(self._clock.now())
         me = self._me
         with self._file.write() as db:
@@ -202,7 +187,7 @@ class Ledger:
                 " owner_start) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     (
-                        uuid.uuid4().hex,
+                        f"{parent}-{place}",
                         kind,
                         parent,
                         State.PREPARED,
@@ -211,7 +196,7 @@ class Ledger:
                         me.pid,
                         me.started,
                     )
-                    for body in bodies
+                    for place, body in enumerate(bodies)
                 ),
             )
 
@@ -266,6 +251,18 @@ class Ledger:
             )
             return told.rowcount == 1
 
+    def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
+        """Make an unknown act, whose own parent is over, a part of another one that goes on with
+        it; whether it is."""
+        with self._file.write() as db:
+            given = db.execute(
+                "UPDATE operation SET parent = ? WHERE id = ? AND state = ? AND NOT EXISTS"
+                " (SELECT 1 FROM operation AS before WHERE before.id = operation.parent"
+                " AND before.state IN (?, ?, ?))",
+                (parent, id, State.UNKNOWN, *OPEN),
+            )
+            return given.rowcount == 1
+
     def free(self, claim: str) -> None:
         """Let what was done be asked for once more: its act stays done and holds the claim no
         longer. One whose end is not known keeps it."""
@@ -291,6 +288,16 @@ class Ledger:
             )
             return True
 
+    def mark(self, condition: str, *values: object) -> str | None:
+        """Another text once one of the acts moved of which an SQL condition holds; None where it
+        holds of none."""
+        rows = self._file.read(
+            "SELECT group_concat(number || state || length(result) || coalesce(ended_at,"  # noqa: S608
+            f" sent_at, '')) AS mark FROM operation WHERE {condition}",
+            values,
+        )
+        return rows[0]["mark"] if rows else None
+
     def get(self, id: str) -> Operation | None:  # noqa: A002
         return next(iter(self.where("id = ?", id)), None)
 
@@ -312,7 +319,8 @@ class Ledger:
     def subjects(self, kind: Kind) -> set[str]:
         """What acts of a kind are about, as far as that is known."""
         rows = self._file.read(
-            "SELECT subject FROM operation WHERE kind = ? AND subject IS NOT NULL", (kind,)
+            f"SELECT subject FROM operation WHERE kind = '{kind}' AND subject IS NOT NULL",  # noqa: S608
+            (),
         )
         return {row["subject"] for row in rows}
 
@@ -375,23 +383,32 @@ def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
 
 
 def _operation(row: sqlite3.Row) -> Operation:
-    def moment(name: str) -> datetime | None:
-        return datetime.fromisoformat(row[name]) if row[name] else None
-
+    # By place: a journal has tens of thousands, and a look-up by name takes as long as the rest.
+    number, id_, kind, parent, subject, claim, state, body, result, code, *moments, pid, start = row
+    prepared_at, sent_at, server_at, ended_at = moments
     return Operation(
-        row["number"],
-        row["id"],
-        row["kind"],
-        row["parent"],
-        row["subject"],
-        row["claim"],
-        State(row["state"]),
-        json.loads(row["body"]),
-        json.loads(row["result"]),
-        row["code"],
-        datetime.fromisoformat(row["prepared_at"]),
-        moment("sent_at"),
-        moment("server_at"),
-        moment("ended_at"),
-        ProcessIdentity(row["owner_pid"], row["owner_start"]),
+        number,
+        id_,
+        kind,
+        parent,
+        subject,
+        claim,
+        State(state),
+        _read(body),
+        _read(result),
+        code,
+        datetime.fromisoformat(prepared_at),
+        datetime.fromisoformat(sent_at) if sent_at else None,
+        datetime.fromisoformat(server_at) if server_at else None,
+        datetime.fromisoformat(ended_at) if ended_at else None,
+        ProcessIdentity(pid, start),
     )
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError:
+        # Half of a surrogate pair, which somebody pasted, is JSON to Python alone.
+        said: dict[str, Any] = json.loads(text)
+        return said

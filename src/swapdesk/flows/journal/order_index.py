@@ -30,54 +30,53 @@ SHORTEST_PREFIX = 4
 """Characters of the beginning of an id that name its order."""
 
 _NAMED = f"""
-SELECT service_id FROM known_order INDEXED BY known_order_named
+SELECT service_id FROM orders INDEXED BY orders_named
   WHERE json_valid(last) AND instr({NAMED}, ?1)
-UNION SELECT service_id FROM told_deposit WHERE instr(lower(hash), ?1)
-UNION SELECT service_id FROM chain_payment WHERE instr(lower(hash), ?1)
-UNION SELECT service_id FROM call
-  WHERE service_id > '' AND (instr(lower(hash), ?1) OR instr(lower(request_id), ?1))
-UNION SELECT made.subject FROM operation AS made
-  WHERE made.kind = 'create' AND made.subject > ''
-    AND instr(lower(json_extract(made.result, '$.request_id')), ?1)
+UNION SELECT service_id FROM orders CROSS JOIN json_each(payments) AS shown
+  WHERE payments IS NOT NULL AND instr(lower(json_extract(shown.value, '$.hash')), ?1)
+UNION SELECT subject FROM operation
+  WHERE kind IN ('create', 'call', 'deposit') AND subject > '' AND parent IS NULL
+  AND (instr(lower(json_extract(result, '$.hash')), ?1)
+    OR instr(lower(json_extract(result, '$.request_id')), ?1))
 UNION SELECT made.subject FROM operation AS part JOIN operation AS made ON made.id = part.parent
   WHERE made.kind = 'create' AND made.subject > ''
     AND instr(lower(json_extract(part.result, '$.hash')), ?1)
-UNION SELECT made.subject FROM operation AS asked JOIN operation AS made
+UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
   ON made.parent = asked.id AND made.kind = 'row'
   WHERE asked.kind = 'create_group' AND made.subject > ''
   AND instr(lower(json_extract(asked.result, '$.request_id')), ?1)
-UNION SELECT made.subject FROM bundle JOIN operation AS asked
-  ON asked.parent = bundle.batch_id AND asked.kind = 'create_group'
-  AND json_extract(asked.body, '$.number') = bundle.group_number
-  JOIN operation AS made ON made.parent = asked.id AND made.kind = 'row'
-  WHERE made.subject > '' AND instr(lower(bundle.tx_hash), ?1)
-UNION SELECT paid.value FROM bundle_payment, json_each(service_ids) AS paid
-  WHERE instr(lower(bundle_payment.hash), ?1)
+UNION SELECT made.subject FROM operation AS bundle CROSS JOIN operation AS made
+  ON made.parent = bundle.parent AND made.kind = 'row'
+  WHERE bundle.kind = 'bundle' AND made.subject > ''
+  AND instr(lower(json_extract(bundle.result, '$.hash')), ?1)
+UNION SELECT paid.value
+  FROM operation AS part CROSS JOIN json_each(part.body, '$.service_ids') AS paid
+  WHERE part.kind = 'part' AND instr(lower(json_extract(part.result, '$.hash')), ?1)
 """  # noqa: S608
 
 _CALLED = """
-SELECT service_id FROM known_order
+SELECT service_id FROM orders
   WHERE substr(service_id, 1, length(?1)) = ?1 AND length(?1) >= ?2
-UNION SELECT service_id FROM known_order WHERE json_valid(last)
+UNION SELECT service_id FROM orders WHERE json_valid(last)
   AND ?1 IN (json_extract(last, '$.id'), json_extract(last, '$.multiId'),
     json_extract(last, '$.depositTag'), json_extract(last, '$.receiverTag'))
 UNION SELECT subject FROM operation
   WHERE kind = 'create' AND subject > '' AND json_extract(body, '$.intent.quote_id') = ?1
-UNION SELECT made.subject FROM operation AS asked JOIN operation AS made
+UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
   ON made.parent = asked.id AND made.kind = 'row'
   WHERE asked.subject = ?1 AND asked.kind = 'create_group' AND made.subject > ''
 """
 
 _BEGUN = """
 SELECT begun.value AS word, min(service_id) AS service_id
-  FROM json_each(?) AS begun JOIN known_order
+  FROM json_each(?) AS begun JOIN orders
   ON service_id >= begun.value AND service_id < begun.value || '~'
   GROUP BY begun.value HAVING count(*) = 1
 """
 """No id has a tilde, which stands behind every sign of one."""
 
 _OF_AMOUNT = """
-SELECT service_id, last FROM known_order WHERE json_valid(last) AND (
+SELECT service_id, last FROM orders WHERE json_valid(last) AND (
   json_extract(last, '$.inAmount') BETWEEN ?1 AND ?2
   OR json_extract(last, '$.outAmount') BETWEEN ?1 AND ?2
   OR json_extract(last, '$.refundAmount') BETWEEN ?1 AND ?2)
@@ -88,30 +87,31 @@ _CREATED = "made.state = 'done' AND made.code IS NULL"
 
 _RELEASED = f"""
 SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
-    json_extract(known_order.last, '$.depositAddress') AS address
-  FROM known_order INDEXED BY known_order_released
-  JOIN operation ON operation.id = known_order.intent_id
-  WHERE known_order.standing = '{DepositRelease.RELEASED}' AND json_valid(known_order.last)
-UNION SELECT CASE json_extract(bundle.built, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
+    json_extract(orders.last, '$.depositAddress') AS address
+  FROM orders INDEXED BY orders_released
+  JOIN operation ON operation.id = orders.operation
+  WHERE orders.standing = '{DepositRelease.RELEASED}' AND json_valid(orders.last)
+UNION SELECT CASE json_extract(bundle.body, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
     json_extract(deposit.value, '$.address')
-  FROM bundle CROSS JOIN json_each(bundle.built, '$.items') AS item
+  FROM operation AS bundle CROSS JOIN json_each(bundle.body, '$.items') AS item
   CROSS JOIN json_each(item.value, '$.deposits') AS deposit
   CROSS JOIN operation AS made ON made.subject = json_extract(deposit.value, '$.service_id')
-  WHERE made.kind = 'row' AND {_CREATED}
+  WHERE bundle.kind = 'bundle' AND made.kind = 'row' AND {_CREATED}
 """  # noqa: S608
 
 
 _PAID = f"""
 SELECT address, count(*) AS times, max(at) AS last FROM (
   SELECT json_extract(last, '$.receiverAddress') AS address, {PAID_AT} AS at
-    FROM known_order INDEXED BY known_order_paid WHERE {OF_PAID}
+    FROM orders INDEXED BY orders_paid WHERE {OF_PAID}
   UNION ALL SELECT confirmed, {PAID_AT} FROM (
       SELECT made.subject AS service_id, json_extract(json_extract(asked.body, '$.body'),
         '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') AS confirmed
       FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
-      WHERE made.kind = 'row' AND {_CREATED} AND json_valid(json_extract(asked.body, '$.body'))
-    ) CROSS JOIN known_order USING (service_id)
-    WHERE coalesce(intent_id, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)
+      WHERE made.kind = 'row' AND made.subject > '' AND {_CREATED}
+        AND json_valid(json_extract(asked.body, '$.body'))
+    ) CROSS JOIN orders USING (service_id)
+    WHERE coalesce(operation, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)
       AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'
         AND lower(confirmed) = lower(json_extract(last, '$.receiverAddress')))
 ) GROUP BY address
@@ -129,7 +129,7 @@ class OrderIndex:
     def count_open(self) -> int:
         """How many orders were under way when they were last seen."""
         rows = self._file.read(
-            f"SELECT display, count(*) AS orders FROM known_order WHERE {PRESENT}"  # noqa: S608
+            f"SELECT display, count(*) AS orders FROM orders WHERE {PRESENT}"  # noqa: S608
             " GROUP BY display",
             (),
         )
@@ -137,7 +137,7 @@ class OrderIndex:
 
     def ids(self) -> set[str]:
         """Every order this desk knows."""
-        rows = self._file.read("SELECT service_id FROM known_order", ())
+        rows = self._file.read("SELECT service_id FROM orders", ())
         return {row["service_id"] for row in rows}
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
@@ -149,7 +149,7 @@ class OrderIndex:
         """Orders of which something may still become: all but those that were completed, and of
         which nothing is left to do."""
         rows = self._file.read(
-            f"SELECT service_id FROM known_order WHERE {PRESENT}",  # noqa: S608
+            f"SELECT service_id FROM orders WHERE {PRESENT}",  # noqa: S608
             (),
         )
         return [row["service_id"] for row in rows]
@@ -157,8 +157,8 @@ class OrderIndex:
     def unrepeated(self) -> list[str]:
         """Orders created here that the service has not repeated yet."""
         rows = self._file.read(
-            f"SELECT service_id FROM known_order WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
-            " AND intent_id > ''",
+            f"SELECT service_id FROM orders WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
+            " AND operation > ''",
             (),
         )
         return [row["service_id"] for row in rows]
@@ -166,7 +166,7 @@ class OrderIndex:
     def made_here(self, ids: Collection[str]) -> list[str]:
         """Which of these orders an intent of this home became."""
         rows = self._file.read(
-            "SELECT service_id FROM known_order WHERE intent_id > ''"
+            "SELECT service_id FROM orders WHERE operation > ''"
             " AND service_id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(ids)),),
         )
@@ -175,19 +175,19 @@ class OrderIndex:
     def of_others(self, intent_id: str) -> set[str]:
         """Orders that other intents became."""
         rows = self._file.read(
-            "SELECT service_id FROM known_order WHERE intent_id > '' AND intent_id != ?",
+            "SELECT service_id FROM orders WHERE operation > '' AND operation != ?",
             (intent_id,),
         )
         return {row["service_id"] for row in rows}
 
     def seen_before(self, moment: datetime) -> set[str]:
         """Orders that were first seen before ``moment``."""
-        return self._before("SELECT service_id, first_seen AS at FROM known_order", moment)
+        return self._before("SELECT service_id, first_seen AS at FROM orders", moment)
 
     def created_before(self, moment: datetime) -> set[str]:
         """Orders that the service made before ``moment``, as far as it said when."""
         return self._before(
-            "SELECT service_id, json_extract(last, '$.created') AS at FROM known_order"
+            "SELECT service_id, json_extract(last, '$.created') AS at FROM orders"
             " WHERE json_valid(last)",
             moment,
         )

@@ -24,7 +24,7 @@ from swapdesk.flows.intents.intent import (
     ReleaseVerdict,
     contradiction,
 )
-from swapdesk.flows.journal.journal_file import JournalFile
+from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
 from swapdesk.flows.journal.order_index import OrderIndex
 from swapdesk.flows.journal.order_merge import (
@@ -66,22 +66,23 @@ class OrderHistoryLog:
         """Write one more inside a transaction of the caller; ``lean``: the order as JSON, without
         its tokens."""
         db.execute(
-            "INSERT INTO event (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
+            "INSERT INTO events (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
             (service_id, now, source, lean),
         )
         count = self._counts.get(service_id)
         if count is None:
             (count,) = db.execute(
-                "SELECT count(*) FROM event WHERE service_id = ?", (service_id,)
+                "SELECT count(*) FROM events WHERE service_id = ?", (service_id,)
             ).fetchone()
         else:
             count += 1
         if count > FIRST_EVENTS + NEWEST_EVENTS + _SLACK:
             db.execute(
-                "DELETE FROM event WHERE service_id = ?1"
-                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1 ORDER BY id LIMIT ?2)"
-                " AND id NOT IN (SELECT id FROM event WHERE service_id = ?1"
-                " ORDER BY id DESC LIMIT ?3)",
+                "DELETE FROM events WHERE service_id = ?1"
+                " AND number NOT IN"
+                " (SELECT number FROM events WHERE service_id = ?1 ORDER BY number LIMIT ?2)"
+                " AND number NOT IN"
+                " (SELECT number FROM events WHERE service_id = ?1 ORDER BY number DESC LIMIT ?3)",
                 (service_id, FIRST_EVENTS, NEWEST_EVENTS),
             )
             count = FIRST_EVENTS + NEWEST_EVENTS
@@ -92,7 +93,8 @@ class OrderHistoryLog:
         return [
             (datetime.fromisoformat(row["at"]), row["source"], _order_of(row))
             for row in self._file.read(
-                "SELECT at, source, raw FROM event WHERE service_id = ? ORDER BY id", (service_id,)
+                "SELECT at, source, raw FROM events WHERE service_id = ? ORDER BY number",
+                (service_id,),
             )
         ]
 
@@ -111,29 +113,29 @@ class OrderHistoryLog:
 
     def latest(self, count: int) -> list[tuple[datetime, Order]]:
         """The newest of any order, newest first."""
-        rows = self._file.read("SELECT at, raw FROM event ORDER BY id DESC LIMIT ?", (count,))
+        rows = self._file.read("SELECT at, raw FROM events ORDER BY number DESC LIMIT ?", (count,))
         return [(datetime.fromisoformat(row["at"]), _order_of(row)) for row in rows]
 
     def newest(self) -> int:
         """The number of the newest of any order; 0 where there is none."""
-        [row] = self._file.read("SELECT coalesce(max(id), 0) AS newest FROM event", ())
+        [row] = self._file.read("SELECT coalesce(max(number), 0) AS newest FROM events", ())
         return int(row["newest"])
 
     def beyond(self, number: int, count: int) -> list[OrderEvent]:
         """Those of any order behind the one of this number, oldest first."""
         rows = self._file.read(
-            "SELECT * FROM event WHERE id > ? ORDER BY id LIMIT ?", (number, count)
+            "SELECT * FROM events WHERE number > ? ORDER BY number LIMIT ?", (number, count)
         )
-        return [OrderEvent(row["id"], row["at"], row["source"], _order_of(row)) for row in rows]
+        return [OrderEvent(row["number"], row["at"], row["source"], _order_of(row)) for row in rows]
 
 
 _DEPOSIT_SEEN = f"""
 SELECT at, json_extract(raw, '$.modified') AS modified, json_extract(raw, '$.created') AS created,
     json_extract(raw, '$.displayStatus') AS display,
-    id = (SELECT min(id) FROM event WHERE service_id = ?1) AS is_first
-  FROM event WHERE service_id = ?1
+    number = (SELECT min(number) FROM events WHERE service_id = ?1) AS is_first
+  FROM events WHERE service_id = ?1
     AND display IN ({", ".join(f"'{state}'" for state in PROGRESS[1:])})
-  ORDER BY id LIMIT 1
+  ORDER BY number LIMIT 1
 """  # noqa: S608
 
 
@@ -173,9 +175,7 @@ class WrittenOrders:
         digest, order = self._orders.get(service_id, (None, None))
         if order is not None and service_id in self._certain:
             return order
-        row = db.execute(
-            "SELECT last FROM known_order WHERE service_id = ?", (service_id,)
-        ).fetchone()
+        row = db.execute("SELECT last FROM orders WHERE service_id = ?", (service_id,)).fetchone()
         if row is None:
             return None
         if order is not None and digest == hash(row["last"]):
@@ -236,63 +236,53 @@ class OrderLog:
         with self._file.write() as db:
             stands = self._settle(db, service_id, RELEASED, only_from=DepositRelease.LOWER)
             if stands.payable:
-                db.execute(
-                    "INSERT OR REPLACE INTO accepted_output (service_id, out_amount) VALUES (?, ?)",
-                    (service_id, plain(out_amount)),
-                )
+                self._tell(db, service_id, "accepted", plain(out_amount))
             return stands
 
     def put_away(self, service_id: str, trouble: str) -> None:
         """The owner dealt with an order that failed so; in another trouble it counts again."""
         with self._file.write() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO put_away (service_id, trouble, at) VALUES (?, ?, ?)",
-                (service_id, trouble, rfc3339(self._clock.now())),
-            )
+            self._tell(db, service_id, "put_away", trouble)
 
     def take_back(self, service_id: str) -> None:
         """It was not dealt with after all."""
         with self._file.write() as db:
-            db.execute("DELETE FROM put_away WHERE service_id = ?", (service_id,))
+            self._tell(db, service_id, "put_away", None)
 
     def away(self) -> dict[str, str]:
         """Orders that were put away, each with the trouble it was in."""
-        rows = self._file.read("SELECT service_id, trouble FROM put_away", ())
-        return {row["service_id"]: row["trouble"] for row in rows}
+        rows = self._file.read(
+            "SELECT service_id, put_away FROM orders WHERE put_away IS NOT NULL", ()
+        )
+        return {row["service_id"]: row["put_away"] for row in rows}
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
         """What a chain shows of the deposit of an order. A node that is behind takes no payment out
         of its block again."""
         with self._file.write() as db:
-            db.execute(
-                "INSERT INTO chain_payment (service_id, hash, token, raw) VALUES (?, ?, ?, ?)"
-                " ON CONFLICT DO UPDATE SET raw = excluded.raw"
-                " WHERE json_extract(chain_payment.raw, '$.confirmations') IS NULL"
-                " OR json_extract(excluded.raw, '$.confirmations') IS NOT NULL",
-                (
-                    service_id,
-                    folded_hash(payment.hash),
-                    payment.token_id or "",
-                    msgspec.json.encode(payment).decode(),
-                ),
-            )
+            rows = db.execute("SELECT payments FROM orders WHERE service_id = ?", (service_id,))
+            payments = _payments(row["payments"] if (row := rows.fetchone()) else None)
+            name = f"{folded_hash(payment.hash)} {payment.token_id or ''}"
+            before = payments.get(name)
+            if before is None or before.confirmations is None or payment.confirmations is not None:
+                payments[name] = payment
+            self._tell(db, service_id, "payments", msgspec.json.encode(payments).decode())
 
     def payments(self) -> dict[str, tuple[PaidOnChain, ...]]:
         """What chains showed of the deposits of orders, by their ids."""
-        found: dict[str, tuple[PaidOnChain, ...]] = {}
-        for row in self._file.read("SELECT service_id, raw FROM chain_payment ORDER BY rowid", ()):
-            payment = msgspec.json.decode(row["raw"], type=PaidOnChain)
-            found[row["service_id"]] = (*found.get(row["service_id"], ()), payment)
-        return found
+        rows = self._file.read(
+            "SELECT service_id, payments FROM orders WHERE payments IS NOT NULL", ()
+        )
+        return {row["service_id"]: tuple(_payments(row["payments"]).values()) for row in rows}
 
     def each(self) -> Iterator[JournaledOrder]:
         """Every order this desk knows, newest first, read a few at a time."""
         before = 1 << 62
         while rows := self._file.read(
-            "SELECT * FROM order_row WHERE place < ? ORDER BY place DESC LIMIT ?",
+            "SELECT * FROM orders WHERE number < ? ORDER BY number DESC LIMIT ?",
             (before, _LOAD),
         ):
-            before = rows[-1]["place"]
+            before = rows[-1]["number"]
             yield from map(self._order_of, rows)
 
     def present(self) -> Iterator[JournaledOrder]:
@@ -306,7 +296,7 @@ class OrderLog:
     def verdict(self, service_id: str) -> ReleaseVerdict | None:
         """What stands of an order, None when the journal has none of this id."""
         rows = self._file.read(
-            "SELECT standing, withheld FROM known_order WHERE service_id = ?", (service_id,)
+            "SELECT standing, withheld FROM orders WHERE service_id = ?", (service_id,)
         )
         return (
             ReleaseVerdict(DepositRelease(rows[0]["standing"]), rows[0]["withheld"])
@@ -315,7 +305,7 @@ class OrderLog:
         )
 
     def get(self, service_id: str) -> JournaledOrder | None:
-        rows = self._file.read("SELECT * FROM order_row WHERE service_id = ?", (service_id,))
+        rows = self._file.read("SELECT * FROM orders WHERE service_id = ?", (service_id,))
         return self._order_of(rows[0]) if rows else None
 
     def events(self, service_id: str) -> list[tuple[datetime, str, Order]]:
@@ -372,7 +362,7 @@ class OrderLog:
         self._written.keep(kept, raw)
         if known is None:
             db.execute(
-                "INSERT INTO known_order (service_id, intent_id, last, display, ended, standing,"
+                "INSERT INTO orders (service_id, operation, last, display, ended, standing,"
                 " withheld, first_seen, seen_at, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     order.service_id,
@@ -394,8 +384,8 @@ class OrderLog:
             self._written.forget(order.service_id)
             return self._settle(db, order.service_id, contradiction(reason))
         db.execute(
-            "UPDATE known_order SET last = ?, display = ?, ended = max(ended, ?),"
-            " intent_id = coalesce(intent_id, ?), seen_at = ?, source = ? WHERE service_id = ?",
+            "UPDATE orders SET last = ?, display = ?, ended = max(ended, ?),"
+            " operation = coalesce(operation, ?), seen_at = ?, source = ? WHERE service_id = ?",
             (raw, display_of(kept), int(ended), intent_id, now, source, order.service_id),
         )
         self._keep_deposit(db, known, kept)
@@ -404,12 +394,18 @@ class OrderLog:
     def _keep_deposit(self, db: sqlite3.Connection, known: Order | None, kept: Order) -> None:
         """The transaction that the service names as the deposit's: its link is the payout's
         later."""
-        told = newly_linked_deposit(known, kept)
-        if told is not None:
-            db.execute(
-                "INSERT OR REPLACE INTO told_deposit (service_id, hash) VALUES (?, ?)",
-                (kept.service_id, told),
-            )
+        deposit = newly_linked_deposit(known, kept)
+        if deposit is not None:
+            self._tell(db, kept.service_id, "deposit", deposit)
+
+    def _tell(self, db: sqlite3.Connection, service_id: str, column: str, value: object) -> None:
+        """Raises JournalUnavailable where the order was not written yet."""
+        told = db.execute(
+            f"UPDATE orders SET {column} = ? WHERE service_id = ?",  # noqa: S608
+            (value, service_id),
+        )
+        if not told.rowcount:
+            raise JournalUnavailable(f"the journal has no order {service_id} yet")
 
     def _settle(
         self,
@@ -420,7 +416,7 @@ class OrderLog:
         only_from: DepositRelease | None = None,
     ) -> ReleaseVerdict:
         row = db.execute(
-            "SELECT standing, withheld FROM known_order WHERE service_id = ?", (service_id,)
+            "SELECT standing, withheld FROM orders WHERE service_id = ?", (service_id,)
         ).fetchone()
         if row is None:
             return verdict
@@ -430,7 +426,7 @@ class OrderLog:
         if only_from is not None and stands.standing is not only_from:
             return stands
         db.execute(
-            "UPDATE known_order SET standing = ?, withheld = ? WHERE service_id = ?",
+            "UPDATE orders SET standing = ?, withheld = ? WHERE service_id = ?",
             (verdict.standing, verdict.withheld, service_id),
         )
         return verdict
@@ -442,7 +438,7 @@ class OrderLog:
             yield from map(
                 self._order_of,
                 self._file.read(
-                    f"SELECT * FROM order_row WHERE service_id IN ({marks})",  # noqa: S608
+                    f"SELECT * FROM orders WHERE service_id IN ({marks})",  # noqa: S608
                     part,
                 ),
             )
@@ -454,7 +450,7 @@ class OrderLog:
             order = Order(service_id=row["service_id"])
         return JournaledOrder(
             order=order,
-            intent_id=row["intent_id"],
+            intent_id=row["operation"],
             ended=bool(row["ended"]),
             verdict=ReleaseVerdict(DepositRelease(row["standing"]), row["withheld"]),
             first_seen=datetime.fromisoformat(row["first_seen"]),
@@ -467,6 +463,11 @@ class OrderLog:
 def folded_hash(hash_: str) -> str:
     """A hash as it is compared: hexadecimal is the same in any case, base58 is not."""
     return hash_.lower() if hash_[:2] in ("0x", "0X") else hash_
+
+
+def _payments(text: str | None) -> dict[str, PaidOnChain]:
+    """By hash and token, as they were first shown."""
+    return msgspec.json.decode(text or "{}", type=dict[str, PaidOnChain])
 
 
 def _differs(known: Order, order: Order) -> bool:

@@ -20,10 +20,7 @@ from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_log import folded_hash
 from swapdesk.flows.journal.order_merge import display_of, ended, linked_deposit
 from swapdesk.flows.journal.transaction_log import (
-    Fate,
     OrderTransaction,
-    Sender,
-    TransactionRole,
 )
 from swapdesk.flows.notation import copied_amount, exact_amount
 from swapdesk.flows.orders.order_fields import (
@@ -37,18 +34,18 @@ from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import NumberError, quantize, short, to_base_units
 from swapdesk.wire.orders import Order
 
-_PAYS = frozenset({TransactionRole.DEPOSIT, TransactionRole.BUNDLE})
+_PAYS = frozenset({"deposit", "bundle"})
 
 
 def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
     """What this desk sent to pay the deposit, unless it failed; None where it sent nothing."""
     paid = (one for one in made[::-1] if one.own and one.role in _PAYS)
-    return next((one for one in paid if one.fate is not Fate.FAILED), None)
+    return next((one for one in paid if one.fate != "failed"), None)
 
 
 def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
     """What the service names as the deposit's transaction, or named before."""
-    named = (one.hash for one in made if one.fate is Fate.SEEN)
+    named = (one.hash for one in made if one.fate == "seen")
     return next(named, None) or linked_deposit(order)
 
 
@@ -176,7 +173,7 @@ def deposit_known(
     once its chain confirmed it, whose amount was compared before it was signed. None where only the
     service could know, which does not tell (contract 8.1)."""
     own = own_payment(made) if made else tracked.own_payment
-    if own is None or own.fate is not Fate.CONFIRMED or own.by is Sender.FAUCET:
+    if own is None or own.fate != "confirmed" or own.by == "faucet":
         return tracked.deposit
     token, amount = token_to_pay(tracked), amount_to_pay(tracked)
     looked_for = {folded_hash(one.hash) for one in tracked.payments}

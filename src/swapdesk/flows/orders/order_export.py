@@ -15,12 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from difflib import get_close_matches
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
+from swapdesk.flows.journal.transaction_log import OrderTransaction, TransactionRole
 from swapdesk.flows.notation import copied_amount, iso
 from swapdesk.flows.orders.deposit_destination import (
     deposit_destination,
@@ -43,9 +42,7 @@ _OPEN, _CLOSED = (re.compile(_FORMULA % mark) for mark in ("", "'"))
 ROWS = "orders"
 
 
-class ExportForm(StrEnum):
-    CSV = "csv"
-    JSON = "json"
+ExportForm = Literal["csv", "json"]
 
 
 Made = Mapping[str, Sequence[OrderTransaction]]
@@ -62,7 +59,7 @@ def export_bytes(
 ) -> bytes:
     """The whole file, UTF-8; a CSV has its heads also without any order."""
     rows = export_rows(orders, now, made)
-    if form is ExportForm.JSON:
+    if form == "json":
         return encode_json({ROWS: rows, "total": len(rows), "at": now}) + b"\n"
     return _csv(rows)
 
@@ -120,11 +117,12 @@ class UnknownForm(ValueError):
 def form_of(path: Path) -> ExportForm:
     """CSV or JSON by how the name ends. Raises UnknownForm with the nearest of both."""
     suffix = path.suffix.lower()
-    known = [f".{form}" for form in ExportForm]
+    forms: tuple[ExportForm, ...] = ("csv", "json")
+    known = {f".{form}": form for form in forms}
     if suffix in known:
-        return ExportForm(suffix[1:])
+        return known[suffix]
     nearest = get_close_matches(suffix, known, n=1, cutoff=0.0)
-    wanted = path.with_suffix(nearest[0] if suffix and nearest else known[0]).name
+    wanted = path.with_suffix(nearest[0] if suffix and nearest else ".csv").name
     raise UnknownForm(f'Orders are written as {" or ".join(known)}: write "{wanted}".')
 
 
@@ -171,8 +169,8 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
         "recipientLabel": intent.recipient_label if intent is not None else None,
         "recipientMemo": order.receiver_tag,
         "depositHash": deposit_hash(order, made),
-        "approveHash": _hashes(made, TransactionRole.RESET, TransactionRole.APPROVE),
-        "swapHash": _hashes(made, TransactionRole.SWAP),
+        "approveHash": _hashes(made, "reset", "approve"),
+        "swapHash": _hashes(made, "swap"),
         "payoutHash": payout_hash(order),
         "refundAddress": order.refund_address,
         "refundAmount": order.refund_amount,
@@ -189,7 +187,7 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
 
 def _hashes(made: Sequence[OrderTransaction], *roles: TransactionRole) -> str | None:
     """Of several, one after the other; those that failed moved nothing."""
-    found = [one.hash for one in made if one.role in roles and one.fate is not Fate.FAILED]
+    found = [one.hash for one in made if one.role in roles and one.fate != "failed"]
     return " ".join(found) or None
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from decimal import Decimal
-from enum import Enum
+from typing import Literal
 
 from msgspec import Struct
 
@@ -166,13 +166,8 @@ def transaction_page(token: Token | None, transaction: str) -> str:
     return transaction_link(chain.hash_url or chain.explorer_url, transaction) or ""
 
 
-class ProceedsOutcome(Enum):
-    """Whether what there is to get is ahead, was got, was to be got, or the deposit came back."""
-
-    AHEAD = "ahead"
-    GOT = "got"
-    MISSED = "missed"
-    CAME_BACK = "came back"
+ProceedsOutcome = Literal["ahead", "got", "missed", "came back"]
+"""Whether what there is to get is ahead, was got, was to be got, or the deposit came back."""
 
 
 class Proceeds(Struct, frozen=True):
@@ -198,21 +193,21 @@ def proceeds(order: Order, intent: Intent | None = None) -> Proceeds:
     sent, received = symbols(order, intent)
     display = display_of(order)
     if display == DisplayStatus.REFUNDED:
-        return Proceeds(ProceedsOutcome.CAME_BACK, order.refund_amount, sent)
+        return Proceeds("came back", order.refund_amount, sent)
     if display == DisplayStatus.SWAP_COMPLETED:
-        return Proceeds(ProceedsOutcome.GOT, order.out_amount, received)
-    outcome = ProceedsOutcome.MISSED if ended(display) else ProceedsOutcome.AHEAD
+        return Proceeds("got", order.out_amount, received)
+    outcome: ProceedsOutcome = "missed" if ended(display) else "ahead"
     return Proceeds(outcome, order.out_amount, received)
 
 
 def get_label(outcome: ProceedsOutcome, *, theirs: bool = False) -> str:
     """``You get``, ``You were to get``; ``theirs`` where another person is paid."""
-    if outcome is ProceedsOutcome.CAME_BACK:
+    if outcome == "came back":
         return "Came back"
     verb = {
-        ProceedsOutcome.AHEAD: "get",
-        ProceedsOutcome.GOT: "got",
-        ProceedsOutcome.MISSED: "were to get",
+        "ahead": "get",
+        "got": "got",
+        "missed": "were to get",
     }[outcome]
     return f"{'They' if theirs else 'You'} {verb}"
 
@@ -222,17 +217,17 @@ def send_label(order: Order, outcome: ProceedsOutcome) -> str:
     (contract 8.1), only what a swap on a chain sent."""
     if deposit_arrived(order):
         return "You sent" if order.is_dex else "Asked for"
-    return "You were to send" if outcome is ProceedsOutcome.MISSED else "You send"
+    return "You were to send" if outcome == "missed" else "You send"
 
 
 def unsaid(found: Proceeds) -> bool:
     """Whether something came back and nobody says how much."""
-    return found.outcome is ProceedsOutcome.CAME_BACK and found.amount is None
+    return found.outcome == "came back" and found.amount is None
 
 
 def shown(found: Proceeds) -> tuple[str, str]:
     """Amount and symbol for a list of orders; a dash where nothing comes and nothing came back."""
-    nothing = found.outcome is ProceedsOutcome.MISSED or found.amount is None
+    nothing = found.outcome == "missed" or found.amount is None
     return (NOTHING, "") if nothing else (tracker_amount(found.amount), found.symbol)
 
 

@@ -240,7 +240,7 @@ def updates_of(seen: Sequence[Seen]) -> list[Update]:
             source=_SOURCES.get(source, source),
             state=display_of(order) or "no state",
             sentence=cause_of(order),
-            level=situation_of(order).meaning.level,
+            level=situation_of(order).level,
             changed=changed_fields(before, order) if before is not None else ("first seen",),
         )
         found.append(update)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, get_args
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.notation import age, written_seconds
 from swapdesk.flows.orders.order_fields import expected_end, route_of
 from swapdesk.flows.orders.order_status import OrderStatus
-from swapdesk.flows.orders.situations import Situation, situation_of
+from swapdesk.flows.orders.situations import LAST_HEARD, WAITING, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.quotes import RouteType
 
@@ -155,7 +155,7 @@ def _state(looked: _Looked) -> str:
     status = looked.status
     late = "late" if status.time.late else ""
     away = "put away" if status.put_away else ""
-    heard = status.said.meaning.word if status.situation is Situation.LAST_HEARD else ""
+    heard = status.said.word if status.situation is LAST_HEARD else ""
     return f"{status.word} {heard} {'finished' if status.ended else 'open'} {late} {away}"
 
 
@@ -219,25 +219,16 @@ def group_of(tracked: TrackedOrder) -> Group:
     return Group.NEEDS_YOU if tracked.trouble is not None else Group.FINISHED
 
 
-class Sorting(StrEnum):
-    """The value is how it is called on the command line and on the screen."""
+Sorting = Literal["deadline", "newest", "oldest", "late", "state", "pair", "amount"]
+"""As it is called on the command line and on the screen: open ones by their deadline and finished
+ones newest first; what should be done by now first (``late``); what needs you first, then how far
+it came (``state``); the largest worth in USD at creation first, unknown ones last (``amount``)."""
 
-    DEADLINE = "deadline"
-    """Open ones by their deadline, finished ones newest first."""
-    NEWEST = "newest"
-    OLDEST = "oldest"
-    LATE = "late"
-    """What should be done by now first."""
-    STATE = "state"
-    """What needs you first, then how far it came."""
-    PAIR = "pair"
-    AMOUNT = "amount"
-    """The largest worth in USD at creation first; unknown ones last."""
 
-    def after(self) -> Sorting:
-        """The next one, as the key goes through them."""
-        all_ = list(Sorting)
-        return all_[(all_.index(self) + 1) % len(all_)]
+def sorting_after(by: Sorting) -> Sorting:
+    """The next one, as the key goes through them."""
+    sortings: tuple[Sorting, ...] = get_args(Sorting)
+    return sortings[(sortings.index(by) + 1) % len(sortings)]
 
 
 def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrder]:
@@ -251,7 +242,7 @@ def sort_orders(orders: Iterable[TrackedOrder], by: Sorting) -> list[TrackedOrde
 def sort_groups(groups: Mapping[Group, list[TrackedOrder]], by: Sorting) -> list[TrackedOrder]:
     """As :func:`sort_orders`, of orders whose groups are known."""
     key = _KEYS[by]
-    finished = _newest if by in (Sorting.DEADLINE, Sorting.LATE) else key
+    finished = _newest if by in ("deadline", "late") else key
     for group, found in groups.items():
         asked = key if group is Group.OPEN else finished
         found.sort(key=lambda one, asked=asked: (asked(one), one.service_id))  # type: ignore[misc]
@@ -271,8 +262,8 @@ def _by_state(one: TrackedOrder) -> tuple[bool, bool, int]:
     display = display_of(one.order)
     steps = [str(step) for step in PROGRESS]
     return (
-        said.meaning.level != "trouble",
-        said is not Situation.WAITING,
+        said.level != "trouble",
+        said is not WAITING,
         -steps.index(display) if display in steps else 0,
     )
 
@@ -283,13 +274,13 @@ def _amount(one: TrackedOrder) -> tuple[bool, Decimal]:
 
 
 _KEYS: dict[Sorting, Callable[[TrackedOrder], Any]] = {
-    Sorting.DEADLINE: lambda one: one.order.expires or _LAST,
-    Sorting.NEWEST: _newest,
-    Sorting.OLDEST: _oldest,
-    Sorting.LATE: lambda one: expected_end(one.order) or _LAST,
-    Sorting.STATE: _by_state,
-    Sorting.PAIR: lambda one: one.symbols,
-    Sorting.AMOUNT: _amount,
+    "deadline": lambda one: one.order.expires or _LAST,
+    "newest": _newest,
+    "oldest": _oldest,
+    "late": lambda one: expected_end(one.order) or _LAST,
+    "state": _by_state,
+    "pair": lambda one: one.symbols,
+    "amount": _amount,
 }
 
 
@@ -302,10 +293,10 @@ def stale_words(state: StreamState, seconds: float) -> str:
 
     ``seconds`` since the last message or answer.
     """
-    if state is StreamState.LIVE:
+    if state == "live":
         return ""
     old = f"{age(seconds)} old, " if seconds < NEVER else ""
-    return f"{old}{state.name.lower()}"
+    return f"{old}{state}"
 
 
 def left_out_words(skipped: int) -> str:

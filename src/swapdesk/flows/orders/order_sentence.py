@@ -11,7 +11,7 @@ from datetime import datetime
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import NOTHING, clock_time, day, elapsed, tracker_amount
 from swapdesk.flows.orders.deposit_destination import amount_to_pay, asked_only
-from swapdesk.flows.orders.order_fields import ProceedsOutcome, route_of, unsaid
+from swapdesk.flows.orders.order_fields import route_of, unsaid
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
@@ -50,7 +50,7 @@ def order_head(tracked: TrackedOrder, status: OrderStatus) -> str:
 def _becomes(tracked: TrackedOrder) -> str:
     """`` to 14.52 ETH``, or what it was to be, or what came back."""
     found = tracked.proceeds
-    words = {ProceedsOutcome.MISSED: ", was to be", ProceedsOutcome.CAME_BACK: ", came back"}
+    words = {"missed": ", was to be", "came back": ", came back"}
     if unsaid(found):
         return f", the {found.symbol} came back"
     return f"{words.get(found.outcome, ' to')} {tracker_amount(found.amount)} {found.symbol}"
@@ -70,7 +70,7 @@ def pair_parts(tracked: TrackedOrder) -> tuple[tuple[str, bool], ...]:
             (found.symbol, True),
             (" came back", False),
         )
-    words = {ProceedsOutcome.MISSED: "was to be ", ProceedsOutcome.CAME_BACK: "came back "}
+    words = {"missed": "was to be ", "came back": "came back "}
     return (
         paid,
         (f"{asked} → {words.get(found.outcome, '')}", False),

@@ -21,8 +21,9 @@ from msgspec.structs import replace
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease, Intent
 from swapdesk.flows.journal.journal_records import PaidOnChain
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import (
     NOTHING,
     Elapsed,
@@ -53,11 +54,19 @@ from swapdesk.flows.orders.order_fields import (
     refund_chain,
     symbols,
 )
-from swapdesk.flows.orders.payment_progress import BatchPayment, PaidTo, venue_of
+from swapdesk.flows.orders.payment_progress import BatchPayment, venue_of
 from swapdesk.flows.orders.situations import (
+    COMPLETED,
+    EXPIRED,
+    LAST_HEARD,
     NO_TIME,
+    NOT_SIGNED,
     PAY_BATCH,
+    SETTING_UP,
+    SITUATIONS,
     STRANDED,
+    WAITING,
+    WITHHELD_UNREPEATED,
     Certainty,
     Knowledge,
     Sign,
@@ -120,7 +129,7 @@ class OrderStatus(Struct, frozen=True):
     """What one order means at one moment."""
 
     situation: Situation
-    """The row of the table whose words these are: ``Situation.HELD``."""
+    """The row of the table whose words these are: ``SITUATIONS["held"]``."""
     said: Situation
     """The row of what the service says; the same, unless the desk knows better."""
 
@@ -181,7 +190,7 @@ class OrderStatus(Struct, frozen=True):
     @property
     def not_signed(self) -> bool:
         """Whether nobody signed its swap, and nobody will."""
-        return self.situation is Situation.NOT_SIGNED or (self.ended and not self.closed)
+        return self.situation is NOT_SIGNED or (self.ended and not self.closed)
 
     @property
     def urgent(self) -> bool:
@@ -244,10 +253,10 @@ def order_status(
     better = match or known_better(_knowledge(tracked, status, own, batch))
     if better is not None:
         status = _said_by_desk(status, better, facts, tracked, own, batch)
-    elif batch is not None and batch.problem and status.said is Situation.EXPIRED:
+    elif batch is not None and batch.problem and status.said is EXPIRED:
         status = replace(status, cause=f"{batch.problem} {status.cause}")
-    elif batch is not None and batch.begun and status.said is Situation.EXPIRED:
-        is_paid = "was" if batch.at is PaidTo.ADDRESS else "is being"
+    elif batch is not None and batch.begun and status.said is EXPIRED:
+        is_paid = "was" if batch.state is State.DONE else "is being"
         cause = f"Its batch {is_paid} paid, and the service saw no deposit. {status.cause}"
         act = f"write to support with order {order.service_id}"
         status = replace(
@@ -262,7 +271,7 @@ def order_status(
     if tracked.put_away:
         status = replace(status, put_away=True)
     if own is not None and match is None:
-        where = "at" if own.fate is Fate.CONFIRMED else "on its way to"
+        where = "at" if own.fate == "confirmed" else "on its way to"
         place = f"{where} the deposit address"
         status = replace(status, money=f"{place}, by transaction {own.hash}.", place=f"{place}.")
     if _outdated(tracked, status, now):
@@ -271,7 +280,7 @@ def order_status(
 
 
 def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
-    return tracked.out_of_reach(now) and not status.situation.meaning.lasts
+    return tracked.out_of_reach(now) and not status.situation.lasts
 
 
 def _heard_last(
@@ -283,13 +292,13 @@ def _heard_last(
     """``status`` as something that was heard, and may not be so any more."""
     at = as_of(tracked.seen_at, now)
     # That nothing was paid was true then, as far as the service had seen.
-    unpaid = status.money == Situation.WAITING.meaning.money
+    unpaid = status.money == WAITING.money
     money = "in your wallet, if you sent nothing." if unpaid else status.money
     # How late it is was worked out now.
     notes = status.notes[1:] if status.late_by is not None else status.notes
     told = replace(status, notes=notes).told.removesuffix(".")
     facts = {**facts, "told": told, "money": money, "as_of": at, "beyond": tracked.beyond(now)}
-    heard = _said_by_desk(status, Situation.LAST_HEARD, facts, tracked, None, None)
+    heard = _said_by_desk(status, LAST_HEARD, facts, tracked, None, None)
     return replace(
         heard,
         notes=(),
@@ -312,8 +321,8 @@ def cause_of(order: Order) -> str:
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
     """Who acts on an order made here until its address may be shown, and how."""
-    awaited = Situation.SETTING_UP if tracked.awaits_address else Situation.WITHHELD_UNREPEATED
-    return awaited.meaning.actor, awaited.meaning.act
+    awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
+    return awaited.actor, awaited.act
 
 
 def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
@@ -322,7 +331,7 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapse
     if tracked.not_signed:
         return _NO_TIME
     outdated = _outdated(tracked, status, now)
-    if outdated is not (status.situation is Situation.LAST_HEARD):
+    if outdated is not (status.situation is LAST_HEARD):
         return None
     if outdated:
         same_day = status.time.short == as_of(tracked.seen_at, now)
@@ -355,31 +364,31 @@ def _reported(
     """What the service says, and the facts that fill the words."""
     display, private = display_of(order), order.anonymous is True
     said = situation_of(order)
-    row, closed = said.meaning, ended(display)
+    closed = ended(display)
     passed, due, late_by = _times(order, begun or order.created, now, display)
-    deadline = order.expires if row.until_deadline else None
+    deadline = order.expires if said.until_deadline else None
     left = deadline - now if deadline is not None else None
     facts = order_words(order, intent, said, now, left, deposit)
-    money, by = (row.money or "").format_map(facts), (row.by or "").format_map(facts)
+    money, by = (said.money or "").format_map(facts), (said.by or "").format_map(facts)
     notes = _notes(order, intent, said, facts, deposit)
     if late_by is not None:
         notes = (f"{elapsed(late_by.total_seconds()).text} over the expected time", *notes)
-    sign: Sign = "failed" if display == DisplayStatus.FAILED else row.level
-    late = late_by is not None and row.level == "moving"
+    sign: Sign = "failed" if display == DisplayStatus.FAILED else said.level
+    late = late_by is not None and said.level == "moving"
     status = OrderStatus(
         situation=said,
         said=said,
-        word=row.word.format_map(facts),
-        level=row.level,
-        sign=row.sign or sign,
-        cause=row.cause.format_map(facts),
+        word=said.word.format_map(facts),
+        level=said.level,
+        sign=said.sign or sign,
+        cause=said.cause.format_map(facts),
         notes=notes,
         money=money,
         place=short_place(money),
-        actor=row.actor.format_map(facts),
-        act=row.act.format_map(facts),
+        actor=said.actor.format_map(facts),
+        act=said.act.format_map(facts),
         by=by,
-        certainty=Certainty.NOT_KNOWN if late else row.certainty,
+        certainty=Certainty.NOT_KNOWN if late else said.certainty,
         display=display,
         legs=(order.in_status, order.out_status) if private else (order.in_status,),
         stage=_stage(order, display, private=private),
@@ -390,7 +399,7 @@ def _reported(
         expected=due,
         late_by=late_by,
         time=_time(said, passed, due, left, closed=closed),
-        payable=said is Situation.WAITING,
+        payable=said is WAITING,
         ended=closed,
         closed=closed,
         put_away=False,
@@ -409,11 +418,11 @@ def _knowledge(
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     withheld = tracked.withheld is not None
     refused = withheld and tracked.standing not in _UNDECIDED
-    setting_up = tracked.awaits_address and status.said is Situation.SETTING_UP
+    setting_up = tracked.awaits_address and status.said is SETTING_UP
     signing = (tracked.not_signed and status.closed) or (waiting and not refused)
     swap = tracked.swap_payment if signing else None
     paid_less = False
-    if status.said is Situation.COMPLETED:
+    if status.said is COMPLETED:
         against = pays_otherwise(tracked.order, tracked.intent)
         paid_less = against is not None and against < 0
     late = waiting and status.left is not None and status.left <= timedelta()
@@ -425,8 +434,10 @@ def _knowledge(
         over=late and not refused,
         standing=tracked.standing,
         in_batch=tracked.in_batch,
-        batch=batch.at if batch is not None else None,
-        swap=swap,
+        batch=batch.state if batch is not None else None,
+        in_account=batch is not None and batch.in_account,
+        swap=swap.state if swap is not None else None,
+        swap_failure=swap.failure if swap is not None else None,
         paid=own is not None,
         pays_less=paid_less,
     )
@@ -445,9 +456,8 @@ def _said_by_desk(
     batch: BatchPayment | None,
 ) -> OrderStatus:
     """``status`` in the words of what the desk knows better than the service."""
-    row = situation.meaning
     swap = tracked.swap_payment
-    again = own is not None and own.by is Sender.WALLET and own.fate is not Fate.CONFIRMED
+    again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
         **facts,
         "wallet": swap.money if swap is not None else "",
@@ -460,21 +470,21 @@ def _said_by_desk(
         "unpaid": batch.money if batch is not None else "in your wallet, if you sent nothing.",
         "sent_again": SENT_AGAIN if again else "",
     }
-    money = status.money if row.money is None else row.money.format_map(facts)
+    money = status.money if situation.money is None else situation.money.format_map(facts)
     return replace(
         status,
         situation=situation,
         payable=False,
-        word=row.word.format_map(facts),
-        level=row.level,
-        sign=row.sign or row.level,
-        cause=row.cause.format_map(facts),
+        word=situation.word.format_map(facts),
+        level=situation.level,
+        sign=situation.sign or situation.level,
+        cause=situation.cause.format_map(facts),
         money=money,
         place=batch.place if batch is not None and money == batch.money else short_place(money),
-        actor=row.actor.format_map(facts),
-        act=row.act.format_map(facts),
-        by=status.by if row.by is None else row.by.format_map(facts),
-        certainty=row.certainty,
+        actor=situation.actor.format_map(facts),
+        act=situation.act.format_map(facts),
+        by=status.by if situation.by is None else situation.by.format_map(facts),
+        certainty=situation.certainty,
     )
 
 
@@ -513,7 +523,7 @@ def _time(
     if passed is None:
         return _NO_TIME
     if closed:
-        if said.meaning.level == "expired":
+        if said.level == "expired":
             return _NO_TIME
         took = f"took {duration(passed.total_seconds())}"
         return Elapsed(took, took, late=False)
@@ -596,7 +606,9 @@ def order_words(
     }
 
 
-_REFUNDED = (Situation.REFUNDED, Situation.REFUNDED_FIRST_TOKEN, Situation.PART_RETURNED)
+_REFUNDED = frozenset(
+    SITUATIONS[code] for code in ("refunded", "refunded first token", "part returned")
+)
 
 
 def _notes(
@@ -610,7 +622,7 @@ def _notes(
     over = ended(display_of(order))
     if order.rerouted and not over:
         notes.append(OTHER_PROVIDER.format_map(facts))
-    if order.non_refundable and not said.meaning.settled:
+    if order.non_refundable and not said.settled:
         notes.append(NOT_REFUNDABLE)
     against = pays_otherwise(order, intent)
     if against is not None:

@@ -8,7 +8,6 @@ refused or executed stands in the parts of its create. Both decide where the mon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Literal
 
 from msgspec import Struct
@@ -20,26 +19,13 @@ from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
-class PaidTo(StrEnum):
-    """How far the money of the order is."""
-
-    WALLET = "wallet"
-    """Nothing left the wallet for it."""
-    ACCOUNT = "account"
-    """It is in the owner's smart account, or goes there; the bundle has still to pay, or ended."""
-    WAY = "way"
-    """The bundle pays now."""
-    ADDRESS = "address"
-    """The deposit address has it."""
-    LEFT_OUT = "left out"
-    """Its group was paid without it."""
-
-
 class BatchPayment(Struct, frozen=True):
-    """``money`` is a sentence that follows the word Funds, ``place`` its short form, both with
-    their point; ``actor`` does ``due``."""
+    """How the order's payment stands: prepared while its bundle has still to pay, or paid nobody;
+    sent while that pays; done once the deposit address has the money; refused where the group was
+    paid without it. ``money`` is a sentence that follows the word Funds, ``place`` its short form,
+    both with their point; ``actor`` does ``due``."""
 
-    at: PaidTo
+    state: State
     money: str
     place: str
     actor: str
@@ -47,11 +33,13 @@ class BatchPayment(Struct, frozen=True):
     problem: str = ""
     """Why its bundle paid nobody, in a sentence; empty unless it failed, was called off or was not
     taken."""
+    in_account: bool = False
+    """What is not paid yet is in the owner's smart account, or goes there."""
 
     @property
     def begun(self) -> bool:
         """Whether nobody may pay the order once more."""
-        return self.at in (PaidTo.WAY, PaidTo.ADDRESS)
+        return self.state in (State.SENT, State.DONE)
 
 
 QUOTE_AGAIN = "ask for new quotes"

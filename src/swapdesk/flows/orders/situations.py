@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Literal
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
-from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, PaidTo, SwapFailure, SwapPayment
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, SwapFailure
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
@@ -54,8 +54,12 @@ class Certainty(StrEnum):
     NOT_KNOWN = "not known"
 
 
-class SituationRow(Struct, frozen=True):
-    """A row of the table. Texts are templates; None is what the service's row says there."""
+class Situation(Struct, frozen=True, eq=False):
+    """What is going on, and with whom the money is: a row of the table. Texts are templates; None
+    is what the service's row says there."""
+
+    code: str
+    """How journals and JSON name it: ``failed stuck``."""
 
     states: tuple[str | None, ...]
     """Displayed states in which the row is looked for; ``OTHER`` is any unknown one."""
@@ -74,6 +78,9 @@ class SituationRow(Struct, frozen=True):
     """What the actor does: ``send the deposit``."""
     by: str | None
     """Until when: ``before 14:32:11``."""
+    reply: str
+    """What support writes to the customer (``support.replies`` fills it): what happened, where the
+    money is, what to do and what not. It promises nothing and asks for no second payment."""
     certainty: Certainty = Certainty.CERTAIN
     sign: Sign | None = None
     """The glyph, where it is not that of the level."""
@@ -111,8 +118,11 @@ class Knowledge(Struct, frozen=True):
     """It is late, and nobody decided that its address stays withheld."""
     standing: DepositRelease
     in_batch: bool
-    batch: PaidTo | None
-    swap: SwapPayment | None
+    batch: State | None
+    in_account: bool
+    """What its batch has still to pay is in the owner's smart account."""
+    swap: State | None
+    swap_failure: SwapFailure | None
     paid: bool
     """This desk sent the deposit, and the service has not seen it."""
     pays_less: bool
@@ -151,15 +161,20 @@ _LIKELY = Certainty.LIKELY
 _NOT_KNOWN = Certainty.NOT_KNOWN
 _LEG_STATUSES = frozenset(LegStatus)
 
-
-def _swap(state: State, failure: SwapFailure | None = None) -> Callable[[Knowledge], bool]:
-    """Whether the transaction of a swap on chains stands so."""
-
-    def stands(known: Knowledge) -> bool:
-        swap = known.swap
-        return swap is not None and (swap.state, swap.failure) == (state, failure)
-
-    return stands
+_EXCHANGING = "{Yours} arrived and is being exchanged by {holder}. {watch} Do not pay twice."
+_BATCH = (
+    "Your order over {asked} belongs to a payment of ours that covers several orders at once."
+    " Do not pay it yourself."
+)
+HIDDEN_REPLY = (
+    "Do not pay this order: we are comparing what the exchange service made of it with what"
+    " was asked for. If you sent nothing, your money is in your wallet. We write to you when that"
+    " is settled."
+)
+_STUCK = (
+    "{Yours} arrived, but the exchange could not be finished. The money is with the exchange"
+    " service.{where_back} {passed_on} {not_again}"
+)
 
 
 def _always(order: Order) -> bool:
@@ -214,465 +229,730 @@ def _leg_known(order: Order) -> bool:
 
 
 # fmt: off
-class Situation(Enum):
-    """What is going on, and with whom the money is."""
-
+_TABLE: tuple[Situation, ...] = (
     # What the service cannot be asked any more; the words are those of what was heard last.
-    LAST_HEARD = SituationRow(
-        _ANY, None, "As of {as_of}", "waiting",
+    Situation(
+        "last heard", _ANY, None, "As of {as_of}", "waiting",
         "As of {as_of} UTC: {told}. The service cannot be asked about this order any more:"
         " {beyond}",
-        "as of {as_of} UTC, {money}", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, sign="unknown",
-    )
+        "as of {as_of} UTC, {money}", "you", _SUPPORT, _NO_DEADLINE,
+        certainty=_NOT_KNOWN, sign="unknown",
+        reply=(
+            "The exchange service does not tell us of your order any more: {beyond}. When it was"
+            " last read, at {as_of} UTC, {heard}. We ask the exchange service what became of it"
+            " and write to you when we know more. {not_again}{ask_hash}"
+        ),
+    ),
     # What a chain shows of the deposit before the service has seen it.
-    PAYMENT_MISSING = SituationRow(
-        _ANY, None, "Payment missing", "trouble",
+    Situation(
+        "payment missing", _ANY, None, "Payment missing", "trouble",
         "{network} does not know the payment that was sent: it never went out, was dropped, or"
         " another transaction took its place",
         "in the wallet that sent it, unless another transaction took it.",
-        "you", "look at the wallet's transactions; nothing was paid by this one", NO_TIME, _LIKELY,
-    )
-    PAYMENT_FAILED = SituationRow(
-        _ANY, None, "Payment failed", "trouble",
+        "you", "look at the wallet's transactions; nothing was paid by this one", NO_TIME,
+        certainty=_LIKELY,
+        reply=(
+            "{network} does not know the transaction{hash} of your payment: it never went out,"
+            " was dropped, or another one took its place. Unless another one took it, the money"
+            " is in your wallet. Look at your wallet's transactions and tell us what you see"
+            " before you pay anything."
+        ),
+    ),
+    Situation(
+        "payment failed", _ANY, None, "Payment failed", "trouble",
         "The payment was executed on {network} and failed; nothing was paid by it",
         "in the wallet that sent it, but for the network fee.",
         "you", "look at the wallet; the order is unpaid", NO_TIME,
-    )
-    PAYMENT_WRONG_CHAIN = SituationRow(
-        _ANY, None, "Wrong chain", "trouble",
+        reply=(
+            "Your transaction was executed on {network} and failed. Nothing was paid by it; your"
+            " money is in the wallet that sent it, and only the network fee was spent."
+        ),
+    ),
+    Situation(
+        "payment wrong chain", _ANY, None, "Wrong chain", "trouble",
         "{Paid} was sent on {network}; the order asked for {asked_on}. An exchange does not see a"
         " payment on another chain by itself",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-    )
-    PAYMENT_WRONG_TOKEN = SituationRow(
-        _ANY, None, "Wrong token", "trouble",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        reply=(
+            "Your {sent} arrived at the address, but on {network}, and the order asked for"
+            " {asked_on}. The exchange cannot credit that by itself. {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "payment wrong token", _ANY, None, "Wrong token", "trouble",
         "{Paid} was sent on {network}; the order asked for {asked_on}. An exchange does not credit"
         " another token by itself",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-    )
-    PAYMENT_MEMO_MISSING = SituationRow(
-        _ANY, None, "Memo missing", "trouble",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        reply=(
+            "Your {sent} on {network} arrived at the address of your order, which asked for"
+            " {asked_on}. The exchange cannot credit that by itself. {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "payment memo missing", _ANY, None, "Memo missing", "trouble",
         "{Paid} was sent without the memo that the order names, so the exchange cannot tell whose"
         " it is",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-    )
-    PAYMENT_ANOTHER_MEMO = SituationRow(
-        _ANY, None, "Another memo", "trouble",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        reply=(
+            "Your {sent} arrived at the address without the memo that your order names, so the"
+            " exchange cannot tell that it is yours. {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "payment another memo", _ANY, None, "Another memo", "trouble",
         "{Paid} was sent with another memo than the order names, so the exchange cannot tell whose"
         " it is",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-    )
-    PAYMENT_UNDERPRICED = SituationRow(
-        _ANY, None, "Fee too low", "trouble",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        reply=(
+            "Your {sent} arrived at the address with another memo than your order names, so the"
+            " exchange cannot tell that it is yours. {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "payment underpriced", _ANY, None, "Fee too low", "trouble",
         "The payment waited at {looked} UTC, and its network fee was below what a block of"
         " {network} cost",
         "in the wallet that sent it, until the payment is in a block.",
         "you", "raise the fee of the same transaction, or wait; do not pay a second time", NO_TIME,
-        _LIKELY,
-    )
-    PAYMENT_NOT_IN_A_BLOCK = SituationRow(
-        _ANY, None, "Not in a block", "moving",
+        certainty=_LIKELY,
+        reply=(
+            "Your payment waits because its network fee is below what {network} asks for. Until"
+            " then the money is in your wallet, which can raise the fee of the same transaction."
+            " Do not pay a second time."
+        ),
+    ),
+    Situation(
+        "payment not in a block", _ANY, None, "Not in a block", "moving",
         "The payment of {paid} was not in a block of {network} at {looked} UTC",
         "on its way to the deposit address.",
         "the chain", "it takes the payment into a block", NO_TIME,
-        _LIKELY,
-    )
-    PAYMENT_CLOSED_BEFORE = SituationRow(
-        _ANY, None, "Closed before", "trouble",
+        certainty=_LIKELY,
+        reply=(
+            "Your payment of {sent} is on its way: {network} had not confirmed it when we looked."
+            " Do not pay again. {watch}"
+        ),
+    ),
+    Situation(
+        "payment closed before", _ANY, None, "Closed before", "trouble",
         "The payment of {paid} was not in a block of {network} at {looked} UTC, and the order is"
         " closed",
         "in the wallet that sent it, until the payment is in a block.",
         "you", "cancel the transaction, where the wallet can; do not pay a second time", NO_TIME,
-        _LIKELY,
-    )
-    PAYMENT_LATE_STUCK = SituationRow(
-        _ANY, None, "Came too late", "trouble",
+        certainty=_LIKELY,
+        reply=(
+            "Your payment of {sent} is not confirmed by {network} yet, and your order is closed."
+            " Until it is confirmed, the money is in your wallet. If your wallet can cancel the"
+            " payment, cancel it. {not_again}"
+        ),
+    ),
+    Situation(
+        "payment late stuck", _ANY, None, "Came too late", "trouble",
         "{Paid} arrived on {network} after the deadline of the order. The order names no address"
         " for a refund",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-    )
-    PAYMENT_LATE = SituationRow(
-        _ANY, None, "Came too late", "trouble",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        reply=(
+            "Your {sent} arrived after the time to pay had run out. It is at the address of your"
+            " order, which names no address for a refund.{where_back} {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "payment late", _ANY, None, "Came too late", "trouble",
         "{Paid} arrived on {network} after the deadline of the order",
-        _AT_ADDRESS, "the service", "it sends the deposit back", NO_TIME, _LIKELY,
-    )
-    PAYMENT_CLOSED_WITHOUT = SituationRow(
-        _ANY, None, "Closed without it", "trouble",
+        _AT_ADDRESS, "the service", "it sends the deposit back", NO_TIME, certainty=_LIKELY,
+        reply=(
+            "Your {sent} arrived after the time to pay had run out. It is at the address of your"
+            " order. The exchange service has still to say what it does with it. {not_again}"
+        ),
+    ),
+    Situation(
+        "payment closed without", _ANY, None, "Closed without it", "trouble",
         "{Paid} arrived on {network}, and the order was closed as one that was not paid",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, _LIKELY, stranded=True,
-    )
-    PAYMENT_TOO_LITTLE = SituationRow(
-        _ANY, None, "Too little came", "trouble",
+        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        reply=(
+            "Your {sent} arrived at the address of your order, and the order was closed without"
+            " it. {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "payment too little", _ANY, None, "Too little came", "trouble",
         "{Paid} arrived on {network}, less than the {asked_on} that the order asked for; the"
         " service has not said what it does with it",
-        _AT_ADDRESS, "the service", "it exchanges what came, or sends it back", NO_TIME, _LIKELY,
-    )
-    PAYMENT_TOO_MUCH = SituationRow(
-        _ANY, None, "Too much came", "trouble",
+        _AT_ADDRESS, "the service", "it exchanges what came, or sends it back", NO_TIME,
+        certainty=_LIKELY,
+        reply=(
+            "Your {sent} arrived at the address of your order, which asked for {asked}. The"
+            " exchange service has still to say whether it exchanges that or sends it back."
+            " {not_again}"
+        ),
+    ),
+    Situation(
+        "payment too much", _ANY, None, "Too much came", "trouble",
         "{Paid} arrived on {network}, more than the {asked_on} that the order asked for; the"
         " service has not said what it does with it",
         _AT_ADDRESS, "the service", "it exchanges what it takes, and sends the rest back", NO_TIME,
-        _LIKELY,
-    )
-    PAYMENT_AS_ASKED = SituationRow(
-        _ANY, None, "On the chain", "moving",
+        certainty=_LIKELY,
+        reply=(
+            "Your {sent} arrived at the address of your order, which asked for {asked}. The"
+            " exchange service has still to say what it does with the rest. {not_again}"
+        ),
+    ),
+    Situation(
+        "payment as asked", _ANY, None, "On the chain", "moving",
         "{Paid} arrived on {network} as asked; the service has not seen it yet. Do not send again",
         _AT_ADDRESS, "the service", "it takes note of the deposit", NO_TIME,
-    )
+        reply=(
+            "Your {sent} arrived at the address of your order. The exchange service has not noted"
+            " it yet. Do not pay again. {watch}"
+        ),
+    ),
     # What the desk knows better: a swap on chains that it signs.
-    NOT_SIGNED_YET = SituationRow(
-        _WAITING, None, "To be signed", "waiting",
+    Situation(
+        "not signed yet", _WAITING, None, "To be signed", "waiting",
         "The order's transaction is not signed yet",
         "{wallet}", "you", "sign its transaction, or refuse it", None,
-        known=lambda known: _swap(State.PREPARED)(known) and not known.late,
-    )
-    NOT_SIGNED = SituationRow(
-        _ANY, None, "Not signed", "expired",
+        known=lambda known: known.swap is State.PREPARED and not known.late,
+        reply=(
+            "The transaction of your swap has not been signed yet, so {yours} has not left your"
+            " wallet. You can sign it{until}, or let it run out."
+        ),
+    ),
+    Situation(
+        "not signed", _ANY, None, "Not signed", "expired",
         "The order's transaction was not signed and nothing is on the chain",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=_swap(State.REFUSED, "not-signed"),
-    )
-    REVERTED = SituationRow(
-        _WAITING, None, "Failed", "trouble",
+        own=True, known=lambda known: known.swap_failure == "not-signed",
+        reply=(
+            "The transaction of your swap was not signed. Nothing was paid, and {yours} is in"
+            " your wallet. You can start a new swap at any time."
+        ),
+    ),
+    Situation(
+        "reverted", _WAITING, None, "Failed", "trouble",
         "The order's transaction was executed and failed",
         "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=_swap(State.REFUSED, "reverted"),
-    )
-    NOT_EXECUTED = SituationRow(
-        _WAITING, None, "Not executed", "expired",
+        own=True, known=lambda known: known.swap_failure == "reverted",
+        reply=(
+            "The transaction of your swap was executed on the chain and failed. {Yours} is in"
+            " your wallet; only the network fee was spent. You can start a new swap at any time."
+        ),
+    ),
+    Situation(
+        "not executed", _WAITING, None, "Not executed", "expired",
         "The order's transaction was not executed, and cannot be any more",
         "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
-        own=True, known=_swap(State.REFUSED, "not-executed"),
-    )
-    EXECUTED = SituationRow(
-        _WAITING, None, "Executed", "moving",
+        own=True, known=lambda known: known.swap_failure == "not-executed",
+        reply=(
+            "The transaction of your swap was not executed and cannot be any more. {Yours} is in"
+            " your wallet. You can start a new swap at any time."
+        ),
+    ),
+    Situation(
+        "executed", _WAITING, None, "Executed", "moving",
         "The order's transaction was executed; the service has not seen it yet",
         "with {venue}, which pays {recipient}.",
         "the service", "it takes note of the transaction", NO_TIME,
-        known=_swap(State.DONE),
-    )
+        known=lambda known: known.swap is State.DONE,
+        reply=(
+            "The transaction of your swap was executed on the chain, and {got} is on its way to"
+            " {receiver}. The exchange service has not noted it yet. {watch}"
+        ),
+    ),
     # What the desk knows better: a batch that pays, a deadline, an address that is hidden.
-    BATCH_UNDER_WAY = SituationRow(
-        _WAITING, None, "Batch under way", "moving",
+    Situation(
+        "batch under way", _WAITING, None, "Batch under way", "moving",
         "Its batch is being paid. Do not pay it by itself",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        known=lambda known: known.batch is PaidTo.WAY,
-    )
-    PAID_BY_BATCH = SituationRow(
-        _WAITING, None, "Paid by batch", "moving",
+        known=lambda known: known.batch is State.SENT,
+        reply=_BATCH + " The payment is on its way. {watch}",
+    ),
+    Situation(
+        "paid by batch", _WAITING, None, "Paid by batch", "moving",
         "Its batch paid the deposit; the service has not seen it yet. Do not pay it by itself",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        known=lambda known: known.batch is PaidTo.ADDRESS,
-    )
-    CHAIN_DEADLINE_OVER = SituationRow(
-        _WAITING, None, "Deadline over", "expired",
+        known=lambda known: known.batch is State.DONE,
+        reply=_BATCH + " The payment is at the address of the order. {watch}",
+    ),
+    Situation(
+        "chain deadline over", _WAITING, None, "Deadline over", "expired",
         "The deadline passed before the service saw this order's transaction",
         "in your wallet, if its transaction was not executed.",
         "the service", "it closes the order", NO_TIME,
-        known=lambda known: known.over and known.said is Situation.CHAIN_AWAITED,
-    )
-    BATCH_DEADLINE_OVER = SituationRow(
-        (*_WAITING, *_EXPIRED), None, "Deadline over", "expired",
+        known=lambda known: known.over and known.said is CHAIN_AWAITED,
+        reply=(
+            "The time for your swap ran out before its transaction was seen. If it was not"
+            " executed, {yours} is in your wallet. Do not sign it any more. {if_paid}"
+        ),
+    ),
+    Situation(
+        "batch deadline over", (*_WAITING, *_EXPIRED), None, "Deadline over", "expired",
         "{batch_problem}The deadline passed. Do not send to this order any more",
         "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
-        own=True, known=lambda known: known.closing and known.batch is PaidTo.ACCOUNT,
-    )
-    DEADLINE_OVER = SituationRow(
-        _WAITING, None, "Deadline over", "expired",
+        own=True, known=lambda known: known.closing and known.in_account,
+        reply=_BATCH + (
+            "{batch_failed} The time for that ran out, and the money is with us. {passed_on}"
+        ),
+    ),
+    Situation(
+        "deadline over", _WAITING, None, "Deadline over", "expired",
         "{batch_problem}The deadline passed. Do not send to this order any more",
         "{unpaid}", "the service", "it closes the order", NO_TIME,
         known=lambda known: known.over,
-    )
-    WITH_BATCH = SituationRow(
-        _NOT_PAID_YET, None, "With its batch", "waiting", "{batch_problem}{withheld}",
+        reply=(
+            "The time to pay your order ran out. {not_again} If you sent nothing, your money is"
+            " in your wallet. {if_paid}"
+        ),
+    ),
+    Situation(
+        "with batch", _NOT_PAID_YET, None, "With its batch", "waiting", "{batch_problem}{withheld}",
         "{batch_money}", "{batch_actor}", "{batch_act}", None,
         own=True, known=lambda known: known.withheld(DepositRelease.FOREIGN) and known.in_batch,
-    )
-    WITHHELD_FOREIGN = SituationRow(
-        _NOT_PAID_YET, None, "Not of this desk", "waiting", "{withheld}",
+        reply=_BATCH + "{batch_failed} The money is with us until then. {watch}",
+    ),
+    Situation(
+        "withheld foreign", _NOT_PAID_YET, None, "Not of this desk", "waiting", "{withheld}",
         None, "whoever made it", "this desk pays only what was confirmed here", _NOTHING,
         known=lambda known: known.withheld(DepositRelease.FOREIGN),
-    )
-    WITHHELD_UNREPEATED = SituationRow(
-        _NOT_PAID_YET, None, "Being compared", "waiting", "{withheld}",
+        reply=(
+            "We are waiting for the payment of {asked} for your order{until}. Pay only to the"
+            " address that you were given when you made the order, and only once. {if_paid}"
+        ),
+    ),
+    Situation(
+        "withheld unrepeated", _NOT_PAID_YET, None, "Being compared", "waiting", "{withheld}",
         None, "the service", "it repeats the order, then the address is shown", _NOTHING,
         known=lambda known: known.withheld(DepositRelease.UNREPEATED),
-    )
-    WITHHELD_LOWER = SituationRow(
-        _NOT_PAID_YET, None, "Gives less", "trouble", "{withheld}",
+        reply=(
+            "Your order over {asked} was just made and its address is being checked. Wait for it"
+            " and pay nothing yet; the money is in your wallet."
+        ),
+    ),
+    Situation(
+        "withheld lower", _NOT_PAID_YET, None, "Gives less", "trouble", "{withheld}",
         None, "you", "accept less, or let it expire", _NOTHING,
         known=lambda known: known.withheld(DepositRelease.LOWER),
-    )
-    WITHHELD = SituationRow(
-        _NOT_PAID_YET, None, "Do not pay", "trouble", "{withheld}",
+        reply=(
+            "The rate fell before your order was paid: it would pay out {got}. Do not pay it"
+            " unless you agree to that; without a payment it closes by itself, and your money"
+            " stays in your wallet."
+        ),
+    ),
+    Situation(
+        "withheld", _NOT_PAID_YET, None, "Do not pay", "trouble", "{withheld}",
         None, "you", "do not pay; ask for new quotes", _NOTHING,
         known=lambda known: known.hidden,
-    )
-    PAID_BY_DESK = SituationRow(
-        _WAITING, None, "Paid by you", "moving",
+        reply=HIDDEN_REPLY,
+    ),
+    Situation(
+        "paid by desk", _WAITING, None, "Paid by you", "moving",
         "This desk sent the deposit; the service has not seen it yet. Do not pay it again",
         None, "the service", "it takes note of the deposit{sent_again}", NO_TIME,
-        known=lambda known: known.paid and known.said is Situation.WAITING,
-    )
-    PAID_LESS = SituationRow(
-        _DONE, None, "Paid less", "done", "The payout arrived",
+        known=lambda known: known.paid and known.said is WAITING,
+        reply=(
+            "{Yours} was sent and is on its way to the exchange service, which has not noted it"
+            " yet. Do not pay again. {watch}"
+        ),
+    ),
+    Situation(
+        "paid less", _DONE, None, "Paid less", "done", "The payout arrived",
         None, "nobody", "nothing is left to do", _NOTHING, sign="trouble", settled=True,
-        known=lambda known: known.pays_less and known.said is Situation.COMPLETED,
-    )
+        known=lambda known: known.pays_less and known.said is COMPLETED,
+        reply=(
+            "Your order is complete: {got} arrived at {receiver}. That is less than was"
+            " confirmed; the exchange service gives no reason."
+        ),
+    ),
 
     # What the service says: the order is open.
-    NOT_SAID = SituationRow(
-        (None,), _always, "Not known", "waiting", "The service does not say the state",
+    Situation(
+        "not said", (None,), _always, "Not known", "waiting", "The service does not say the state",
         "not known; the service does not say the state.",
-        "the service", "it says more", NO_TIME, _NOT_KNOWN, sign="unknown",
-    )
-    HELD = SituationRow(
-        _OPEN, on_hold, "On hold", "trouble",
+        "the service", "it says more", NO_TIME, certainty=_NOT_KNOWN, sign="unknown",
+        reply=(
+            "We do not know the state of your order over {asked} yet and are asking the exchange"
+            " service. Do not pay it now. {if_paid}"
+        ),
+    ),
+    Situation(
+        "held", _OPEN, on_hold, "On hold", "trouble",
         "{Holder} holds {moving} for a compliance check; the service does not say what it asks for",
         "{amount}held at {holder}.", "you", _SUPPORT, _NO_DEADLINE,
-    )
-    FLAGGED = SituationRow(
-        _OPEN, _flagged, "Needs support", "trouble",
+        reply=(
+            "{Yours} arrived. {Holder} is checking the payment and holds the money meanwhile. We"
+            " are not told what the check asks for. {passed_on} Do not pay again."
+        ),
+    ),
+    Situation(
+        "flagged", _OPEN, _flagged, "Needs support", "trouble",
         "The service marked this order for support and gives no reason",
-        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
-    )
-    LEG_FAILED = SituationRow(
-        _OPEN, _leg_broke, "Exchange failed", "trouble",
+        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, certainty=_NOT_KNOWN,
+        reply=(
+            "Your order over {asked} needs a person to look at it. We are not told why. The money"
+            " is with the exchange service. {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "leg failed", _OPEN, _leg_broke, "Exchange failed", "trouble",
         "{Holder} could not finish; the service has not closed the order yet",
         "{amount}with the service.", "the service", "it sends the money on, or back", NO_TIME,
-    )
-    LEG_RETURNED = SituationRow(
-        _OPEN, _leg(LegStatus.REFUNDED), "Coming back", "back",
+        reply=(
+            "{Holder} could not finish your order. {Yours} is with the exchange service, which"
+            " has still to say how it goes on: by another exchange, or back to you. {not_again}"
+        ),
+    ),
+    Situation(
+        "leg returned", _OPEN, _leg(LegStatus.REFUNDED), "Coming back", "back",
         "{Holder} returned the funds; the service has not closed the order",
         "{amount}on its way back.", "the service", "it reports the refund", NO_TIME,
-    )
-    LEG_FAILED_UNPAID = SituationRow(
-        _OPEN, _leg(LegStatus.FAILED), "Closing", "trouble",
+        reply=(
+            "{Holder} returned {yours}. It is on its way back{back_to}; the exchange service has"
+            " not told us the transaction yet. {not_again}"
+        ),
+    ),
+    Situation(
+        "leg failed unpaid", _OPEN, _leg(LegStatus.FAILED), "Closing", "trouble",
         "{Holder} failed before a deposit was seen. Do not send to this order any more",
         "in your wallet, if you sent nothing.", "the service", "it closes the order", NO_TIME,
-    )
-    LEG_EXPIRED = SituationRow(
-        _OPEN, _leg(LegStatus.EXPIRED), "Closing", "expired",
+        reply=(
+            "The exchange failed before a payment was seen, and your order is being closed."
+            " {not_again} If you sent nothing, your money is in your wallet. {if_paid}"
+        ),
+    ),
+    Situation(
+        "leg expired", _OPEN, _leg(LegStatus.EXPIRED), "Closing", "expired",
         "The exchange saw no deposit in time. Do not send to this order any more",
         "in your wallet, if you sent nothing.", "the service", "it closes the order", NO_TIME,
-    )
-    FALLBACK_PAYING = SituationRow(
-        _OPEN, _leg(LegStatus.FALLBACK), "Paid by fallback", "moving",
+        reply=(
+            "No payment was seen in time, and your order is being closed. {not_again} If you sent"
+            " nothing, your money is in your wallet. {if_paid}"
+        ),
+    ),
+    Situation(
+        "fallback paying", _OPEN, _leg(LegStatus.FALLBACK), "Paid by fallback", "moving",
         "{Holder} did not finish; the service pays {got} by another way",
         "{got} on its way to {recipient}.", "the service", "it completes the order", "{expected}",
-    )
-    CHAIN_AWAITED = SituationRow(
-        _WAITING, _chain_unseen, "Waiting for the chain", "waiting",
+        reply=(
+            "{Holder} did not finish your order, and the exchange service pays {got} by another"
+            " way. It is on its way to {receiver}. {watch}"
+        ),
+    ),
+    Situation(
+        "chain awaited", _WAITING, _chain_unseen, "Waiting for the chain", "waiting",
         "The service has not seen this order's transaction. Nothing is deposited by hand",
         "in your wallet, until the transaction is executed.",
         "the chain", "it executes the order's transaction", "{deadline}", until_deadline=True,
-    )
-    DEPOSIT_AHEAD = SituationRow(
-        _WAITING, deposit_arrived, "Deposit seen", "moving",
+        reply=(
+            "The transaction of your swap has not been seen on the chain yet. Until it is"
+            " executed, {yours} is in your wallet. Do not sign it a second time. {if_paid}"
+        ),
+    ),
+    Situation(
+        "deposit ahead", _WAITING, deposit_arrived, "Deposit seen", "moving",
         "The exchange has seen the deposit; the order still shows waiting. Do not send again",
         "{amount}on its way to {holder}.", "the service", "it confirms the deposit", "{expected}",
-    )
-    SETTING_UP = SituationRow(
-        _WAITING, _no_address, "Setting up", "waiting",
+        reply="{Yours} was seen and is being confirmed. {watch} Do not pay again.",
+    ),
+    Situation(
+        "setting up", _WAITING, _no_address, "Setting up", "waiting",
         "The service has not given a deposit address yet",
         "in your wallet.", "the service", "it sets up the deposit address", "{deadline}",
         until_deadline=True,
-    )
-    WAITING = SituationRow(
-        _WAITING, _always, "Waiting for you", "waiting", "Waiting for the deposit",
+        reply=(
+            "Your order over {asked} is being set up and has no address yet. Pay nothing before"
+            " you are given one; the money is in your wallet."
+        ),
+    ),
+    Situation(
+        "waiting", _WAITING, _always, "Waiting for you", "waiting", "Waiting for the deposit",
         "in your wallet.", "you", "send the deposit{within}", "{deadline}", until_deadline=True,
-    )
-    CHAIN_SEEN = SituationRow(
-        _DETECTED, _on_chain, "On the chain", "moving",
+        reply=(
+            "We are waiting for your payment of {asked}{until}. If you have not paid, pay exactly"
+            " this amount once, to the address of your order. Do not pay twice. {if_paid}"
+        ),
+    ),
+    Situation(
+        "chain seen", _DETECTED, _on_chain, "On the chain", "moving",
         "The order's transaction was seen and is being confirmed",
         "{amount}on its way to {holder}.", "the chain", "it confirms the transaction", "{expected}",
-    )
-    DEPOSIT_SEEN = SituationRow(
-        _DETECTED, _always, "Deposit seen", "moving",
+        reply="Your swap of {asked} was seen on the chain and is being confirmed. {watch}",
+    ),
+    Situation(
+        "deposit seen", _DETECTED, _always, "Deposit seen", "moving",
         "The deposit was seen and is being confirmed",
         "{amount}on its way to {holder}.", "the chain", "it confirms the deposit", "{expected}",
-    )
-    EXCHANGING = SituationRow(
-        (DisplayStatus.EXCHANGE_IN_PROGRESS,), _always, "Exchanging", "moving",
+        reply="{Yours} was seen and is being confirmed by the network. {watch} Do not pay again.",
+    ),
+    Situation(
+        "exchanging", (DisplayStatus.EXCHANGE_IN_PROGRESS,), _always, "Exchanging", "moving",
         "The exchange is in progress",
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
-    )
-    TO_MIDDLE = SituationRow(
-        (DisplayStatus.SENDING_TO_INTERMEDIARY,), _always, "To the middle", "moving",
+        reply=_EXCHANGING,
+    ),
+    Situation(
+        "to middle", (DisplayStatus.SENDING_TO_INTERMEDIARY,), _always, "To the middle", "moving",
         "The first exchange sends to the second",
         "between the two exchanges.", "the chain", "it carries the funds over", "{expected}",
-    )
-    AT_MIDDLE = SituationRow(
-        (DisplayStatus.REACHED_INTERMEDIARY,), _always, "At the middle", "moving",
+        reply=_EXCHANGING,
+    ),
+    Situation(
+        "at middle", (DisplayStatus.REACHED_INTERMEDIARY,), _always, "At the middle", "moving",
         "The funds reached the second exchange",
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
-    )
-    SECOND_STARTS = SituationRow(
+        reply=_EXCHANGING,
+    ),
+    Situation(
+        "second starts",
         (DisplayStatus.INITIATING_SECOND_EXCHANGE,), _always, "Second exchange starts", "moving",
         "The second exchange confirms the funds",
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
-    )
-    SECOND_EXCHANGE = SituationRow(
+        reply=_EXCHANGING,
+    ),
+    Situation(
+        "second exchange",
         (DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,), _always, "Second exchange", "moving",
         "The second exchange is in progress",
         "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
-    )
-    PAYING_OUT = SituationRow(
-        (DisplayStatus.SENDING_TO_RECEIVER,), _always, "Sending{to_label}", "moving",
+        reply=_EXCHANGING,
+    ),
+    Situation(
+        "paying out", (DisplayStatus.SENDING_TO_RECEIVER,), _always, "Sending{to_label}", "moving",
         "The payout is on its way",
         "{got} on its way to {recipient}.", "the chain", "it confirms the payout", "{expected}",
-    )
-    UNKNOWN_STATE = SituationRow(
-        (OTHER,), _always, "Other ({state_short})", "moving",
+        reply="The exchange is done and {got} is on its way to {receiver}. {watch}",
+    ),
+    Situation(
+        "unknown state", (OTHER,), _always, "Other ({state_short})", "moving",
         "A state this desk does not know: {state}. Do not send a deposit now",
         "not known; the service names a state of its own.",
-        "the service", "it names a state this desk knows", NO_TIME, _NOT_KNOWN, sign="unknown",
-    )
+        "the service", "it names a state this desk knows", NO_TIME,
+        certainty=_NOT_KNOWN, sign="unknown",
+        reply=(
+            "Your order over {asked} is in a state that we do not know and are asking the"
+            " exchange service about. Do not pay now. {if_paid}"
+        ),
+    ),
 
     # What the service says: the payout arrived.
-    COMPLETED_FLAGGED = SituationRow(
-        _DONE, _flagged, "Needs support", "trouble",
+    Situation(
+        "completed flagged", _DONE, _flagged, "Needs support", "trouble",
         "The payout arrived, and the service marked the order for support without a reason",
         "{got} arrived at {recipient}; the service may hold the rest.",
-        "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN, stranded=True,
-    )
-    PAID_BY_FALLBACK = SituationRow(
-        _DONE, _leg(LegStatus.FALLBACK), "Paid by fallback", "done",
+        "you", _SUPPORT, _NO_DEADLINE, certainty=_NOT_KNOWN, stranded=True,
+        reply=(
+            "{got} arrived at {receiver}. The exchange service marked your order to be looked at"
+            " all the same and gives no reason. {passed_on}"
+        ),
+    ),
+    Situation(
+        "paid by fallback", _DONE, _leg(LegStatus.FALLBACK), "Paid by fallback", "done",
         "The payout arrived. {Holder} did not finish; the service paid it by another way{compared}",
         "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
-    )
-    REROUTED = SituationRow(
-        _DONE, lambda order: bool(order.rerouted), "Rerouted", "done",
+        reply="Your order is complete: {got} arrived at {receiver}. {done}",
+    ),
+    Situation(
+        "rerouted", _DONE, lambda order: bool(order.rerouted), "Rerouted", "done",
         "The payout arrived. {First} failed, {finisher} finished it{compared}",
         "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
-    )
-    PART_RETURNED = SituationRow(
-        _DONE, _part_returned, "Part returned", "done",
+        reply=(
+            "Your order is complete: {got} arrived at {receiver}. One exchange could not finish,"
+            " and another one did. {done}"
+        ),
+    ),
+    Situation(
+        "part returned", _DONE, _part_returned, "Part returned", "done",
         "The payout arrived. More was deposited than asked for, and {back} came back{chain}",
         "{got} arrived at {recipient}; {back} came back{to}.",
-        "nobody", "nothing is left to do", _NOTHING, _LIKELY, settled=True,
-    )
-    COMPLETED = SituationRow(
-        _DONE, _always, "Completed", "done", "The payout arrived",
+        "nobody", "nothing is left to do", _NOTHING, certainty=_LIKELY, settled=True,
+        reply=(
+            "Your order is complete: {got} arrived at {receiver}. More was paid than the order"
+            " asked for, and {back} went back{back_to}. {done}"
+        ),
+    ),
+    Situation(
+        "completed", _DONE, _always, "Completed", "done", "The payout arrived",
         "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
-    )
+        reply="Your order is complete: {got} arrived at {receiver}. {done}",
+    ),
 
     # What the service says: the order ended otherwise.
-    NOT_REFUNDABLE = SituationRow(
-        (*_EXPIRED, *_FAILED), _arrived_for_good, "Not refundable", "trouble",
+    Situation(
+        "not refundable", (*_EXPIRED, *_FAILED), _arrived_for_good, "Not refundable", "trouble",
         "{Paid} arrived and the order did not finish; the service says a refund is not possible"
         " any more",
         "{amount}with the service or its provider.", "you", _SUPPORT, _NO_DEADLINE,
         settled=True, stranded=True,
-    )
-    LATE_STUCK = SituationRow(
-        _EXPIRED, _arrived_and_stuck, "Came too late", "trouble",
+        reply=(
+            "{Yours} arrived, but the exchange did not finish. The money is with the exchange"
+            " service, which says that a refund is not possible any more. {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "late stuck", _EXPIRED, _arrived_and_stuck, "Came too late", "trouble",
         "The deposit came after the deadline, and no address for a refund is known",
         "{amount}with the service, after the deadline.",
         "you", _SUPPORT, _NO_DEADLINE, stranded=True,
-    )
-    LATE_RETURNING = SituationRow(
-        _EXPIRED, deposit_arrived, "Came too late", "trouble",
+        reply=(
+            "{Yours} came after the time for it had run out. The money is with the exchange"
+            " service.{where_back} {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "late returning", _EXPIRED, deposit_arrived, "Came too late", "trouble",
         "The deposit came after the deadline and goes back{refund_to}",
         "{amount}with the service, after the deadline.",
-        "the service", "it sends the deposit back", NO_TIME, _LIKELY,
-    )
-    CHAIN_EXPIRED = SituationRow(
-        _EXPIRED, _on_chain, "Expired", "expired",
+        "the service", "it sends the deposit back", NO_TIME, certainty=_LIKELY,
+        reply=(
+            "{Yours} came after the time for it had run out. It is with the exchange service,"
+            " which sends it back{back_to}. We are not told when. {not_again}"
+        ),
+    ),
+    Situation(
+        "chain expired", _EXPIRED, _on_chain, "Expired", "expired",
         "No transaction of this order came{before}. The order is closed",
         "in your wallet, if its transaction was not executed.",
         "nobody", "nothing is left to do", _NOTHING, settled=True,
-    )
-    FAILED_STUCK = SituationRow(
-        _FAILED, _arrived_and_stuck, "Failed", "trouble",
+        reply=(
+            "Your swap was not executed in time and is closed. If its transaction was not"
+            " executed, {yours} is in your wallet. You can start a new swap at any time."
+        ),
+    ),
+    Situation(
+        "failed stuck", _FAILED, _arrived_and_stuck, "Failed", "trouble",
         "{Holder} could not finish after {paid} arrived",
         "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE,
         stranded=True, asks_where=True,
-    )
-    FAILED_RETURNING = SituationRow(
-        _FAILED, deposit_arrived, "Refund pending", "trouble",
+        reply=_STUCK,
+    ),
+    Situation(
+        "failed returning", _FAILED, deposit_arrived, "Refund pending", "trouble",
         "{Holder} could not finish after {paid} arrived. The deposit goes back{refund_to}",
         "{amount}with the service.",
-        "the service", "it sends the deposit back", NO_TIME, _LIKELY,
-    )
-    CHAIN_FAILED = SituationRow(
-        _FAILED, _on_chain, "Failed", "trouble",
+        "the service", "it sends the deposit back", NO_TIME, certainty=_LIKELY,
+        reply=(
+            "{Yours} arrived, but the exchange could not be finished. It is with the exchange"
+            " service, which sends it back{back_to}. We are not told when. {not_again}"
+        ),
+    ),
+    Situation(
+        "chain failed", _FAILED, _on_chain, "Failed", "trouble",
         "The swap failed on the chain, or was never executed there",
-        "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING, _LIKELY, settled=True,
-    )
-    NEVER_SET_UP = SituationRow(
-        (*_EXPIRED, *_FAILED), _no_address, "Not set up", "expired",
+        "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
+        certainty=_LIKELY, settled=True,
+        reply=(
+            "Your swap failed on the chain or was never executed there. {Yours} is in your"
+            " wallet; at most the network fee was spent. You can start a new swap at any time."
+        ),
+    ),
+    Situation(
+        "never set up", (*_EXPIRED, *_FAILED), _no_address, "Not set up", "expired",
         "The service never gave a deposit address, so nothing could be paid",
         "in your wallet.", "you", QUOTE_AGAIN, _NOTHING, settled=True,
-    )
-    EXPIRED = SituationRow(
-        _EXPIRED, _always, "Expired", "expired",
+        reply=(
+            "Your order could not be set up and never had an address, so nothing could be paid."
+            " Your money is in your wallet. You can start a new order at any time."
+        ),
+    ),
+    Situation(
+        "expired", _EXPIRED, _always, "Expired", "expired",
         "No deposit came{before}. The order is closed. Do not send to its address any more",
         "in your wallet, if you sent nothing.",
         "nobody", "do not send to this address any more", _NOTHING, settled=True,
-    )
-    FAILED_BEFORE = SituationRow(
-        _FAILED, _leg_known, "Failed", "trouble",
+        reply=(
+            "No payment came in time, and your order is closed. {not_again} If you sent nothing,"
+            " your money is in your wallet. {if_paid}"
+        ),
+    ),
+    Situation(
+        "failed before", _FAILED, _leg_known, "Failed", "trouble",
         "The order failed before a deposit arrived. Do not send to it any more",
         "in your wallet, if you sent nothing.", "you", QUOTE_AGAIN, _NOTHING, settled=True,
-    )
-    FAILED_UNCLEAR = SituationRow(
-        _FAILED, _always, "Failed", "trouble",
+        reply=(
+            "Your order failed before a payment arrived. {not_again} If you sent nothing, your"
+            " money is in your wallet. {if_paid}"
+        ),
+    ),
+    Situation(
+        "failed unclear", _FAILED, _always, "Failed", "trouble",
         "The order failed; the service does not say whether a deposit arrived",
         "in your wallet if you sent nothing, else with the service.",
-        "you", f"if you paid, {_SUPPORT}", _NO_DEADLINE, _NOT_KNOWN,
-    )
-    REFUNDED_FIRST_TOKEN = SituationRow(
-        _BACK, _private_fixed, "Refunded", "back",
+        "you", f"if you paid, {_SUPPORT}", _NO_DEADLINE, certainty=_NOT_KNOWN,
+        reply=(
+            "Your order failed, and the exchange service does not say whether a payment arrived."
+            " If you sent nothing, your money is in your wallet; else it is with the exchange"
+            " service. {not_again} {if_paid}"
+        ),
+    ),
+    Situation(
+        "refunded first token", _BACK, _private_fixed, "Refunded", "back",
         "The private swap at a fixed rate stopped part-way. {Back}, the token you sent,"
         " came back{to}{chain}{kept}",
         "{back} came back{to}{chain_or_origin}.",
         "nobody", "nothing is left to do", _NOTHING, settled=True,
-    )
-    REFUNDED = SituationRow(
-        _BACK, _always, "Refunded", "back", "{Back} came back{to}{chain}{kept}",
+        reply=(
+            "The exchange stopped part-way, and {back}, what you sent at first, went"
+            " back{back_to}{why_back}. {not_again}"
+        ),
+    ),
+    Situation(
+        "refunded", _BACK, _always, "Refunded", "back", "{Back} came back{to}{chain}{kept}",
         "{back} came back{to}{chain_or_origin}.",
         "nobody", "nothing is left to do", _NOTHING, settled=True,
-    )
-    DELETED_WITH_MONEY = SituationRow(
-        _GONE, deposit_arrived, "Deleted", "trouble",
+        reply=(
+            "The exchange was not carried out, and {back} went back{back_to}{why_back}."
+            " {not_again}"
+        ),
+    ),
+    Situation(
+        "deleted with money", _GONE, deposit_arrived, "Deleted", "trouble",
         "The service deleted the order after a deposit arrived",
-        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, _NOT_KNOWN,
+        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, certainty=_NOT_KNOWN,
         stranded=True, asks_where=True,
-    )
-    DELETED = SituationRow(
-        _GONE, _always, "Deleted", "expired",
+        reply=(
+            "The exchange service deleted your order after {yours} arrived. The money is with the"
+            " exchange service.{where_back} {passed_on} {not_again}"
+        ),
+    ),
+    Situation(
+        "deleted", _GONE, _always, "Deleted", "expired",
         "The service deleted the order. Do not send to it any more",
         "in your wallet, if you sent nothing.",
         "nobody", "nothing is left to do", _NOTHING, settled=True,
-    )
-
-    @property
-    def meaning(self) -> SituationRow:
-        """The row."""
-        return self._value_
-
-    @property
-    def code(self) -> str:
-        """How journals name it: ``failed stuck``."""
-        return self.name.lower().replace("_", " ")
+        reply=(
+            "Your order was deleted. {not_again} If you sent nothing, your money is in your"
+            " wallet. {if_paid}"
+        ),
+    ),
+)
 # fmt: on
+
+SITUATIONS: Mapping[str, Situation] = {row.code: row for row in _TABLE}
+"""Every row by its code, in the sequence of the table."""
+
+LAST_HEARD: Situation = SITUATIONS["last heard"]
+PAYMENT_AS_ASKED: Situation = SITUATIONS["payment as asked"]
+NOT_SIGNED: Situation = SITUATIONS["not signed"]
+WITHHELD_UNREPEATED: Situation = SITUATIONS["withheld unrepeated"]
+PAID_LESS: Situation = SITUATIONS["paid less"]
+CHAIN_AWAITED: Situation = SITUATIONS["chain awaited"]
+SETTING_UP: Situation = SITUATIONS["setting up"]
+WAITING: Situation = SITUATIONS["waiting"]
+COMPLETED: Situation = SITUATIONS["completed"]
+EXPIRED: Situation = SITUATIONS["expired"]
 
 
 def _rows(*, of_desk: bool) -> dict[str | None, tuple[Situation, ...]]:
     """The rows to look through in each displayed state."""
     states = dict.fromkeys(_ANY)
-    rows = [row for row in Situation if (row.meaning.known if of_desk else row.meaning.when)]
-    return {state: tuple(row for row in rows if state in row.meaning.states) for state in states}
+    rows = [row for row in _TABLE if (row.known if of_desk else row.when)]
+    return {state: tuple(row for row in rows if state in row.states) for state in states}
 
 
 _OF_SERVICE = _rows(of_desk=False)
 _OF_DESK = _rows(of_desk=True)
 
-OF_PAYMENT = tuple(row for row in Situation if row.name.startswith("PAYMENT_"))
+OF_PAYMENT = tuple(row for row in _TABLE if row.code.startswith("payment "))
 """What a payment means that a chain shows and the service has not seen, the worst first."""
 
-STRANDED = frozenset(row for row in Situation if row.meaning.stranded)
+STRANDED = frozenset(row for row in _TABLE if row.stranded)
 """Ends of an order in which its money is, or may be, with the service and stays there until the
 owner acts."""
 
@@ -681,7 +961,7 @@ def situation_of(order: Order) -> Situation:
     """What the service says of an order."""
     display = display_of(order)
     for row in _OF_SERVICE.get(display) or _OF_SERVICE[OTHER]:
-        when = row.meaning.when
+        when = row.when
         if when is not None and when(order):
             return row
     raise AssertionError(f"no row for {display}")
@@ -690,7 +970,7 @@ def situation_of(order: Order) -> Situation:
 def known_better(known: Knowledge) -> Situation | None:
     """What the desk knows better than the service; None where the service's word stands."""
     for row in _OF_DESK.get(known.display) or _OF_DESK[OTHER]:
-        test = row.meaning.known
+        test = row.known
         if test is not None and test(known):
             return row
     return None
@@ -699,7 +979,7 @@ def known_better(known: Knowledge) -> Situation | None:
 def awaits_deposit(order: Order) -> bool:
     """Whether it waits for its deposit by its state and by its legs: a leg may tell of a deposit,
     or of a trouble, before the state does."""
-    return situation_of(order) in (Situation.WAITING, Situation.SETTING_UP)
+    return situation_of(order) in (WAITING, SETTING_UP)
 
 
 def match_payment(order: Order, paid: PaidOnChain) -> Situation:
@@ -707,35 +987,35 @@ def match_payment(order: Order, paid: PaidOnChain) -> Situation:
     none of that."""
     asked = order.in_token
     if paid.missing:
-        return Situation.PAYMENT_MISSING
+        return SITUATIONS["payment missing"]
     if paid.failed:
-        return Situation.PAYMENT_FAILED
+        return SITUATIONS["payment failed"]
     waits = None
     if paid.confirmations is None:
         low = paid.underpriced
-        waits = Situation.PAYMENT_UNDERPRICED if low else Situation.PAYMENT_NOT_IN_A_BLOCK
+        waits = SITUATIONS["payment underpriced"] if low else SITUATIONS["payment not in a block"]
     if order.is_dex:
-        return waits or Situation.PAYMENT_AS_ASKED
+        return waits or PAYMENT_AS_ASKED
     if asked is not None and asked.chain != paid.chain:
-        return Situation.PAYMENT_WRONG_CHAIN
+        return SITUATIONS["payment wrong chain"]
     if asked is not None and paid.token_id != asked.id:
-        return Situation.PAYMENT_WRONG_TOKEN
+        return SITUATIONS["payment wrong token"]
     if order.deposit_tag and not paid.memo:
-        return Situation.PAYMENT_MEMO_MISSING
+        return SITUATIONS["payment memo missing"]
     if order.deposit_tag and paid.memo != order.deposit_tag:
-        return Situation.PAYMENT_ANOTHER_MEMO
+        return SITUATIONS["payment another memo"]
     closed = ended(display_of(order))
     if waits is not None:
-        return Situation.PAYMENT_CLOSED_BEFORE if closed else waits
+        return SITUATIONS["payment closed before"] if closed else waits
     if paid.at is not None and order.expires is not None and paid.at > order.expires:
         known = order.refund_address
-        return Situation.PAYMENT_LATE if known else Situation.PAYMENT_LATE_STUCK
+        return SITUATIONS["payment late"] if known else SITUATIONS["payment late stuck"]
     if closed:
-        return Situation.PAYMENT_CLOSED_WITHOUT
+        return SITUATIONS["payment closed without"]
     if paid.amount is None or order.in_amount is None or paid.amount == order.in_amount:
-        return Situation.PAYMENT_AS_ASKED
+        return PAYMENT_AS_ASKED
     less = paid.amount < order.in_amount
-    return Situation.PAYMENT_TOO_LITTLE if less else Situation.PAYMENT_TOO_MUCH
+    return SITUATIONS["payment too little"] if less else SITUATIONS["payment too much"]
 
 
 _WIDE = Context(prec=200)
@@ -761,7 +1041,7 @@ def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
     if deposit is None or deposit_arrived(order):
         return None
     match = match_payment(order, deposit)
-    return None if order.is_dex and match is Situation.PAYMENT_AS_ASKED else match
+    return None if order.is_dex and match is PAYMENT_AS_ASKED else match
 
 
 def _together(one: PaidOnChain, other: PaidOnChain) -> PaidOnChain:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -108,14 +108,8 @@ _SERVICE_DIGITS = 15
 """Digits that a service which keeps doubles returns as they were sent."""
 
 
-class LineState(StrEnum):
-    """``AMBIGUOUS`` is complete too, with a token chosen among equals: keys walk the others."""
-
-    EMPTY = "empty"
-    INCOMPLETE = "incomplete"
-    AMBIGUOUS = "ambiguous"
-    VALID = "valid"
-    REFUSED = "refused"
+LineState = Literal["empty", "incomplete", "ambiguous", "valid", "refused"]
+"""``ambiguous`` is complete too, with a token chosen among equals: keys walk the others."""
 
 
 class IntentLine(Struct, frozen=True):
@@ -154,7 +148,7 @@ class IntentLine(Struct, frozen=True):
     @property
     def ready(self) -> bool:
         """Whether Enter may ask for quotes."""
-        return self.state in (LineState.VALID, LineState.AMBIGUOUS)
+        return self.state in ("valid", "ambiguous")
 
     @property
     def value_usd(self) -> Decimal | None:
@@ -205,10 +199,10 @@ def parse_intent_line(
     the token sold alone; it goes round, too.
     """
     if not text.strip():
-        return IntentLine(LineState.EMPTY)
+        return IntentLine("empty")
     if len(text) > LONGEST:
         return IntentLine(
-            LineState.REFUSED, message=f"A line has at most {LONGEST:,} characters.", place=LONGEST
+            "refused", message=f"A line has at most {LONGEST:,} characters.", place=LONGEST
         )
     try:
         known = _Known(catalog, book, held or {}, check or payee_check(catalog, book))
@@ -253,7 +247,7 @@ def _read(words: list[_Word], known: _Known, choose: int, sold: int) -> IntentLi
         raise _before_link(words, known)
     if words[0].text.lower() != MAX and _is_token(words[0], known.catalog):
         if len(words) == 2 and is_link(words[1].text):
-            return _to_link(IntentLine(LineState.INCOMPLETE), words, known, choose, sold)
+            return _to_link(IntentLine("incomplete"), words, known, choose, sold)
         return _without_amount(words, known.catalog)
     line = _amount(words[0], alone=len(words) == 1)
     if len(words) == 1:
@@ -283,7 +277,7 @@ def _is_token(word: _Word, catalog: Catalog) -> bool:
 
 def _without_amount(words: list[_Word], catalog: Catalog) -> IntentLine:
     """What is written without its amount, which is asked for once the words are tokens."""
-    line = IntentLine(LineState.INCOMPLETE, message=TYPE_AMOUNT, wants_amount=True)
+    line = IntentLine("incomplete", message=TYPE_AMOUNT, wants_amount=True)
     if len(words) == 1:
         return line
     sells = _candidates(line, words[0], catalog)
@@ -299,17 +293,17 @@ def _amount(word: _Word, *, alone: bool) -> IntentLine:
     receive = word.text.startswith("=")
     text = word.text.removeprefix("=")
     start = word.start + int(receive)
-    typing = LineState.INCOMPLETE if alone and word.last else LineState.REFUSED
+    typing: LineState = "incomplete" if alone and word.last else "refused"
     if alone and word.last and text.isalpha() and MAX.startswith(text.lower()) and text != MAX:
-        raise _Stop(IntentLine(LineState.INCOMPLETE, message=TYPE_AMOUNT))
+        raise _Stop(IntentLine("incomplete", message=TYPE_AMOUNT))
     if receive and not text:
         said = "Type what is to arrive: =2 btc eth."
         raise _Stop(IntentLine(typing, message=said, place=word.start, receive=True))
     if text.lower() == MAX or text.endswith("%"):
         if receive:
-            raise _Stop(IntentLine(LineState.REFUSED, message=ARRIVES_IN_DIGITS, place=start))
+            raise _Stop(IntentLine("refused", message=ARRIVES_IN_DIGITS, place=start))
         share = Decimal(1) if text.lower() == MAX else _share(text, start)
-        return IntentLine(LineState.INCOMPLETE, share=share)
+        return IntentLine("incomplete", share=share)
     dollars = text.startswith("$") or text.endswith("$")
     start += int(text.startswith("$"))
     digits = text.strip("$") if dollars else text
@@ -322,13 +316,13 @@ def _amount(word: _Word, *, alone: bool) -> IntentLine:
         place = start + error.position
         # "0." on the way to "0.5" is not a mistake yet.
         unfinished = digits[:-1].isdigit() and digits[-1] == "."
-        state = typing if unfinished else LineState.REFUSED
+        state: LineState = typing if unfinished else "refused"
         raise _Stop(IntentLine(state, message=error.message, place=place)) from None
     if amount == 0:
         raise _Stop(IntentLine(typing, message="Type an amount above 0.", place=word.start))
     if dollars:
-        return IntentLine(LineState.INCOMPLETE, dollars=amount, receive=receive)
-    return IntentLine(LineState.INCOMPLETE, amount=amount, receive=receive)
+        return IntentLine("incomplete", dollars=amount, receive=receive)
+    return IntentLine("incomplete", amount=amount, receive=receive)
 
 
 def _scaled(text: str) -> Decimal:
@@ -347,7 +341,7 @@ def _share(text: str, start: int) -> Decimal:
         if 0 < percent <= 100:
             return ROUGH.scaleb(percent, -2)
         said, place = "A share of what you have is above 0% and at most 100%.", start
-    raise _Stop(IntentLine(LineState.REFUSED, message=said, place=place))
+    raise _Stop(IntentLine("refused", message=said, place=place))
 
 
 def _with_amount(line: IntentLine, token: Token, word: _Word, held: Held) -> IntentLine:
@@ -502,7 +496,7 @@ def _checked(line: IntentLine, row: TokenRow, word: _Word, known: _Known) -> Rec
 def _before_link(words: list[_Word], known: _Known) -> _Stop:
     """A link without what is sold for it: what it asks for, and what comes before it."""
     at = 0 if is_link(words[0].text) else 1
-    line = IntentLine(LineState.INCOMPLETE)
+    line = IntentLine("incomplete")
     if len(words) > at + 1:
         return _refused(line, "A payment link is the end of the line.", words[at + 1].start)
     token = _pick(_linked(line, words[at], known), 0, known.catalog).token
@@ -608,7 +602,7 @@ def _pick(rows: list[TokenRow], at: int, catalog: Catalog) -> TokenChoice:
     at %= len(rows)
     token = catalog.token(rows[at].id)
     if token is None:
-        raise _Stop(IntentLine(LineState.REFUSED, message="The list of tokens changed."))
+        raise _Stop(IntentLine("refused", message="The list of tokens changed."))
     return TokenChoice(token, tuple(rows), at)
 
 
@@ -661,8 +655,8 @@ def _walked(
     if tied:
         asked = tied[-1]
         key = SOLD_KEY if both is not None and asked is sold else BOUGHT_KEY
-        return replace(line, state=LineState.AMBIGUOUS, message=asked.question(key))
-    return replace(line, state=LineState.VALID)
+        return replace(line, state="ambiguous", message=asked.question(key))
+    return replace(line, state="valid")
 
 
 def _entry(line: IntentLine, word: _Word, book: AddressBook) -> BookEntry:
@@ -684,7 +678,7 @@ def _misfit(entry: BookEntry, token: Token) -> str:
 
 
 def _refused(line: IntentLine, message: str, place: int) -> _Stop:
-    return _Stop(replace(line, state=LineState.REFUSED, message=message, place=place))
+    return _Stop(replace(line, state="refused", message=message, place=place))
 
 
 def parse_private_line(
@@ -717,7 +711,7 @@ def _read_private(words: list[_Word], known: _Known, choose: int) -> IntentLine:
         return _private_link(words, linked, known, choose)
     if len(words) > 3:
         said = "Write an amount, a token and whom to pay."
-        raise _refused(IntentLine(LineState.REFUSED), said, 0)
+        raise _refused(IntentLine("refused"), said, 0)
     if words[0].text.lower() != MAX and _is_token(words[0], known.catalog):
         return _without_amount(words, known.catalog)
     line = _amount(words[0], alone=len(words) == 1)
@@ -736,7 +730,7 @@ def _read_private(words: list[_Word], known: _Known, choose: int) -> IntentLine:
 
 def _private_link(words: list[_Word], at: int, known: _Known, choose: int) -> IntentLine:
     """A link alone, or behind an amount: it names the token, whom to pay and how much."""
-    line, word = IntentLine(LineState.INCOMPLETE), words[at]
+    line, word = IntentLine("incomplete"), words[at]
     if len(words) > at + 1:
         raise _refused(line, "A payment link is the end of the line.", words[at + 1].start)
     if at:

@@ -60,28 +60,24 @@ _MARKUP_UNITS: dict[str, str] = {
 }
 
 
-class ScreenColumn(Struct, frozen=True):
-    """``head`` may name the ``{token}`` that routes are compared in. ``width`` is in cells; a
-    ``point`` column is aligned at the decimal point. The lowest ``priority`` above 0 leaves a
-    narrow screen first; 0 stays."""
-
-    head: str
-    width: int
-    align: Literal["left", "right", "point"] = "left"
-    priority: int = 0
-    role: str = ""
-    gap: int | None = None
-    grow: int = 0
-
-
 class QuoteColumn(Struct, frozen=True):
-    """``text`` is its cell. ``screen`` and ``head`` are its place on the quotes screen and in the
-    table of ``quote``; None leaves it out there."""
+    """``text`` is its cell, ``head`` its head in the table of ``quote``; None leaves it out there.
+
+    ``label`` is its head on the quotes screen, and may name the ``{token}`` that routes are
+    compared in; an empty one leaves it out. ``width`` is in cells; a ``point`` column is aligned
+    at the decimal point. The lowest ``priority`` above 0 leaves a narrow screen first; 0 stays.
+    """
 
     name: str
     text: Callable[[QuoteResult, RankedQuote], str]
-    screen: ScreenColumn | None = None
     head: str | Callable[[QuoteRequest], str] | None = None
+    label: str = ""
+    width: int = 0
+    align: Literal["left", "right", "point"] = "left"
+    priority: int = 0
+    role: str = "foreground"
+    gap: int = 2
+    grow: int = 0
 
     def head_of(self, wish: QuoteRequest) -> str:
         """Its head in the table of ``quote``."""
@@ -112,35 +108,38 @@ def _fees(row: RankedQuote) -> str:
 
 
 QUOTE_COLUMNS = (
+    QuoteColumn("place", lambda _, row: str(row.place), "", "#", 2),
+    QuoteColumn("route", lambda _, row: row.quote.type, "route", "Route", 8),
     QuoteColumn(
-        "place",
-        lambda _, row: str(row.place),
-        ScreenColumn("#", 2),
-        "",
-    ),
-    QuoteColumn("route", lambda _, row: row.quote.type, ScreenColumn("Route", 8), "route"),
-    QuoteColumn(
-        "provider",
-        lambda _, row: row.quote.swap_name or NOTHING,
-        ScreenColumn("Provider", 10),
-        "provider",
+        "provider", lambda _, row: row.quote.swap_name or NOTHING, "provider", "Provider", 10
     ),
     QuoteColumn(
         "net",
         lambda _, row: table_amount(row.figure, "pay" if row.reverse else "receive"),
-        ScreenColumn("Net {token}", 11, "point"),
         _net_head,
+        "Net {token}",
+        11,
+        "point",
     ),
     QuoteColumn(
         "best",
         lambda _, row: "best" if row.place == 1 else percent(row.vs_best_percent),
-        ScreenColumn("vs best", 8, "right", role="muted", gap=1),
         "to best",
+        "vs best",
+        8,
+        "right",
+        role="muted",
+        gap=1,
     ),
     QuoteColumn(
         "difference",
         lambda _, row: difference(row.vs_best_amount) if row.vs_best_amount else "",
-        ScreenColumn("in {token}", 9, "point", priority=1, role="muted"),
+        None,
+        "in {token}",
+        9,
+        "point",
+        priority=1,
+        role="muted",
     ),
     QuoteColumn(
         "value",
@@ -148,32 +147,34 @@ QUOTE_COLUMNS = (
         head="value",
     ),
     QuoteColumn(
-        "fees",
-        lambda _, row: _fees(row),
-        ScreenColumn("Fees", 8, "right", priority=3, role="muted"),
+        "fees", lambda _, row: _fees(row), None, "Fees", 8, "right", priority=3, role="muted"
     ),
     QuoteColumn(
         "gas",
         lambda _, row: usd(row.quote.gas_usd),
-        ScreenColumn("Gas", 6, "right", priority=2, role="muted", gap=1),
+        None,
+        "Gas",
+        6,
+        "right",
+        priority=2,
+        role="muted",
+        gap=1,
     ),
     QuoteColumn(
-        "eta",
-        lambda _, row: expected_minutes(row.quote.duration),
-        ScreenColumn("ETA", 5, "right", gap=1),
-        "eta",
+        "eta", lambda _, row: expected_minutes(row.quote.duration), "eta", "ETA", 5, "right", gap=1
     ),
     QuoteColumn(
-        "valid",
-        lambda _, row: clock_time(row.expires_at),
-        ScreenColumn("Valid", 7, "right", gap=1),
-        "ends",
+        "valid", lambda _, row: clock_time(row.expires_at), "ends", "Valid", 7, "right", gap=1
     ),
     QuoteColumn(
         "note",
         lambda _, row: note_of(row.badges) or NOTHING,
-        ScreenColumn("Note", NOTE_WIDTH, priority=4, role="muted", grow=1),
         "note",
+        "Note",
+        NOTE_WIDTH,
+        priority=4,
+        role="muted",
+        grow=1,
     ),
     QuoteColumn("quote", lambda _, row: row.quote_id, head="quote"),
 )

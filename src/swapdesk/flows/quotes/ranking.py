@@ -23,8 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -437,17 +436,8 @@ def share_of(away: Decimal, best: Decimal) -> Decimal | None:
     return ROUGH.multiply(ROUGH.divide(away, best), Decimal(100)) if best > 0 else None
 
 
-class QuoteOrder(StrEnum):
-    """``NET`` is the ranking itself; ``TIME`` keeps its places."""
-
-    NET = "net"
-    ALL_IN = "all-in"
-    TIME = "time"
-
-    @property
-    def following(self) -> QuoteOrder:
-        orders = list(QuoteOrder)
-        return orders[(orders.index(self) + 1) % len(orders)]
+QuoteOrder = Literal["net", "all-in", "time"]
+"""``NET`` is the ranking itself; ``TIME`` keeps its places."""
 
 
 class PlacedQuote(Struct, frozen=True):
@@ -469,21 +459,22 @@ class Arrangement(Struct, frozen=True):
     """What the keys of the table choose; ``only`` None shows every route type. ``whole``: of
     routes that nobody can tell apart all are shown."""
 
-    order: QuoteOrder = QuoteOrder.NET
+    order: QuoteOrder = "net"
     only: RouteType | None = None
     whole: bool = False
 
     @property
     def all_in(self) -> bool:
-        return self.order is QuoteOrder.ALL_IN
+        return self.order == "all-in"
 
     def sorted_on(self) -> Arrangement:
         """The next order: net, all-in, time."""
-        return replace(self, order=self.order.following)
+        orders: tuple[QuoteOrder, ...] = get_args(QuoteOrder)
+        return replace(self, order=orders[(orders.index(self.order) + 1) % len(orders)])
 
     def switched(self) -> Arrangement:
         """All-in instead of net, and back."""
-        return replace(self, order=QuoteOrder.NET if self.all_in else QuoteOrder.ALL_IN)
+        return replace(self, order="net" if self.all_in else "all-in")
 
     def narrowed(self, only: RouteType | None) -> Arrangement:
         """One route type, or all again when it is the one already."""
@@ -511,7 +502,7 @@ class Arrangement(Struct, frozen=True):
     def arrange(self, ranking: Ranking, now: datetime) -> tuple[PlacedQuote, ...]:
         """The rows to show. A filter hides rows and changes neither places nor the best."""
         placed = _compared(ranking, self.all_in, now)
-        if self.order is QuoteOrder.TIME:
+        if self.order == "time":
             placed = sorted(placed, key=lambda one: time_key(one.row.quote))
         return tuple(one for one in placed if self.only is None or one.row.quote.type == self.only)
 

@@ -2,44 +2,43 @@
 
 The work asks through :meth:`SigningSession.look` and goes on with the answer; who shows the
 session may come and go meanwhile. Nothing here signs: the answer names the review it is for.
-A :class:`FlowStep` is one step in the line of steps that a session shows.
 
-Of one kind a run of the desk works on one session of each, and one run at a time, up to the next
-question (:class:`RunningSignings`). Keys are opened when they are first needed: in the sandbox by
-itself, live by the pass phrase. A higher fee or a cancellation is a review in the same session;
-one that is overtaken by its transaction is withdrawn.
+Swap, deposit, group, revocation and withdrawal are rows: a :class:`SigningKind` has the words of
+one, how it is carried out, and how it stands. A higher fee or a cancellation is a review in the
+same session; one that is overtaken by its transaction is withdrawn.
+
+A run of the desk works on one session of each, one run at a time, up to the next question
+(:class:`RunningSignings`). Keys are opened when they are first needed: in the sandbox by itself,
+live by the pass phrase.
 """
 
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from decimal import Decimal
-from enum import Enum, StrEnum
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace as changed
 
+from swapdesk.acts import LEFT, State
 from swapdesk.clock import Clock, until
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.intents.intent import TokenFacts
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.notation import counted
 from swapdesk.flows.signing.review_words import objections
-from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Proposal, Watch
+from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Proposal, Turn, Watch
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.secret import Secret
 from swapdesk.wallet.answers import (
-    FINAL,
-    HARMLESS,
     Review,
     Severity,
     SignedTransaction,
-    TransactionState,
 )
 from swapdesk.wallet.promise import Payload, TypedDataPayload
 from swapdesk.wallet.protocol import WalletError, WrongPassphrase
@@ -47,21 +46,16 @@ from swapdesk.wallet.protocol import WalletError, WrongPassphrase
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
-
-class Mark(StrEnum):
-    """Where a step stands."""
-
-    DONE = "done"
-    NOW = "now"
-    AHEAD = "ahead"
-    FAILED = "failed"
+A = TypeVar("A")
+"""What a session is about."""
 
 
 class FlowStep(Struct, frozen=True):
-    """``name`` in the fewest words: ``sign 1 permit``."""
+    """``name`` in the fewest words: ``sign 1 permit``. ``state`` is of the act that it is, SENT
+    for the step that goes on; None for one that is not begun."""
 
     name: str
-    mark: Mark
+    state: State | None = None
 
 
 class Stage(Enum):
@@ -79,35 +73,118 @@ class Stage(Enum):
     """Nothing: it is over."""
 
 
-class SigningSession(Watch, ABC):
-    """``changed`` is called after everything that is to be shown.
+ON_ITS_WAY = "on its way"
+_CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
+
+
+def _sent(signed: SignedTransaction) -> bool:
+    """Whether a node has it, or had it and it failed."""
+    return signed.state is State.SENT or signed.code == "FAILED"
+
+
+def line_of(session: SigningSession[Any], names: Sequence[str], at: int) -> tuple[FlowStep, ...]:
+    """Steps by name of which number ``at`` goes on, or is where it failed."""
+    failed = session.outcome is not None and session.outcome.refused
+    now = State.REFUSED if failed else State.SENT
+    return tuple(
+        FlowStep(name, State.DONE if place < at else now if place == at else None)
+        for place, name in enumerate(names)
+    )
+
+
+def transaction_steps(session: SigningSession[Any]) -> tuple[FlowStep, ...]:
+    """Of one transaction: checked, signed, sent, confirmed."""
+    signed, wanted = session.signed, session.confirmations
+    if signed is not None:
+        at = _CONFIRMED if _sent(signed) else _SEND
+    else:
+        at = _SIGN if session.payload is not None and session.refused is None else _CHECK
+    confirmed = "confirmed"
+    if at == _CONFIRMED and signed is not None and wanted:
+        confirmed = f"confirmed {min(signed.confirmations, wanted)} of {wanted}"
+    names = ("check", "sign", "send", confirmed)
+    done = session.outcome is not None and session.outcome.done
+    return line_of(session, names, len(names) if done else at)
+
+
+def transaction_brief(session: SigningSession[Any]) -> str | None:
+    """Where the money of one transaction is, in few words; None for in the wallet."""
+    signed = session.signed
+    if signed is None or signed.state is State.REFUSED:
+        return None
+    if signed.state is State.DONE:
+        return session.kind.arrived
+    return ON_ITS_WAY if _sent(signed) else "signed away"
+
+
+def busy_with(session: SigningSession[Any]) -> str:
+    return session.busy
+
+
+def promise_ended(session: SigningSession[Any]) -> str:
+    return f"the {session.kind.promise} ended"
+
+
+class SigningKind(Struct, Generic[A], frozen=True):
+    """What is special about one kind of work that asks for signatures.
+
+    Functions get the session; those that say how it stands raise JournalUnavailable. Where one is
+    left out, the work is a single transaction."""
+
+    noun: str
+    """What goes on, in one word."""
+    promise: str
+    """What a review is compared with, in one word."""
+    expired: str
+    """The code of an end because the trader said nothing in time."""
+    done: str
+    """The sentence once all is done."""
+    work: Callable[[Desk, SigningSession[A]], Awaitable[Outcome | None]]
+    """Does the work, or goes on with it; None while another desk does it."""
+    pays: Callable[[SigningSession[A]], tuple[Decimal, str]]
+    """What is paid, in whole tokens, and what for, in few words."""
+    whereabouts: Callable[[SigningSession[A]], str]
+    """Where the money is as far as is known, without a point."""
+    brief: Callable[[SigningSession[A]], str | None] = transaction_brief
+    """Where the money is, in few words; None for in the wallet."""
+    steps: Callable[[SigningSession[A]], tuple[FlowStep, ...]] = transaction_steps
+    """The line of steps."""
+    doing: Callable[[SigningSession[A]], str] = busy_with
+    """What goes on while nobody is asked anything; empty while the wallet looks at what is to be
+    signed."""
+    order_id: Callable[[SigningSession[A]], str | None] = lambda _: None
+    """The order, once there is one."""
+    lapse: Callable[[SigningSession[A]], str] = promise_ended
+    """What happened once no time is left for an open review, after whoever acts next."""
+    arrived: str = "in your wallet"
+    """Where the money is once its transaction counts."""
+    after: str = "the venue"
+    """Who acts next once all is done."""
+    rank: int = 0
+    """Its place among sessions of other kinds, the first one first."""
+    goes_on: bool = False
+    """Whether more can be done for what ended."""
+    shows_order: bool = False
+    """Whether whoever looks on goes to its order once all is done."""
+
+
+class SigningSession(Watch, Generic[A]):
+    """``about`` is what its kind works on, ``changed`` is called after everything that is to be
+    shown.
 
     ``token`` is what is paid with, ``provider`` who is paid for it, by code and name, None for
     no one venue. ``wallet`` names the account and ``coin`` the coin of its chain;
-    ``confirmations`` is how many count there."""
-
-    NOUN: ClassVar[str]
-    """What goes on, in one word."""
-    PROMISE: ClassVar[str]
-    """What a review is compared with, in one word."""
-    EXPIRED: ClassVar[str]
-    """The code of an end because the trader said nothing in time."""
-    DONE: ClassVar[str]
-    """The sentence once all is done."""
-    ENDS_FOR_GOOD: ClassVar[bool] = True
-    """Whether nothing more is done for what ended."""
-    SHOWS_ORDER: ClassVar[bool] = False
-    """Whether whoever looks on goes to its order once all is done."""
-    AFTER: ClassVar[str] = "the venue"
-    """Who acts next once all is done."""
-    called: str = ""
-    """What goes on, in few words, where it is no payment of an amount."""
-    run: Callable[[], Awaitable[Outcome | None]]
-    """Does the work, or goes on with it; what keeps the session gives it one."""
+    ``confirmations`` is how many count there. ``asked``: by a key of this run; an earlier run left
+    it open otherwise. ``called`` says what goes on, in few words, where it is no payment of an
+    amount; ``notice`` that all is done and who acts next, after that: ``is paid. Next: …``."""
 
     def __init__(
         self,
+        kind: SigningKind[A],
+        id_: str,
+        about: A,
         token: TokenFacts,
+        journal: Journal,
         clock: Clock,
         changed: Callable[[], None],
         *,
@@ -115,28 +192,45 @@ class SigningSession(Watch, ABC):
         wallet: str = "",
         coin: str = "",
         confirmations: int = 0,
+        asked: bool = True,
+        called: str = "",
+        notice: str = "",
     ) -> None:
+        self.kind = kind
+        self.id = id_
+        self.about = about
         self.token = token
+        self.journal = journal
+        self.clock = clock
         self.provider = provider
         self.wallet = wallet
         self.coin = coin
         self.confirmations = confirmations
+        self.asked = asked
+        self.called = called
+        self.notice = notice
+        self.busy = ""
+        """What the work says that goes on."""
         self.review: Review | None = None
         """What waits for an answer."""
         self.refused: Review | None = None
         """What the wallet refused to sign, once it did."""
         self.payload: Payload | None = None
         """What the newest review is about."""
+        self.turn: Turn | None = None
+        """What is signed of several."""
+        self.agreed: Review | None = None
+        """The newest review that the trader said yes to."""
         self.transaction: SignedTransaction | None = None
         """The newest one that was sent and is not final."""
+        self.signed: SignedTransaction | None = None
+        """The newest one of this session, also a final one."""
         self.outcome: Outcome | None = None
         """How the run ended or where it stopped; None while one goes on."""
         self.said = ""
         """Why the pass phrase is asked for again."""
         self.replacing = False
         """Whether somebody asks for what shall take the place of the transaction that waits."""
-        self._agreed: Review | None = None
-        self._clock = clock
         self._changed = changed
         self._answer: asyncio.Future[Agreed | None] | None = None
         self._phrase: asyncio.Future[Secret] | None = None
@@ -144,48 +238,32 @@ class SigningSession(Watch, ABC):
     # What is signed for
 
     @property
-    @abstractmethod
-    def id(self) -> str: ...
-
-    @property
-    @abstractmethod
     def amount(self) -> Decimal:
         """What is paid, in whole tokens."""
+        return self.kind.pays(self)[0] if self.turn is None else self.turn.need.amount
 
     @property
-    @abstractmethod
     def against(self) -> str:
         """What it is paid for, in few words."""
+        turn = self.turn
+        if turn is None:
+            return self.kind.pays(self)[1]
+        return "your smart account" if turn.funding else counted(turn.payees, "deposit")
 
     @property
     def order_id(self) -> str | None:
-        """The order, once there is one."""
-        return None
+        """The order, once there is one. Raises JournalUnavailable."""
+        return self.kind.order_id(self)
 
     @property
-    @abstractmethod
-    def steps(self) -> tuple[FlowStep, ...]:
-        """The line of steps. Raises JournalUnavailable."""
-
-    @property
-    @abstractmethod
     def doing(self) -> str:
         """What goes on while nobody is asked anything. Raises JournalUnavailable."""
-
-    @property
-    @abstractmethod
-    def whereabouts(self) -> str:
-        """Where the money is as far as is known, without a point. Raises JournalUnavailable."""
-
-    @property
-    @abstractmethod
-    def notice(self) -> str:
-        """That all is done and who acts next, after the subject: ``is paid. Next: …``."""
-
-    @property
-    def brief(self) -> str | None:
-        """The same in few words; None for in the wallet."""
-        return None
+        if self.transaction is not None:
+            return self.following(self.transaction)
+        said = self.kind.doing(self)
+        if not said and self.agreed is not None:
+            return "The wallet looks once more, and signs."
+        return said or "The wallet reads the chain and looks at what is to be signed."
 
     # How it stands
 
@@ -207,16 +285,23 @@ class SigningSession(Watch, ABC):
         return self.stage is Stage.ENDED
 
     @property
+    def rests(self) -> bool:
+        """Whether it stands where it was asked to, and goes on at a key."""
+        return self.outcome is not None and self.outcome.open and self.outcome.failure is None
+
+    @property
     def replaceable(self) -> bool:
         """Whether a transaction waits that another one could take the place of."""
         one = self.transaction
         if one is None or one.nonce is None or self.replacing or self.stage is not Stage.WORKING:
             return False
-        return one.state in (TransactionState.SENDING, TransactionState.SENT)
+        return one.state in LEFT and not one.mined
 
     @property
     def place(self) -> tuple[int, int] | None:
         """Which signature of how many the open review is; None for a transaction."""
+        if self.turn is not None:
+            return None if self.turn.total < 2 else (self.turn.number, self.turn.total)
         payload = self.payload
         if not isinstance(payload, TypedDataPayload):
             return None
@@ -227,29 +312,15 @@ class SigningSession(Watch, ABC):
         said = f"{sent.confirmations} of {counted(self.confirmations, 'confirmation')}"
         if not self.confirmations or sent.confirmations > self.confirmations:
             said = counted(sent.confirmations, "confirmation")
-        if sent.state is TransactionState.SIGNED:
+        if sent.state is State.PREPARED:
             return "Signed and written down. The desk sends it."
         where = self.token.chain_name
         problem = f" The node says: {sent.problem}." if sent.problem else ""
-        if sent.state is TransactionState.MINED and not sent.confirmations:
+        if sent.mined and not sent.confirmations:
             return f"Executed on {where}. It counts once the chain calls it final.{problem}"
         if not sent.confirmations:
             return f"Sent. {where} has not executed it yet.{problem}"
         return f"Executed on {where}, {said}.{problem}"
-
-    def _line(self, names: Sequence[str], at: int) -> tuple[FlowStep, ...]:
-        """Steps by name of which one goes on, or where it failed."""
-        failed = self.outcome is not None and self.outcome.refused
-        now = Mark.FAILED if failed else Mark.NOW
-        return tuple(
-            FlowStep(name, Mark.DONE if place < at else now if place == at else Mark.AHEAD)
-            for place, name in enumerate(names)
-        )
-
-    @property
-    def lapse(self) -> str:
-        """What happened once no time is left for an open review, after whoever acts next."""
-        return f"the {self.PROMISE} ended"
 
     def left(self, now: datetime) -> float | None:
         """Seconds in which the open review can be answered; None without one."""
@@ -261,7 +332,7 @@ class SigningSession(Watch, ABC):
 
     def started(self) -> None:
         """A run begins, the first one or one more."""
-        self.outcome, self._agreed, self.said = None, None, ""
+        self.outcome, self.agreed, self.said = None, None, ""
         self._changed()
 
     async def look(self, review: Review) -> Agreed | None:
@@ -270,24 +341,19 @@ class SigningSession(Watch, ABC):
         self._withdraw()
         self.review, self._answer, self.transaction = review, answer, None
         self._changed()
-        over = asyncio.create_task(until(self._clock, review.valid_until))
+        over = asyncio.create_task(until(self.clock, review.valid_until))
         over.add_done_callback(lambda _: answer.cancel())
         try:
             await asyncio.wait({answer})
             if answer.cancelled():
-                raise NotAgreed(f"The {self.PROMISE} ended before you signed.", self.EXPIRED)
+                said = f"The {self.kind.promise} ended before you signed."
+                raise NotAgreed(said, self.kind.expired)
             return answer.result()
         finally:
             over.cancel()
             if self._answer is answer:
                 self.review = self._answer = None
                 self._changed()
-
-    async def look_beside(self, payload: Payload, review: Review) -> Agreed | None:
-        """:meth:`look` at a review that is no step of the work, which goes on meanwhile. Raises
-        NotAgreed also when the work needs the trader itself, or is over."""
-        self.payload = payload
-        return await self.look(review)
 
     def _withdraw(self) -> None:
         """A review that was overtaken is not open any more."""
@@ -296,7 +362,7 @@ class SigningSession(Watch, ABC):
             self.review = self._answer = None
 
     def signing(self, review: Review) -> None:
-        self._agreed = review
+        self.agreed = review
         self._changed()
 
     def reviewed(self, payload: Payload, review: Review) -> None:
@@ -306,13 +372,30 @@ class SigningSession(Watch, ABC):
         self._changed()
 
     def seen(self, signed: SignedTransaction) -> None:
-        self.transaction = None if signed.state in FINAL else signed
+        self.signed = signed
+        self.transaction = None if signed.final else signed
+        self._changed()
+
+    def moved(self) -> None:
+        self._changed()
+
+    def turns_to(self, turn: Turn) -> None:
+        need = turn.need
+        self.turn, self.agreed = turn, None
+        self.token = changed(
+            self.token, symbol=need.symbol, decimals=need.decimals, contract=need.contract
+        )
+        self._changed()
+
+    def says(self, busy: str, *, wallet: str = "") -> None:
+        """What goes on, in a sentence, and which account pays, once that is known."""
+        self.busy, self.wallet = busy, wallet or self.wallet
         self._changed()
 
     def finish(self, outcome: Outcome) -> None:
         """The run came to this."""
         self._withdraw()
-        self.outcome, self.transaction = outcome, None
+        self.outcome, self.transaction, self.turn = outcome, None, None
         self._changed()
 
     # What the trader says
@@ -354,144 +437,89 @@ class SigningSession(Watch, ABC):
         return True
 
 
-ON_ITS_WAY = "on its way"
-_CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
-_SENT = frozenset({TransactionState.SENT, TransactionState.MINED, TransactionState.FAILED})
-
-
-class TransactionSigning(SigningSession):
-    """One transaction: checked, signed, sent, confirmed."""
-
-    _signed: SignedTransaction | None = None
-    """The newest transaction of this session, also a final one."""
-
-    @property
-    def steps(self) -> tuple[FlowStep, ...]:
-        at = self._at()
-        names = ("check", "sign", "send", self._confirmed(at))
-        done = self.outcome is not None and self.outcome.done
-        return self._line(names, len(names) if done else at)
-
-    def _at(self) -> int:
-        """The step that goes on."""
-        signed = self._signed
-        if signed is not None:
-            return _CONFIRMED if signed.state in _SENT else _SEND
-        return _SIGN if self.payload is not None and self.refused is None else _CHECK
-
-    def _confirmed(self, at: int) -> str:
-        signed, wanted = self._signed, self.confirmations
-        if at != _CONFIRMED or signed is None or not wanted:
-            return "confirmed"
-        return f"confirmed {min(signed.confirmations, wanted)} of {wanted}"
-
-    @property
-    def doing(self) -> str:
-        sent = self.transaction
-        if sent is not None:
-            return self.following(sent)
-        if self._agreed is not None:
-            return "The wallet looks once more, and signs."
-        return "The wallet reads the chain and looks at what is to be signed."
-
-    @property
-    def brief(self) -> str | None:
-        signed = self._signed
-        if signed is None or signed.state in HARMLESS:
-            return None
-        if signed.state is TransactionState.SUCCEEDED:
-            return self._arrived
-        return ON_ITS_WAY if signed.state in _SENT else "signed away"
-
-    @property
-    @abstractmethod
-    def _arrived(self) -> str:
-        """Where the money is once the transaction counts."""
-
-    def seen(self, signed: SignedTransaction) -> None:
-        self._signed = signed
-        super().seen(signed)
-
-
-S = TypeVar("S", bound=SigningSession)
-
-
-class RunningSignings(ABC, Generic[S]):
+class RunningSignings:
     """``changed`` is called with the id of a session after everything that is to be shown of
     it."""
 
-    FAILURES: ClassVar[tuple[type[Exception], ...]] = (WalletError,)
-    """What the work may end with instead of an outcome."""
-
     def __init__(self, desk: Desk, changed: Callable[[str], None]) -> None:
-        self._desk = desk
+        self.desk = desk
         self._changed = changed
-        self._sessions: dict[str, S] = {}
+        self._sessions: dict[str, SigningSession[Any]] = {}
         self._working: set[str] = set()
 
-    def known(self, id_: str) -> S | None:
+    def get(self, id_: str) -> SigningSession[Any] | None:
         """The session of this id, over or not."""
         return self._sessions.get(id_)
 
     @property
-    def open(self) -> list[S]:
-        """Those that are not over, oldest first."""
-        return [one for one in self._sessions.values() if not one.over]
+    def open(self) -> list[SigningSession[Any]]:
+        """Those that are not over, by kind and then oldest first."""
+        found = (one for one in self._sessions.values() if not one.over)
+        return sorted(found, key=lambda one: one.kind.rank)
 
-    def working(self, session: S) -> bool:
+    def working(self, session: SigningSession[Any]) -> bool:
         """Whether a run goes on."""
         return session.id in self._working
 
-    async def run(self, session: S) -> Outcome | None:
+    def begin(
+        self,
+        kind: SigningKind[A],
+        id_: str,
+        about: A,
+        token: TokenFacts,
+        *,
+        provider: tuple[str | None, str | None] = (None, None),
+        wallet: str = "",
+        asked: bool = True,
+        called: str = "",
+        notice: str = "",
+    ) -> SigningSession[A]:
+        """The session of this id, the one there is while more can be done for it; :meth:`run` does
+        the work."""
+        known = self._sessions.get(id_)
+        if known is not None and (kind.goes_on or not known.over):
+            known.asked = known.asked or asked
+            return known
+        link, coin = self.desk.wallet.link(token.chain), native_coin(self.desk.catalog, token.chain)
+        session = self._sessions[id_] = SigningSession(
+            kind,
+            id_,
+            about,
+            token,
+            self.desk.journal,
+            self.desk.clock,
+            lambda: self._changed(id_),
+            provider=provider,
+            wallet=wallet,
+            coin=coin.symbol if coin is not None else "",
+            confirmations=link.confirmations if link is not None else 0,
+            asked=asked,
+            called=called,
+            notice=notice,
+        )
+        return session
+
+    async def run(self, session: SigningSession[Any]) -> Outcome | None:
         """Do the work, or go on with it, up to its end; None while another desk does it, or a run
         goes on here. A run that is cancelled leaves everything as the journal has it."""
         if self.working(session):
             return None
-        if session.over and session.ENDS_FOR_GOOD:
+        if session.over and not session.kind.goes_on:
             return session.outcome
-        with self._running(session):
-            try:
-                outcome = await self._work(session)
-            except self.FAILURES as error:
-                outcome = self._failed(session, error)
-        if outcome is None:
-            self._left(session)
-            return None
-        session.finish(outcome)
-        return outcome
-
-    @abstractmethod
-    async def _work(self, session: S) -> Outcome | None:
-        """The work on a session; None while another desk does it. Raises :attr:`FAILURES`."""
-
-    @abstractmethod
-    def _failed(self, session: S, error: Exception) -> Outcome:
-        """What one of :attr:`FAILURES` comes to."""
-
-    def _kept(self, session: S) -> S:
-        self._sessions[session.id] = session
-        session.run = partial(self.run, session)
-        return session
-
-    def _left(self, session: S) -> None:
-        """Another desk works on it: here it is nobody's."""
-        del self._sessions[session.id]
-        self._changed(session.id)
-
-    @contextmanager
-    def _running(self, session: S) -> Iterator[None]:
-        """One run over a session, from its start. What ends it may be shown only behind this."""
+        # What ends a run may be shown only behind it.
         self._working.add(session.id)
         try:
             session.started()
-            yield
+            outcome = await session.kind.work(self.desk, session)
         finally:
             self._working.discard(session.id)
-
-    def _coin(self, chain: str) -> str:
-        """The symbol of a chain's coin; empty where it is not known."""
-        coin = native_coin(self._desk.catalog, chain)
-        return coin.symbol if coin is not None else ""
+        if outcome is None:
+            # Another desk works on it: here it is nobody's.
+            del self._sessions[session.id]
+            self._changed(session.id)
+            return None
+        session.finish(outcome)
+        return outcome
 
 
 WRONG = "No key opened with that pass phrase."
@@ -502,7 +530,7 @@ async def is_shut(wallet: LocalWallet, address: str) -> bool:
     return address not in (await wallet.accounts()).unlocked
 
 
-async def open_keys(wallet: LocalWallet, address: str, session: SigningSession) -> None:
+async def open_keys(wallet: LocalWallet, address: str, session: SigningSession[Any]) -> None:
     """Unlock the wallet. In the sandbox once, whatever comes of it; live until the account is
     open, asking the trader through the session. Raises WalletError."""
     if not await is_shut(wallet, address):
@@ -525,7 +553,7 @@ _NOTHING = "Nothing more was signed."
 
 
 async def replace(
-    wallet: LocalWallet, replacement: Replacement, session: SigningSession
+    wallet: LocalWallet, replacement: Replacement, session: SigningSession[Any]
 ) -> str | None:
     """Ask for it, sign and send it. What is to be told, unless the session tells it: why nothing
     came of it."""
@@ -538,13 +566,16 @@ async def replace(
     except NotAgreed:
         return None
     except WalletError as error:
-        return replacement.words.not_sent(error)
+        return replacement.kind.not_sent(error)
     finally:
         session.replacing = False
 
 
 async def _replaced(
-    wallet: LocalWallet, replacement: Replacement, session: SigningSession, one: SignedTransaction
+    wallet: LocalWallet,
+    replacement: Replacement,
+    session: SigningSession[Any],
+    one: SignedTransaction,
 ) -> str | None:
     step = await replacement.propose(one.hash)
     phrase = None
@@ -555,17 +586,19 @@ async def _replaced(
         phrase = said.phrase
     outcome = step if isinstance(step, Outcome) else await replacement.replace(step, phrase)
     if outcome.open:
-        return replacement.words.undecided
-    if outcome.code == replacement.words.kept_code:
-        return replacement.words.stays(outcome)
+        return replacement.kind.undecided
+    if outcome.code == replacement.kind.kept_code:
+        return replacement.kind.stays(outcome)
     return None
 
 
 async def _asked(
-    wallet: LocalWallet, session: SigningSession, one: SignedTransaction, proposed: Proposal
+    wallet: LocalWallet, session: SigningSession[Any], one: SignedTransaction, proposed: Proposal
 ) -> Agreed | str | None:
     """Yes, why it cannot be signed, or None for no. Raises NotAgreed once it is overtaken."""
     if proposed.review.refused:
         return " ".join((*objections(proposed.review, Severity.REFUSE), _NOTHING))
     await open_keys(wallet, one.account, session)
-    return await session.look_beside(proposed.payload, proposed.review)
+    # No step of the work, which goes on meanwhile and takes the review back if it asks itself.
+    session.payload = proposed.payload
+    return await session.look(proposed.review)

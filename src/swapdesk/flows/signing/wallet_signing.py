@@ -6,18 +6,21 @@ What an earlier run signed is sent again, never signed anew: the wallet's own re
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.signing.signing_session import RunningSignings, TransactionSigning, open_keys
+from swapdesk.flows.signing.signing_session import (
+    RunningSignings,
+    SigningKind,
+    SigningSession,
+    open_keys,
+)
 from swapdesk.flows.transactions import (
     LOOK_AGAIN,
     MOST_LOOKS,
@@ -41,95 +44,82 @@ if TYPE_CHECKING:
 
 GO_ON = "you: r goes on with it"
 
+Sending = tuple[Proposal | UnderWay, Callable[[], Awaitable[Outcome]]]
+"""What is to be signed, or was, and what signs and sends it."""
 
-class WalletSigning(TransactionSigning):
-    """``asset`` is what it is about. What was asked for by a key is never signed by a phrase."""
 
-    PROMISE = "request"
-    EXPIRED = "NOT_CONFIRMED"
-    AFTER = "you"
-    AGAIN: ClassVar[str]
-    """Who asks for it once more, by which key."""
+def token_facts(wallet: LocalWallet, link: ChainLink, asset: Asset) -> TokenFacts:
+    """What a session is about, on the chain of ``link``."""
+    kind = "evm" if link.kind is Kind.EVM else "sol"
+    chain_name = wallet.tokens.chain_name(link.name)
+    return TokenFacts(
+        "", asset.symbol, link.name, chain_name, kind, asset.contract, asset.decimals,
+        link.chain_id,
+    )  # fmt: skip
 
-    def __init__(
-        self,
-        wallet: LocalWallet,
-        clock: Clock,
-        account: Account,
-        link: ChainLink,
-        asset: Asset,
-        changed: Callable[[], None],
-        *,
-        coin: str = "",
-    ) -> None:
-        chain_name = wallet.tokens.chain_name(link.name)
-        kind = "evm" if link.kind is Kind.EVM else "sol"
-        super().__init__(
-            TokenFacts(
-                "", asset.symbol, link.name, chain_name, kind, asset.contract, asset.decimals,
-                link.chain_id,
-            ),
-            clock,
-            changed,
-            wallet=account.name or account.address,
-            coin=coin,
-            confirmations=link.confirmations,
-        )  # fmt: skip
-        self.account, self.link = account, link
 
-    @property
-    def amount(self) -> Decimal:
-        return Decimal(0)
+def nothing_paid(_: SigningSession[Any]) -> tuple[Decimal, str]:
+    return Decimal(0), ""
 
-    @property
-    def against(self) -> str:
-        return ""
 
-    async def carry_out(self) -> Outcome:
-        """Do it, or go on with what an earlier run signed. Raises WalletError, NotAgreed,
-        NotSignable and JournalUnavailable."""
-        looks = 0
-        while True:
-            step = await self._propose()
-            if isinstance(step, Outcome):
-                return step
-            if isinstance(step, Proposal):
-                if step.refusal is not None:
-                    raise NotSignable(step.review.findings)
-                if await self.look(step.review) is None:
-                    raise NotAgreed
-                self.signing(step.review)
-            try:
-                outcome = await self._send(step)
-            except Refused as stale:
-                # The chain or the wallet changed under the review: it is shown once more.
-                looks += 1
-                if stale.code not in LOOK_AGAIN or looks == MOST_LOOKS:
-                    raise
-                continue
-            if not (outcome.done and self._goes_on):
-                return outcome
-            self._signed = self.payload = None
-            self.started()
+async def carry_out(
+    session: SigningSession[Any], propose: Callable[[], Awaitable[Sending | Outcome]]
+) -> Outcome:
+    """Do it, or go on with what an earlier run signed; what was asked for by a key is never signed
+    by a phrase. Raises WalletError, NotAgreed, NotSignable and JournalUnavailable."""
+    looks = 0
+    while True:
+        proposed = await propose()
+        if isinstance(proposed, Outcome):
+            return proposed
+        step, send = proposed
+        if isinstance(step, Proposal):
+            if step.refusal is not None:
+                raise NotSignable(step.review.findings)
+            if await session.look(step.review) is None:
+                raise NotAgreed
+            session.signing(step.review)
+        try:
+            return await send()
+        except Refused as stale:
+            # The chain or the wallet changed under the review: it is shown once more.
+            looks += 1
+            if stale.code not in LOOK_AGAIN or looks == MOST_LOOKS:
+                raise
 
-    @abstractmethod
-    async def _propose(self) -> Proposal | UnderWay | Outcome: ...
 
-    @abstractmethod
-    async def _send(self, step: Proposal | UnderWay) -> Outcome: ...
+async def carried_out(
+    desk: Desk,
+    session: SigningSession[Any],
+    account: Account,
+    work: Callable[[], Awaitable[Outcome]],
+    again: str,
+) -> Outcome:
+    """What ``work`` comes to with the keys of the account open, in the words of the screens, whose
+    keys act next. ``again``: who asks for it once more, by which key."""
+    try:
+        await open_keys(desk.wallet, account.address, session)
+        outcome = await work()
+    except JournalUnavailable:
+        outcome = refused("NO_JOURNAL", NO_JOURNAL)
+    except (NotAgreed, NotSignable, WalletError) as error:
+        outcome = _stopped(error, session.kind.whereabouts(session), again)
+    failure = outcome.failure
+    if failure is None:
+        return outcome
+    next_ = GO_ON if outcome.open else _NEXT.get(outcome.code, again) or failure.next
+    return replace(outcome, failure=replace(failure, next=next_))
 
-    @property
-    def _goes_on(self) -> bool:
-        """Whether what was sent is followed by another transaction."""
-        return False
 
-    def finish(self, outcome: Outcome) -> None:
-        """In the words of the screens, whose keys act next."""
-        failure = outcome.failure
-        if failure is not None:
-            next_ = GO_ON if outcome.open else _NEXT.get(outcome.code, self.AGAIN) or failure.next
-            outcome = replace(outcome, failure=replace(failure, next=next_))
-        super().finish(outcome)
+def _stopped(error: NotAgreed | NotSignable | WalletError, money: str, again: str) -> Outcome:
+    match error:
+        case NotAgreed():
+            return refused(error.code, Failure(str(error), money, ""))
+        case NotSignable():
+            said = f"Your wallet refuses to sign this: {error}"
+            return refused("GATE", Failure(said, money, error.next(again)))
+    told = failure_of_wallet(error)
+    return refused(told.code, Failure(told.cause, money, told.next))
 
 
 _NEXT = {
@@ -142,96 +132,48 @@ _NEXT = {
 """Who acts where asking once more is not enough; empty: as the failure says."""
 
 
-class RevocationSigning(WalletSigning):
-    """The end of one allowance."""
-
-    NOUN = "revocation"
-    DONE = "The allowance is over: nobody may take this any more."
-    AGAIN = "you: x on the allowance asks again"
-
-    def __init__(
-        self,
-        wallet: LocalWallet,
-        clock: Clock,
-        account: Account,
-        link: ChainLink,
-        allowance: Allowance,
-        changed: Callable[[], None],
-        *,
-        coin: str = "",
-    ) -> None:
-        super().__init__(wallet, clock, account, link, allowance.token, changed, coin=coin)
-        self.allowance = allowance
-        self._revoking = Revoking(wallet, clock, self)
-        whom = allowance.venue or "an unknown contract"
-        self.called = f"{self.token.symbol} allowance of {whom}"
-
-    @property
-    def id(self) -> str:
-        return revocation_id(self.account, self.link, self.allowance)
-
-    @property
-    def whereabouts(self) -> str:
-        return "in your wallet"
-
-    @property
-    def notice(self) -> str:
-        return f"on {self.token.chain_name} is over: nobody may take this any more."
-
-    @property
-    def _arrived(self) -> str:
-        return "in your wallet"
-
-    async def _propose(self) -> Proposal | UnderWay:
-        return await self._revoking.propose(self.account, self.link, self.allowance)
-
-    async def _send(self, step: Proposal | UnderWay) -> Outcome:
-        return await self._revoking.send(step)
+Revocation = tuple[Account, ChainLink, Allowance]
+_AGAIN = "you: x on the allowance asks again"
 
 
-class RunningWallet(RunningSignings[WalletSigning]):
-    """By what is done to what."""
+async def revoke(session: SigningSession[Revocation], wallet: LocalWallet) -> Outcome:
+    """End the allowance. Raises as :func:`carry_out` does."""
+    revoking = Revoking(wallet, session.clock, session)
 
-    FAILURES = (WalletError, JournalUnavailable, NotAgreed, NotSignable)
+    async def propose() -> Sending:
+        step = await revoking.propose(*session.about)
+        return step, lambda: revoking.send(step)
 
-    def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> WalletSigning:
-        """The session of a revocation."""
-        return self.begin(
-            revocation_id(account, link, allowance),
-            lambda desk, changed, coin: RevocationSigning(
-                desk.wallet, desk.clock, account, link, allowance, changed, coin=coin
-            ),
-            link,
-        )
+    return await carry_out(session, propose)
 
-    def begin(
-        self,
-        id_: str,
-        made: Callable[[Desk, Callable[[], None], str], WalletSigning],
-        link: ChainLink,
-    ) -> WalletSigning:
-        """The session of this id, the one there is while it is not over; ``made`` gets the desk,
-        what is called after each change, and the coin of the chain."""
-        known = self.known(id_)
-        if known is not None and not known.over:
-            return known
-        coin = self._coin(link.name)
-        return self._kept(made(self._desk, lambda: self._changed(id_), coin))
 
-    async def _work(self, session: WalletSigning) -> Outcome | None:
-        wallet = self._desk.wallet
-        await open_keys(wallet, session.account.address, session)
-        return await session.carry_out()
+REVOCATION = SigningKind[Revocation](
+    noun="revocation",
+    promise="request",
+    expired="NOT_CONFIRMED",
+    done="The allowance is over: nobody may take this any more.",
+    work=lambda desk, session: carried_out(
+        desk, session, session.about[0], lambda: revoke(session, desk.wallet), _AGAIN
+    ),
+    pays=nothing_paid,
+    whereabouts=lambda _: "in your wallet",
+    after="you",
+    rank=3,
+)
 
-    def _failed(self, session: WalletSigning, error: Exception) -> Outcome:
-        money = session.whereabouts
-        if isinstance(error, JournalUnavailable):
-            return refused("NO_JOURNAL", NO_JOURNAL)
-        if isinstance(error, NotAgreed):
-            return refused(error.code, Failure(str(error), money, ""))
-        if isinstance(error, NotSignable):
-            said = f"Your wallet refuses to sign this: {error}"
-            return refused("GATE", Failure(said, money, error.next(session.AGAIN)))
-        assert isinstance(error, WalletError)
-        told = failure_of_wallet(error)
-        return refused(told.code, Failure(told.cause, money, told.next))
+
+def begin_revocation(
+    running: RunningSignings, account: Account, link: ChainLink, allowance: Allowance
+) -> SigningSession[Revocation]:
+    """The session of a revocation."""
+    token = token_facts(running.desk.wallet, link, allowance.token)
+    whom = allowance.venue or "an unknown contract"
+    return running.begin(
+        REVOCATION,
+        revocation_id(account, link, allowance),
+        (account, link, allowance),
+        token,
+        wallet=account.name or account.address,
+        called=f"{token.symbol} allowance of {whom}",
+        notice=f"on {token.chain_name} is over: nobody may take this any more.",
+    )

@@ -14,9 +14,8 @@ import platform
 import re
 from collections.abc import Iterable, Mapping
 from datetime import MAXYEAR, UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -49,14 +48,8 @@ WHOSE = "by the file, "
 SECRET = "«removed: it looks like a key»"
 
 
-class Shown(StrEnum):
-    """What stands in a file only where it was asked for."""
-
-    ADDRESSES = "addresses"
-    AMOUNTS = "amounts"
-    MEMOS = "memos"
-    HASHES = "hashes"
-    NAMES = "names"
+Shown = Literal["addresses", "amounts", "memos", "hashes", "names"]
+"""What stands in a file only where it was asked for."""
 
 
 class CaseFile(Struct, frozen=True, rename="camel"):
@@ -93,15 +86,15 @@ class CaseFileRefused(ValueError):
 
 # What is masked
 
-_FIELDS = {
-    Shown.ADDRESSES: (
+_FIELDS: Mapping[Shown, tuple[str, ...]] = {
+    "addresses": (
         "receiver_address",
         "deposit_address",
         "refund_address",
         "intermediate_refund_address",
     ),
-    Shown.MEMOS: ("receiver_tag", "deposit_tag"),
-    Shown.HASHES: ("in_transaction_out_hash", "out_transaction_out_hash", "refund_hash"),
+    "memos": ("receiver_tag", "deposit_tag"),
+    "hashes": ("in_transaction_out_hash", "out_transaction_out_hash", "refund_hash"),
 }
 _AMOUNTS = (
     "in_amount",
@@ -121,11 +114,11 @@ _KEPT = frozenset(
 """What is never masked. A field that stands nowhere here is left out of the file."""
 
 
-_ONE_OF = {
-    Shown.ADDRESSES: "address",
-    Shown.MEMOS: "memo",
-    Shown.HASHES: "hash",
-    Shown.NAMES: "name",
+_ONE_OF: Mapping[Shown, str] = {
+    "addresses": "address",
+    "memos": "memo",
+    "hashes": "hash",
+    "names": "name",
 }
 
 
@@ -139,11 +132,11 @@ class Masks:
     def of(self, kind: Shown, text: str) -> str:
         if kind in self.shown:
             # Sixty-four digits are a hash or a key; as a memo or a name they are no hash.
-            free = kind in (Shown.MEMOS, Shown.NAMES)
+            free = kind in ("memos", "names")
             return SECRET if free and secret_in(f"private key: {text}") else text
         # EVM addresses and hashes are written in either case.
         same = text.lower() if text.startswith(("0x", "0X")) else text
-        count = sum(known is kind for known, _ in self._names) + 1
+        count = sum(known == kind for known, _ in self._names) + 1
         return self._names.setdefault((kind, same), f"{_ONE_OF[kind]}-{count}")
 
     def maybe(self, kind: Shown, text: str | None) -> str | None:
@@ -156,7 +149,7 @@ class Masks:
             for kind, fields in _FIELDS.items()
             for field in fields
         }
-        if not {Shown.ADDRESSES, Shown.HASHES} <= self.shown:
+        if not {"addresses", "hashes"} <= self.shown:
             changed["hash_url"] = None
         return order.model_copy(update=changed | {"metadata": None})
 
@@ -166,12 +159,12 @@ class Masks:
         if intent is not None:
             intent = replace(
                 intent,
-                recipient=self.of(Shown.ADDRESSES, intent.recipient),
-                recipient_label=self.maybe(Shown.NAMES, intent.recipient_label),
-                memo=self.maybe(Shown.MEMOS, intent.memo),
-                refund_address=self.maybe(Shown.ADDRESSES, intent.refund_address),
-                refund_memo=self.maybe(Shown.MEMOS, intent.refund_memo),
-                intermediate_refund=self.maybe(Shown.ADDRESSES, intent.intermediate_refund),
+                recipient=self.of("addresses", intent.recipient),
+                recipient_label=self.maybe("names", intent.recipient_label),
+                memo=self.maybe("memos", intent.memo),
+                refund_address=self.maybe("addresses", intent.refund_address),
+                refund_memo=self.maybe("memos", intent.refund_memo),
+                intermediate_refund=self.maybe("addresses", intent.intermediate_refund),
             )
         own = tracked.own_payment
         return replace(
@@ -180,13 +173,13 @@ class Masks:
                 tracked,
                 order=self.order(tracked.order),
                 intent=intent,
-                own_payment=replace(own, hash=self.of(Shown.HASHES, own.hash)) if own else None,
+                own_payment=replace(own, hash=self.of("hashes", own.hash)) if own else None,
                 payments=tuple(
                     replace(
                         one,
-                        hash=self.of(Shown.HASHES, one.hash),
-                        to=self.of(Shown.ADDRESSES, one.to),
-                        memo=self.maybe(Shown.MEMOS, one.memo),
+                        hash=self.of("hashes", one.hash),
+                        to=self.of("addresses", one.to),
+                        memo=self.maybe("memos", one.memo),
                     )
                     for one in tracked.payments
                 ),
@@ -194,8 +187,8 @@ class Masks:
             made=tuple(
                 replace(
                     one,
-                    hash=self.of(Shown.HASHES, one.hash),
-                    address=self.maybe(Shown.ADDRESSES, one.address),
+                    hash=self.of("hashes", one.hash),
+                    address=self.maybe("addresses", one.address),
                 )
                 for one in facts.made
             ),
@@ -225,7 +218,7 @@ def case_file(
     document = msgspec.to_builtins(record_of(masked))
     order = _order_document(masked.tracked.order, masks.shown)
     whole: dict[str, Any] = {"record": document, "order": order, "program": dict(program)}
-    if Shown.AMOUNTS not in masks.shown:
+    if "amounts" not in masks.shown:
         forms, symbols = _amounts_of(facts), set(facts.tracked.symbols)
         whole["record"] = _each_text(document, lambda text: _hidden(text, forms, symbols))
     whole = _each_text(whole, lambda text: SECRET if secret_in(text, secrets) else text)
@@ -233,7 +226,7 @@ def case_file(
         {
             "schema": SCHEMA,
             "written": facts.at,
-            "masked": [kind.value for kind in Shown if kind not in masks.shown],
+            "masked": [kind for kind in get_args(Shown) if kind not in masks.shown],
             **whole,
         },
         CaseFile,
@@ -280,7 +273,7 @@ def contents(file: CaseFile) -> list[tuple[str, str]]:
         ("requests", f"{len(record.calls)}, without their bodies"),
         ("diagnosis", f"rule {record.sheet.rule}, the reply and the text to the service"),
         ("program", ", ".join(file.program)),
-        *((kind.value, "masked" if kind in file.masked else "as they are") for kind in Shown),
+        *((kind, "masked" if kind in file.masked else "as they are") for kind in get_args(Shown)),
         ("ids", "of the order, its group and its create as they are"),
         ("secrets", "none: no key, secret, token, pass phrase or hash of one"),
     ]
@@ -303,7 +296,7 @@ _SETTINGS = frozenset({"theme", "glyphs", "notify", "output_tolerance", "read_on
 
 
 def _order_document(order: Order, shown: frozenset[Shown]) -> dict[str, Any]:
-    amounts = _AMOUNTS if Shown.AMOUNTS in shown else ()
+    amounts = _AMOUNTS if "amounts" in shown else ()
     named = {field for fields in _FIELDS.values() for field in fields}
     kept = {*_KEPT, *named, *amounts, "hash_url"}
     return order.model_dump(mode="json", by_alias=True, exclude_none=True, include=kept)

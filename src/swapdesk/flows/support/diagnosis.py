@@ -15,10 +15,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import clock_time, date
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.orders.situations import NO_TIME, OF_PAYMENT, Certainty, Situation
+from swapdesk.flows.orders.situations import (
+    LAST_HEARD,
+    NO_TIME,
+    OF_PAYMENT,
+    WAITING,
+    Certainty,
+)
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 MUCH_LATER = 2
@@ -80,7 +86,7 @@ def diagnose(
     request = f", request {request_id}" if request_id else ""
     pass_on = f"pass it to the service with order {tracked.service_id}{request}"
     found = _of_situation(tracked, status, pass_on, _facts(tracked, status, made, known, now))
-    old = status.situation is Situation.LAST_HEARD
+    old = status.situation is LAST_HEARD
     ahead = old or status.situation in OF_PAYMENT
     private = tracked.intent is not None and tracked.intent.route == "private"
     if private and not order.anonymous and not ahead:
@@ -92,7 +98,7 @@ def diagnose(
             Owner.SUPPORT,
             pass_on,
         )
-    elif status.late_by is not None and status.situation.meaning.level == "moving" and not ahead:
+    elif status.late_by is not None and status.situation.level == "moving" and not ahead:
         found = _overdue(found, status, known, pass_on)
     silent = known.silent_since
     if silent is not None and not status.closed and not old:
@@ -145,9 +151,8 @@ def _of_situation(
     tracked: TrackedOrder, status: OrderStatus, pass_on: str, facts: tuple[str, ...]
 ) -> Diagnosis:
     """What the situation says, still without the points of its sentences."""
-    meaning = status.situation.meaning
     cause = for_support(status.told.removesuffix("."))
-    if meaning.asks_where and tracked.order.refund_address is None:
+    if status.situation.asks_where and tracked.order.refund_address is None:
         cause = f"{cause}. {NO_REFUND_ADDRESS.removesuffix('.')}"
     owner, act = _owner(status, tracked), status.act
     # A provider has a name of its own.
@@ -184,7 +189,7 @@ _CUSTOMER = (
 
 def _unless_sent(status: OrderStatus) -> str:
     """That the service saw no deposit does not tell that none was sent."""
-    if status.said is Situation.WAITING and status.money == Situation.WAITING.meaning.money:
+    if status.said is WAITING and status.money == WAITING.money:
         return "in your wallet, if you sent nothing."
     return status.money
 
@@ -243,7 +248,7 @@ def _facts(
     if order.refund_hash or order.refund_amount is not None:
         said.append(f"refund told, {heard}")
     for one in made:
-        who = "the service names" if one.fate is Fate.SEEN else f"journal: {one.fate}"
+        who = "the service names" if one.fate == "seen" else f"journal: {one.fate}"
         said.append(f"{who} {one.role} {one.hash}")
     for payment in tracked.payments:
         at = f", {_moment(payment.at, now)}" if payment.at is not None else ""

@@ -21,7 +21,7 @@ from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.orders.order_history import happened
 from swapdesk.flows.orders.order_status import order_status, reported_status
-from swapdesk.flows.orders.situations import Situation, situation_of
+from swapdesk.flows.orders.situations import NOT_SIGNED, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import found_again
 from swapdesk.wire.orders import DisplayStatus
@@ -75,7 +75,7 @@ def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
             return not never and order_status(tracked, now).actor == "you"
         if order.expires is not None and order.expires <= now:
             return order_status(tracked, now).actor == "you"
-    return situation_of(order).meaning.actor == "you"
+    return situation_of(order).actor == "you"
 
 
 class OpenFinding(Struct, frozen=True):
@@ -166,8 +166,7 @@ def recent_events(
         word, level = state.word, state.level
         tracked = known(order.service_id)
         if tracked is not None and tracked.not_signed and state.ended:
-            unsigned = Situation.NOT_SIGNED.meaning
-            word, level = unsigned.word, unsigned.level
+            word, level = NOT_SIGNED.word, NOT_SIGNED.level
         found.append(RecentEvent(happened(order, at), short_id(order.service_id), word, level))
     return sorted(found, key=lambda one: one.at, reverse=True)
 

@@ -16,12 +16,11 @@ from msgspec.structs import replace
 from swapdesk.flows.intents.intent import IN_BATCH_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.creates import acts_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import Ledger
+from swapdesk.flows.journal.ledger import Ledger, State
 from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
-    PaidTo,
     SwapPayment,
     swap_payment,
 )
@@ -138,7 +137,7 @@ def _unpaid(tracked: TrackedOrder) -> bool:
 def _awaits_batch(tracked: TrackedOrder) -> bool:
     """Whether its bundle may still move it: of a closed order where the money left the wallet."""
     payment = tracked.batch_payment
-    left = payment is not None and payment.at in (PaidTo.WAY, PaidTo.ACCOUNT)
+    left = payment is not None and (payment.state is State.SENT or payment.in_account)
     return _unpaid(tracked) and (_waits(tracked) or left)
 
 

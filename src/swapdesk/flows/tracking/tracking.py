@@ -30,7 +30,6 @@ from swapdesk.client.live import (
     StreamEvent,
     StreamState,
 )
-from swapdesk.client.live import Source as Sighting
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
@@ -52,7 +51,7 @@ from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
 from swapdesk.flows.orders.order_history import happened
-from swapdesk.flows.orders.order_listing import Group, Sorting, group_of, sort_groups
+from swapdesk.flows.orders.order_listing import Group, group_of, sort_groups
 from swapdesk.flows.orders.tracked_order import FRESH, TrackedOrder
 from swapdesk.flows.tracking.self_paid_orders import (
     BatchedOrders,
@@ -187,7 +186,7 @@ class Tracker:
         groups = {
             group: [self._known[name] for name in names] for group, names in self._groups.items()
         }
-        return sort_groups(groups, Sorting.DEADLINE)
+        return sort_groups(groups, "deadline")
 
     def nearest(self, count: int) -> list[TrackedOrder]:
         """Open orders with the nearest deadline first, at most ``count``."""
@@ -255,12 +254,14 @@ class Tracker:
         trouble. Raises JournalUnavailable."""
         trouble = self._known[service_id].trouble
         if trouble is not None:
+            self._write_now(service_id)
             self._journal.orders.put_away(service_id, trouble)
             self._look_at_put_away()
         self._tell(service_id)
 
     def take_back(self, service_id: str) -> None:
         """It was not dealt with after all. Raises JournalUnavailable."""
+        self._write_now(service_id)
         self._journal.orders.take_back(service_id)
         self._look_at_put_away()
         self._tell(service_id)
@@ -269,11 +270,18 @@ class Tracker:
         """A chain shows a payment to the deposit address of an order: it stays known and is
         announced."""
         try:
+            self._write_now(service_id)
             self._journal.orders.keep_payment(service_id, payment)
             self._look_at_chain_payments()
         except JournalUnavailable as error:
             log.error("the journal did not take a payment: %s", error)
         self._tell(service_id)
+
+    def _write_now(self, service_id: str) -> None:
+        """What is told of an order stands with it: it is written before."""
+        writing = self._writes.pending.get(service_id)
+        if writing is not None:
+            self._journal.orders.record([(writing.order, writing.source, writing.ended)])
 
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,
@@ -383,7 +391,7 @@ class Tracker:
 
     def _take(self, event: StreamEvent) -> None:
         if isinstance(event, OrderSeen):
-            self._apply(event.order, "stream" if event.source is Sighting.STREAM else "list")
+            self._apply(event.order, "stream" if event.source == "stream" else "list")
             self._writes.schedule()
         elif isinstance(event, OrdersListed):
             self._listed(event.skipped)

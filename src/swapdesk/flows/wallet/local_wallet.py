@@ -37,7 +37,7 @@ from swapdesk.wallet.accounts import (
 from swapdesk.wallet.answers import Allowance
 from swapdesk.wallet.client import AGENT, WalletClient
 from swapdesk.wallet.promise import Asset, Promise, WithdrawalPromise
-from swapdesk.wallet.protocol import AgentGone, DeskReadsOnly, RefusalCode, Refused
+from swapdesk.wallet.protocol import AgentGone, DeskReadsOnly, Refused
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -254,7 +254,7 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
     try:
         return await read()
     except Refused as refused:
-        if refused.code is not RefusalCode.CHAIN_UNREACHABLE:
+        if refused.code != "chain_unreachable":
             raise
     return await read()
 
@@ -424,7 +424,7 @@ class LocalWallet:
         try:
             return await client.set_policy(policy, passphrase)
         except Refused as refused:
-            needed = refused.code is RefusalCode.PASSPHRASE_NEEDED
+            needed = refused.code == "passphrase_needed"
             if not needed or passphrase is not None or self.live:
                 raise
         return await client.set_policy(policy, self._phrase(None))

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import call_asset
@@ -32,8 +31,10 @@ NONE, ANY = "none", "any"
 NO_POLICY = "No spending policy: the wallet signs whatever is confirmed."
 _AMOUNT = re.compile(r"[0-9]{1,40}(\.[0-9]{1,36})?", re.ASCII)
 
-Amounts = tuple[str, ...]
-"""Each ``TOKEN.CHAIN=AMOUNT`` or ``usd=AMOUNT``; ``none`` as amount takes it away."""
+PolicyChange = Mapping[str, tuple[str, ...]]
+"""What was given, by the option of the command: ``per_day``, ``prices``, ... An amount is
+``TOKEN.CHAIN=AMOUNT`` or ``usd=AMOUNT``; ``none`` as amount takes it away. A list is in place of
+the whole list; ``any`` alone ends it. ``anew`` has no value."""
 
 
 class PolicyProblem(ValueError):
@@ -46,70 +47,49 @@ class PolicyProblem(ValueError):
         self.next = next_
 
 
-class PolicyChange(Struct, frozen=True):
-    """The parts that were given. A list is in place of the whole list; ``any`` alone ends it."""
-
-    limits: Mapping[SpendWindow, Amounts]
-    prices: Amounts = ()
-    chains: tuple[str, ...] = ()
-    tokens: tuple[str, ...] = ()
-    payees: tuple[str, ...] = ()
-    call_payees: tuple[str, ...] = ()
-    until: str | None = None
-    anew: bool = False
-
-    @property
-    def says_nothing(self) -> bool:
-        return self == PolicyChange(dict.fromkeys(SpendWindow, ()))
-
-
-_LISTS = {
+_OPTIONS = {
+    **{f"per-{window.value}": f"per_{window.value}" for window in SpendWindow},
     "price": "prices",
     "chain": "chains",
     "token": "tokens",
     "payee": "payees",
     "call-payee": "call_payees",
+    "until": "until",
 }
 
 
 def typed_change(text: str) -> PolicyChange:
     """``per-day usdc.base=100 until 2026-12-31``: the options of the command, with their dashes or
     without. Raises PolicyProblem."""
-    limits: dict[SpendWindow, Amounts] = dict.fromkeys(SpendWindow, ())
-    change = PolicyChange(limits)
+    change: dict[str, tuple[str, ...]] = {}
     words = iter(text.replace(",", " ").split())
     for word in words:
         name = word.removeprefix("--").lower()
         if name == "anew":
-            change = replace(change, anew=True)
+            change[name] = ()
             continue
-        window = next((one for one in SpendWindow if name == f"per-{one.value}"), None)
-        if window is None and name not in _LISTS and name != "until":
-            known = ", ".join([*(f"per-{one.value}" for one in SpendWindow), *_LISTS, "until"])
+        option = _OPTIONS.get(name)
+        if option is None:
+            known = ", ".join(_OPTIONS)
             raise PolicyProblem("BAD_OPTION", f"{word!r} is no rule; there are {known} and anew.")
         value = next(words, None)
         if value is None:
             raise PolicyProblem("BAD_OPTION", f"{word} has no value after it.")
-        if window is not None:
-            limits[window] = (*limits[window], value)
-        elif name == "until":
-            change = replace(change, until=value)
-        else:
-            field = _LISTS[name]
-            change = replace(change, **{field: (*getattr(change, field), value)})
+        before = () if option == "until" else change.get(option, ())
+        change[option] = (*before, value)
     return change
 
 
 async def proposed_policy(wallet: LocalWallet, change: PolicyChange) -> SpendingPolicy:
     """The policy there is, changed so. Raises PolicyProblem and WalletError."""
     status = await (await wallet.client()).policy()
-    if status.problem is not None and not change.anew:
+    if status.problem is not None and "anew" not in change:
         raise PolicyProblem(
             "POLICY_CHANGED",
             "The file of the spending policy is not what was set. Nothing is signed.",
             next_=POLICY_ANEW,
         )
-    old = None if change.anew else status.policy
+    old = None if "anew" in change else status.policy
     return await _changed(wallet, old or SpendingPolicy(), change)
 
 
@@ -117,8 +97,8 @@ async def _changed(
     wallet: LocalWallet, old: SpendingPolicy, change: PolicyChange
 ) -> SpendingPolicy:
     limits = {one.key: one for one in old.limits}
-    for window, amounts in change.limits.items():
-        for given in amounts:
+    for window in SpendWindow:
+        for given in change.get(f"per_{window.value}", ()):
             name, most = _parts(given, f"per-{window.value}")
             token = None if name.lower() == "usd" else await _token(wallet, name)
             key = (window, None if token is None else token.key)
@@ -126,7 +106,7 @@ async def _changed(
             if most is not None:
                 limits[key] = Limit(window, most, token)
     prices = {one.token.key: one for one in old.prices}
-    for given in change.prices:
+    for given in change.get("prices", ()):
         name, usd = _parts(given, "price")
         token = await _token(wallet, name)
         prices.pop(token.key, None)
@@ -134,18 +114,17 @@ async def _changed(
             prices[token.key] = Price(token, usd)
     policy = replace(old, limits=tuple(limits.values()), prices=tuple(prices.values()))
     lists: dict[str, Sequence[object]] = {
-        "chains": [_chain(wallet, one) for one in change.chains if one != ANY],
-        "tokens": [await _token(wallet, one) for one in change.tokens if one != ANY],
-        "payees": change.payees,
-        "call_payees": change.call_payees,
+        "chains": [_chain(wallet, one) for one in change.get("chains", ()) if one != ANY],
+        "tokens": [await _token(wallet, one) for one in change.get("tokens", ()) if one != ANY],
+        "payees": change.get("payees", ()),
+        "call_payees": change.get("call_payees", ()),
     }
     for name, listed in lists.items():
-        given = getattr(change, name)
-        if given:
-            kept = None if ANY in given else tuple(dict.fromkeys(listed))
+        if typed := change.get(name):
+            kept = None if ANY in typed else tuple(dict.fromkeys(listed))
             policy = replace(policy, **{name: kept})
-    if change.until is not None:
-        policy = replace(policy, until=_moment(change.until))
+    for until in change.get("until", ()):
+        policy = replace(policy, until=_moment(until))
     return policy
 
 

@@ -10,11 +10,11 @@ given up instead, which costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from swapdesk.acts import State
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.transactions import (
@@ -32,10 +32,10 @@ from swapdesk.flows.transactions import (
     still_open,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
-from swapdesk.wallet.answers import EXECUTED, FINAL, Review, SignedTransaction, TransactionState
+from swapdesk.wallet.answers import Review, SignedTransaction, TransactionWord
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Purpose, TransactionPayload
-from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError
+from swapdesk.wallet.protocol import Refused, WalletError
 
 GAS_UNITS = 10**16
 """What may be paid for gas where no more was confirmed: 0.01 of the chain's coin."""
@@ -45,24 +45,38 @@ _SOLANA = "On Solana it ends by itself once its blockhash has expired."
 _AGAIN = "you: give the same command again; the same bytes are sent, never new ones"
 _LISTED = "you: swapdesk wallet transactions lists what was signed"
 
-State = TransactionState
-_NEVER = frozenset({State.REPLACED, State.LOST, State.ABANDONED, State.SIGNED})
+_NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
-class Words(Struct, frozen=True):
-    """How one kind of replacement is spoken of. ``kept`` follows the transaction it is said of,
-    ``over`` says why a transaction in that state waits for nothing. ``done_code``,
-    ``kept_code`` and ``open_code`` are for scripts."""
+class ReplacementKind(Struct, frozen=True):
+    """What a higher fee is made of, or a cancellation, and how it is spoken of.
+
+    ``kept`` follows the transaction it is said of, ``over`` says why a transaction of that word
+    waits for nothing. ``done_code``, ``kept_code`` and ``open_code`` are for scripts. Functions get
+    the wallet's replacement, ``first``, which waits, and all of its nonce, itself among them,
+    oldest first."""
 
     noun: str
     kept: str
-    over: Mapping[TransactionState, str]
+    over: Mapping[TransactionWord, str]
     done: Callable[[str, str | None], tuple[str, ...]]
     """Sentences, from the hash of the first one and of what the chain executed; the second is
     None where nothing was, because no node had the first."""
     done_code: str
     kept_code: str
     open_code: str
+    never_sent: Callable[[Replacement, WalletClient, SignedTransaction], Awaitable[Outcome]]
+    """What becomes of a first one that no node has."""
+    ended: Callable[[SignedTransaction, Sequence[SignedTransaction]], Outcome | None]
+    """The end, where nothing waits any more."""
+    reviewed: Callable[
+        [Replacement, WalletClient, SignedTransaction, Sequence[SignedTransaction]],
+        Awaitable[tuple[Payload, Review]],
+    ]
+    concluded: Callable[[WalletClient, SignedTransaction, SignedTransaction], Awaitable[Outcome]]
+    """What the second one, which is final, means for the first."""
+    purpose: Purpose | None = None
+    """None for that of the first one."""
 
     def signed_before(self, second: SignedTransaction) -> str:
         signed = f"A {self.noun} was signed before, as {second.hash}."
@@ -79,108 +93,85 @@ class Words(Struct, frozen=True):
         return f"{name} {self.kept}. {kept.cause}"
 
 
-def executed(hash_: str | None, state: TransactionState | None = None) -> Outcome:
+def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
     """What was asked for holds. ``hash_`` is what the chain executed, which may be the first one
-    itself; None where no node had it. In vain where ``state`` is FAILED: its gas is paid."""
-    if state is not State.FAILED:
+    itself; None where no node had it. In vain where it ``failed``: its gas is paid."""
+    if not failed:
         return Outcome(hash=hash_)
     said = f"{hash_} was executed and failed; its gas is paid."
     return refused(REVERTED, Failure(said, "in your wallet, less the gas", _LISTED), hash_)
 
 
-class ReplacementKind(Protocol):
-    """What a higher fee is made of, or a cancellation. ``first`` is what waits, ``same`` all of its
-    nonce, itself among them, oldest first."""
-
-    words: Words
-
-    async def never_sent(self, client: WalletClient, first: SignedTransaction) -> Outcome: ...
-
-    def ended(self, first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
-        """The end, where nothing waits any more."""
-
-    def earlier(
-        self, first: SignedTransaction, same: Sequence[SignedTransaction]
-    ) -> SignedTransaction | None:
-        """What was signed for this before, and is not final."""
-
-    def purpose(self, first: SignedTransaction) -> Purpose: ...
-
-    async def reviewed(
-        self, client: WalletClient, first: SignedTransaction, same: Sequence[SignedTransaction]
-    ) -> tuple[Payload, Review]: ...
-
-    async def concluded(
-        self, client: WalletClient, first: SignedTransaction, second: SignedTransaction
-    ) -> Outcome:
-        """What ``second``, which is final, means for ``first``."""
-
-
 class Replacement:
-    """Of transactions of one wallet. Methods raise WalletError for what happened before anything
-    was sent."""
+    """Of transactions of one wallet. ``gas_units`` is the most that a cancellation may cost, or a
+    higher fee where no more was confirmed for the first one, in the smallest unit of the chain's
+    coin. Methods raise WalletError for what happened before anything was sent."""
 
-    def __init__(self, wallet: LocalWallet, clock: Clock, kind: ReplacementKind) -> None:
-        self._wallet = wallet
-        self._clock = clock
-        self._kind = kind
-        self.words = kind.words
+    def __init__(
+        self, wallet: LocalWallet, clock: Clock, kind: ReplacementKind, gas_units: int = GAS_UNITS
+    ) -> None:
+        self.wallet = wallet
+        self.clock = clock
+        self.kind = kind
+        self.gas_units = gas_units
 
     async def propose(self, hash_: str) -> Outcome | Proposal | UnderWay:
         """The review of what would take its place; what was signed for that before; or the end,
         where nothing waits any more."""
-        client = await self._wallet.client()
+        client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:
-            return kept(self.words, first.state, _SOLANA)
-        if first.state is State.SIGNED:
-            return await self._kind.never_sent(client, first)
+            return kept(kind, first, _SOLANA)
+        if first.state is State.PREPARED:
+            return await kind.never_sent(self, client, first)
         same = same_nonce(first, await client.transactions(first.intent_id))
-        ended = self._kind.ended(first, same)
+        ended = kind.ended(first, same)
         if ended is not None:
             return ended
-        earlier = self._kind.earlier(first, same)
-        if earlier is not None:
-            return UnderWay(earlier, replaces=first)
+        purpose = kind.purpose or first.purpose
+        others = same if kind.purpose is not None else same[same.index(first) + 1 :]
+        earlier = [one for one in others if one.purpose is purpose and not one.final]
+        if earlier:
+            return UnderWay(earlier[-1], replaces=first)
 
         async def review() -> tuple[Payload, Review]:
-            return await self._kind.reviewed(client, first, same)
+            return await kind.reviewed(self, client, first, same)
 
-        action = SignedAction(self._kind.purpose(first), first.intent_id, review, replaces=first)
-        return await Transactor(client, self._clock, OWN).propose(action)
+        action = SignedAction(purpose, first.intent_id, review, replaces=first)
+        return await Transactor(client, self.clock, OWN).propose(action)
 
     async def replace(self, step: Proposal | UnderWay, phrase: str | None = None) -> Outcome:
         """Sign what was proposed (nothing, where it was signed before), send it, and wait until
         one of the two counts."""
-        client = await self._wallet.client()
+        client = await self.wallet.client()
         first = step.replaces
         assert first is not None, "a replacement takes a place"
-        came = await Transactor(client, self._clock, OWN).send(step, phrase)
+        came = await Transactor(client, self.clock, OWN).send(step, phrase)
         second, reason = came.transaction, came.reason
         if came.final:
             try:
-                return await self._kind.concluded(client, first, second)
+                return await self.kind.concluded(client, first, second)
             except WalletError as error:
                 reason = error.words
         said = (
-            f"Neither {first.hash} nor its {self.words.noun} {second.hash} is executed yet; one of"
+            f"Neither {first.hash} nor its {self.kind.noun} {second.hash} is executed yet; one of"
             f" the two will be, never both. {reason}"
         )
-        return still_open(self.words.open_code, Failure(said.rstrip(), WAITS, _AGAIN), second.hash)
+        return still_open(self.kind.open_code, Failure(said.rstrip(), WAITS, _AGAIN), second.hash)
 
 
-def kept(words: Words, state: TransactionState, reason: str) -> Outcome:
-    """Nothing takes its place, and nothing more is done. ``state`` is its own."""
-    money = "in your wallet" if state in _NEVER else "where the transaction takes it"
-    return refused(words.kept_code, Failure(reason, money, _LISTED))
+def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outcome:
+    """Nothing takes its place, and nothing more is done."""
+    money = "in your wallet" if signed.word in _NEVER else "where the transaction takes it"
+    return refused(kind.kept_code, Failure(reason, money, _LISTED))
 
 
-def over(words: Words, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
+def over(kind: ReplacementKind, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
     """``stands`` tells how the payment of ``first`` stands: itself, or one with a higher fee."""
-    reason = words.over.get(stands.state, "It still waits")
+    reason = kind.over.get(stands.word, "It still waits")
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"
-    return kept(words, stands.state, f"{reason}.")
+    return kept(kind, stands, f"{reason}.")
 
 
 def _fee_done(first: str, hash_: str | None) -> tuple[str, ...]:
@@ -192,72 +183,58 @@ def _fee_done(first: str, hash_: str | None) -> tuple[str, ...]:
     )
 
 
-HIGHER_FEE = Words(
+async def _fee_of_unsent(_: Replacement, client: WalletClient, first: SignedTransaction) -> Outcome:
+    return kept(HIGHER_FEE, first, "It was never sent, so it waits for no fee.")
+
+
+def _fee_ended(first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
+    stands = decisive([one for one in same if one.purpose is first.purpose]) or first
+    if stands.executed:
+        return executed(stands.hash, failed=stands.code == "FAILED")
+    if stands.mined or stands.final:
+        return over(HIGHER_FEE, first, stands)
+    cancelled = [one for one in same if one.purpose is Purpose.CANCEL and not one.final]
+    if cancelled and first.purpose is not Purpose.CANCEL:
+        reason = f"Its cancellation {cancelled[-1].hash} is under way."
+        return kept(HIGHER_FEE, first, reason)
+    return None
+
+
+async def _fee_reviewed(
+    of: Replacement,
+    client: WalletClient,
+    first: SignedTransaction,
+    same: Sequence[SignedTransaction],
+) -> tuple[Payload, Review]:
+    return await client.bump(first.hash, of.gas_units)
+
+
+async def _fee_concluded(
+    client: WalletClient, first: SignedTransaction, second: SignedTransaction
+) -> Outcome:
+    if second.executed:
+        return executed(second.hash, failed=second.code == "FAILED")
+    return over(HIGHER_FEE, first, await current(client, second))
+
+
+HIGHER_FEE = ReplacementKind(
     noun="higher fee",
     kept="got no higher fee",
     over={
-        State.MINED: "It is in a block already",
-        State.REPLACED: "It was cancelled: another transaction took its place",
-        State.LOST: "It can never be executed: its nonce was used elsewhere",
-        State.ABANDONED: "It was given up and never sent",
+        "mined": "It is in a block already",
+        "replaced": "It was cancelled: another transaction took its place",
+        "lost": "It can never be executed: its nonce was used elsewhere",
+        "abandoned": "It was given up and never sent",
     },
     done=_fee_done,
     done_code="bumped",
     kept_code="NOT_BUMPED",
     open_code="STILL_WAITING",
+    never_sent=_fee_of_unsent,
+    ended=_fee_ended,
+    reviewed=_fee_reviewed,
+    concluded=_fee_concluded,
 )
-
-
-def bumping(wallet: LocalWallet, clock: Clock, gas_units: int = GAS_UNITS) -> Replacement:
-    """``gas_units`` is the bound where no more was confirmed for the first one, in the smallest
-    unit of the chain's coin."""
-    return Replacement(wallet, clock, _HigherFee(gas_units))
-
-
-class _HigherFee:
-    words = HIGHER_FEE
-
-    def __init__(self, gas_units: int) -> None:
-        self._gas_units = gas_units
-
-    def purpose(self, first: SignedTransaction) -> Purpose:
-        return first.purpose
-
-    async def never_sent(self, client: WalletClient, first: SignedTransaction) -> Outcome:
-        return kept(HIGHER_FEE, first.state, "It was never sent, so it waits for no fee.")
-
-    def ended(self, first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
-        stands = decisive([one for one in same if one.purpose is first.purpose]) or first
-        if stands.state in EXECUTED:
-            return executed(stands.hash, stands.state)
-        if stands.state is State.MINED or stands.state in FINAL:
-            return over(HIGHER_FEE, first, stands)
-        cancelled = [
-            one for one in same if one.purpose is Purpose.CANCEL and one.state not in FINAL
-        ]
-        if cancelled and first.purpose is not Purpose.CANCEL:
-            reason = f"Its cancellation {cancelled[-1].hash} is under way."
-            return kept(HIGHER_FEE, first.state, reason)
-        return None
-
-    def earlier(
-        self, first: SignedTransaction, same: Sequence[SignedTransaction]
-    ) -> SignedTransaction | None:
-        later = same[same.index(first) + 1 :]
-        dearer = [one for one in later if one.purpose is first.purpose and one.state not in FINAL]
-        return dearer[-1] if dearer else None
-
-    async def reviewed(
-        self, client: WalletClient, first: SignedTransaction, same: Sequence[SignedTransaction]
-    ) -> tuple[Payload, Review]:
-        return await client.bump(first.hash, self._gas_units)
-
-    async def concluded(
-        self, client: WalletClient, first: SignedTransaction, second: SignedTransaction
-    ) -> Outcome:
-        if second.state in EXECUTED:
-            return executed(second.hash, second.state)
-        return over(HIGHER_FEE, first, await current(client, second))
 
 
 _COIN = Asset("coin", 18, None)
@@ -272,88 +249,75 @@ def _cancel_done(first: str, hash_: str | None) -> tuple[str, ...]:
     )
 
 
-CANCELLATION = Words(
+async def _give_up(_: Replacement, client: WalletClient, first: SignedTransaction) -> Outcome:
+    if first.purpose is Purpose.CANCEL:
+        return _itself(first)
+    await client.abandon(first.hash)
+    return executed(None)
+
+
+def _cancel_ended(first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
+    if first.purpose is Purpose.CANCEL:
+        return _itself(first)
+    taken = [one for one in same if one.purpose is Purpose.CANCEL and one.executed]
+    if taken:
+        return executed(taken[-1].hash)
+    stands = decisive([one for one in same if one.purpose is not Purpose.CANCEL]) or first
+    if stands.final or stands.mined:
+        return over(CANCELLATION, first, stands)
+    return None
+
+
+async def _cancel_reviewed(
+    of: Replacement,
+    client: WalletClient,
+    first: SignedTransaction,
+    same: Sequence[SignedTransaction],
+) -> tuple[Payload, Review]:
+    link = of.wallet.link(first.chain)
+    if link is None:
+        raise Refused("other_chain", f"there is no node of {first.chain}")
+    payload = TransactionPayload(Purpose.CANCEL, first.account, "0x", 0)
+    # The newest of this nonce pays most for gas, and is what has to be outbid.
+    newest = same[-1].hash if same else first.hash
+    promise = own_promise(first.intent_id, first.account, link, _COIN, of.clock.now(), of.gas_units)
+    return payload, await client.review(payload, promise, replaces=newest)
+
+
+async def _cancel_concluded(
+    client: WalletClient, first: SignedTransaction, second: SignedTransaction
+) -> Outcome:
+    first = await client.resolve(first.hash, resend=False)
+    stands = await current(client, first)
+    # An empty transaction that failed has used the nonce up as one that succeeded has.
+    if second.executed:
+        return executed(second.hash)
+    return over(CANCELLATION, first, stands)
+
+
+def _itself(first: SignedTransaction) -> Outcome:
+    return kept(CANCELLATION, first, "It is a cancellation itself.")
+
+
+CANCELLATION = ReplacementKind(
     noun="cancellation",
     kept="was not cancelled",
     over={
-        State.SUCCEEDED: "It was executed already",
-        State.FAILED: "It was executed already and failed; its gas is paid",
-        State.MINED: "It is in a block already",
-        State.REPLACED: "Another transaction took its place already",
-        State.LOST: "It can never be executed: its nonce was used elsewhere",
-        State.ABANDONED: "It was given up and never sent",
+        "succeeded": "It was executed already",
+        "failed": "It was executed already and failed; its gas is paid",
+        "mined": "It is in a block already",
+        "replaced": "Another transaction took its place already",
+        "lost": "It can never be executed: its nonce was used elsewhere",
+        "abandoned": "It was given up and never sent",
     },
     done=_cancel_done,
     done_code="cancelled",
     kept_code="NOT_CANCELLED",
     open_code="UNDECIDED",
+    never_sent=_give_up,
+    ended=_cancel_ended,
+    reviewed=_cancel_reviewed,
+    concluded=_cancel_concluded,
+    purpose=Purpose.CANCEL,
 )
-
-
-def cancelling(wallet: LocalWallet, clock: Clock, gas_units: int = GAS_UNITS) -> Replacement:
-    """``gas_units`` is the most that the cancellation may cost, in the smallest unit of the chain's
-    coin. It is done once the first one can never be executed any more."""
-    return Replacement(wallet, clock, _Cancellation(wallet, clock, gas_units))
-
-
-class _Cancellation:
-    words = CANCELLATION
-
-    def __init__(self, wallet: LocalWallet, clock: Clock, gas_units: int) -> None:
-        self._wallet = wallet
-        self._clock = clock
-        self._gas_units = gas_units
-
-    def purpose(self, first: SignedTransaction) -> Purpose:
-        return Purpose.CANCEL
-
-    async def never_sent(self, client: WalletClient, first: SignedTransaction) -> Outcome:
-        if first.purpose is Purpose.CANCEL:
-            return _itself(first)
-        await client.abandon(first.hash)
-        return executed(None)
-
-    def ended(self, first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
-        if first.purpose is Purpose.CANCEL:
-            return _itself(first)
-        taken = [one for one in same if one.purpose is Purpose.CANCEL and one.state in EXECUTED]
-        if taken:
-            return executed(taken[-1].hash)
-        stands = decisive([one for one in same if one.purpose is not Purpose.CANCEL]) or first
-        if stands.state in FINAL or stands.state is State.MINED:
-            return over(CANCELLATION, first, stands)
-        return None
-
-    def earlier(
-        self, first: SignedTransaction, same: Sequence[SignedTransaction]
-    ) -> SignedTransaction | None:
-        waiting = [one for one in same if one.purpose is Purpose.CANCEL and one.state not in FINAL]
-        return waiting[-1] if waiting else None
-
-    async def reviewed(
-        self, client: WalletClient, first: SignedTransaction, same: Sequence[SignedTransaction]
-    ) -> tuple[Payload, Review]:
-        link = self._wallet.link(first.chain)
-        if link is None:
-            raise Refused(RefusalCode.OTHER_CHAIN, f"there is no node of {first.chain}")
-        payload = TransactionPayload(Purpose.CANCEL, first.account, "0x", 0)
-        # The newest of this nonce pays most for gas, and is what has to be outbid.
-        newest = same[-1].hash if same else first.hash
-        promise = own_promise(
-            first.intent_id, first.account, link, _COIN, self._clock.now(), self._gas_units
-        )
-        return payload, await client.review(payload, promise, replaces=newest)
-
-    async def concluded(
-        self, client: WalletClient, first: SignedTransaction, second: SignedTransaction
-    ) -> Outcome:
-        first = await client.resolve(first.hash, resend=False)
-        stands = await current(client, first)
-        # An empty transaction that failed has used the nonce up as one that succeeded has.
-        if second.state in EXECUTED:
-            return executed(second.hash)
-        return over(CANCELLATION, first, stands)
-
-
-def _itself(first: SignedTransaction) -> Outcome:
-    return kept(CANCELLATION, first.state, "It is a cancellation itself.")
+"""Done once the first one can never be executed any more."""

@@ -88,10 +88,8 @@ async def _payload(
     """What ends the allowance; on Solana it ends whoever may take of the token, which is one."""
     token = allowance.token.contract or ""
     if account.kind is Kind.SOLANA:
-        made = await client.solana_revocation(account.address, link.name, token)
-        return SolanaPayload(Purpose.REVOKE, made.transaction, made.last_valid_height)
-    call = await client.revocation(token, allowance.spender, permit2=allowance.permit2)
-    return TransactionPayload(Purpose.REVOKE, call.to, call.data, 0)
+        return await client.solana_revocation(account.address, link.name, token)
+    return await client.revocation(token, allowance.spender, permit2=allowance.permit2)
 
 
 def revocation_id(account: Account, link: ChainLink, allowance: Allowance) -> str:

@@ -14,21 +14,21 @@ from swapdesk.wallet.protocol import (
 )
 
 _NEXT = {
-    RefusalCode.WRONG_PASSPHRASE: "you: type it again; once forgotten, only a copy of a key helps",
-    RefusalCode.LOCKED: "you: unlock the wallet",
-    RefusalCode.READ_ONLY: "you: close the other desk, or sign there",
-    RefusalCode.UNSAFE_FILES: "you: put the files right",
-    RefusalCode.KEY_FILE: "you: look at the key file",
-    RefusalCode.NO_ACCOUNT: "you: swapdesk wallet list shows the accounts",
-    RefusalCode.PUBLISHED_KEY: "you: use a key that nobody else knows",
-    RefusalCode.NOT_CONFIRMED: "you: type what is asked for",
-    RefusalCode.CHAIN_UNREACHABLE: "you: try again, or configure another node under rpc",
-    RefusalCode.OTHER_CHAIN: "you: correct the node under rpc",
-    RefusalCode.NO_SMART_ACCOUNTS: "you: use the wallet that made the smart account",
-    RefusalCode.PASSPHRASE_NEEDED: "you: give the pass phrase",
-    RefusalCode.GATE: "you: look at what was refused",
-    RefusalCode.UNRESOLVED: "you: wait for the transaction before it",
-    RefusalCode.DEFECT: "you: report it",
+    "wrong_passphrase": "you: type it again; once forgotten, only a copy of a key helps",
+    "locked": "you: unlock the wallet",
+    "read_only": "you: close the other desk, or sign there",
+    "unsafe_files": "you: put the files right",
+    "key_file": "you: look at the key file",
+    "no_account": "you: swapdesk wallet list shows the accounts",
+    "published_key": "you: use a key that nobody else knows",
+    "not_confirmed": "you: type what is asked for",
+    "chain_unreachable": "you: try again, or configure another node under rpc",
+    "other_chain": "you: correct the node under rpc",
+    "no_smart_accounts": "you: use the wallet that made the smart account",
+    "passphrase_needed": "you: give the pass phrase",
+    "gate": "you: look at what was refused",
+    "unresolved": "you: wait for the transaction before it",
+    "defect": "you: report it",
 }
 _CORRECT = "you: correct the command"
 MISSING, GONE, READ_ONLY = "WALLET_MISSING", "AGENT_GONE", "READ_ONLY"
@@ -63,7 +63,7 @@ def failure_of_wallet(error: WalletError) -> WalletFailure:
     next_ = _NEXT.get(error.code, _CORRECT)
     for one in error.findings:
         next_ = rule_next(one.code, next_)
-    there = error.code is RefusalCode.NO_SMART_ACCOUNTS
+    there = error.code == "no_smart_accounts"
     money = "where it was; nothing was signed" if there else NOTHING_SENT
     return WalletFailure(" ".join(said), money, next_, error.code.upper())
 
@@ -74,9 +74,9 @@ def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
     in the sandbox, whose nodes are its own."""
     if place is None:
         return ""
-    if code is RefusalCode.OTHER_CHAIN:
+    if code == "other_chain":
         return f"you: correct {chain} under {place}"
-    if code in (RefusalCode.CHAIN_UNREACHABLE, RefusalCode.CHAIN_REFUSED):
+    if code in ("chain_unreachable", "chain_refused"):
         return f"you: read it again, or name another node: {chain} under {place}"
     return _NEXT.get(code, "")
 

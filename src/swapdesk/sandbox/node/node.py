@@ -165,7 +165,7 @@ class Node:
 
         Raises Problem.
         """
-        if method is not LedgerMethod.VENUE_LEGS:
+        if method != "venue_legs":
             self.step()
         if self.chain_faults.down():
             for chain in chains_of(params, self.ledger, self.accounts.rows):
@@ -186,21 +186,21 @@ class Node:
     def _table(self) -> Mapping[LedgerMethod, Handler]:
         accounts, ledger = self.accounts, self.ledger
         return {
-            LedgerMethod.CLOCK_GET: (NoParams, lambda _: self._time()),
-            LedgerMethod.CLOCK_SET: (ClockSet, self._set_clock),
-            LedgerMethod.CHAIN_HEIGHTS: (NoParams, lambda _: self._heights()),
-            LedgerMethod.TRANSFER_GET: (TransferOf, lambda p: self._transfer(ledger.find(p.hash))),
-            LedgerMethod.FAUCET_PAY: (FaucetPay, self._pay),
-            LedgerMethod.VENUE_OPEN: (OpenLeg, accounts.open),
-            LedgerMethod.VENUE_FIND: (AccountOf, lambda p: accounts.find(p.venue, p.key)),
-            LedgerMethod.VENUE_REPORT: (AccountOf, lambda p: accounts.report(p.venue, p.key)),
-            LedgerMethod.VENUE_LEGS: (LegsOf, self._legs),
-            LedgerMethod.VENUE_WALLETS: (ChainOf, self._wallets),
-            LedgerMethod.VENUE_SEND_ON: (SendOn, self._send_on),
-            LedgerMethod.FAULT_ADD: (FaultAdd, self._add_fault),
-            LedgerMethod.FAULT_LIST: (NoParams, lambda _: self._waiting_faults()),
-            LedgerMethod.FUND: (Fund, self._fund),
-            LedgerMethod.FAULT_CLEAR: (NoParams, lambda _: accounts.faults.clear()),
+            "clock_get": (NoParams, lambda _: self._time()),
+            "clock_set": (ClockSet, self._set_clock),
+            "chain_heights": (NoParams, lambda _: self._heights()),
+            "transfer_get": (TransferOf, lambda p: self._transfer(ledger.find(p.hash))),
+            "faucet_pay": (FaucetPay, self._pay),
+            "venue_open": (OpenLeg, accounts.open),
+            "venue_find": (AccountOf, lambda p: accounts.find(p.venue, p.key)),
+            "venue_report": (AccountOf, lambda p: accounts.report(p.venue, p.key)),
+            "venue_legs": (LegsOf, self._legs),
+            "venue_wallets": (ChainOf, self._wallets),
+            "venue_send_on": (SendOn, self._send_on),
+            "fault_add": (FaultAdd, self._add_fault),
+            "fault_list": (NoParams, lambda _: self._waiting_faults()),
+            "fund": (Fund, self._fund),
+            "fault_clear": (NoParams, lambda _: accounts.faults.clear()),
         }
 
     def _time(self) -> dict[str, object]:
@@ -393,10 +393,9 @@ class NodeApp:
         return {"jsonrpc": "2.0", "id": number, "result": result}
 
     async def _run(self, call: dict[str, Any]) -> Any:
-        try:
-            method = LedgerMethod(str(call.get("method")))
-        except ValueError:
-            raise Problem("no such method", RpcCode.NO_METHOD) from None
+        method = next((name for name in self._node.handlers if name == call.get("method")), None)
+        if method is None:
+            raise Problem("no such method", RpcCode.NO_METHOD)
         try:
             params = validate(
                 self._node.handlers[method][0], call.get("params") or {}, side="service"

@@ -436,7 +436,7 @@ def _told(built: BuiltOperation, orders: list[StoredOrder]) -> MultiTransaction:
             data="0x" + funding.data.hex(),
             value=str(funding.value),
             chain_id=built.chain_id,
-            token_amount=None if funding.token_amount is None else str(funding.token_amount),
+            token_amount=None if built.token_amount is None else str(built.token_amount),
             entry_point=built.entry_point,
             entry_point_version=built.version.value,
             user_operation=validate(UserOperation, operation, side="service"),

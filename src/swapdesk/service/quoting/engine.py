@@ -101,14 +101,13 @@ def _outside(
 ) -> tuple[Cause, Decimal] | None:
     """On which side the amount is, where the routes do not fail for another reason."""
     if not any(
-        isinstance(route, PricedRoute) or route.cause in (Cause.BELOW, Cause.ABOVE)
-        for route in routes
+        isinstance(route, PricedRoute) or route.cause in ("below", "above") for route in routes
     ):
         return None
     if amount < bounds.minimum:
-        return Cause.BELOW, bounds.minimum
+        return "below", bounds.minimum
     if amount > bounds.maximum:
-        return Cause.ABOVE, bounds.maximum
+        return "above", bounds.maximum
     return None
 
 
@@ -191,7 +190,7 @@ class QuoteEngine:
         if amount <= 0:
             bounds = await self.private_bounds.find(token, token)
             least = bounds.minimum if bounds else Decimal(0)
-            raise rows.out_of_bounds(Cause.BELOW, token, amount, least)
+            raise rows.out_of_bounds("below", token, amount, least)
         answer = await self._price(asked)
         offers = [self._stored(asked, route) for route in best_per_pair(answer.private)]
         offers = [stored for stored in offers if not stored.filtered]
@@ -430,7 +429,7 @@ class QuoteEngine:
         refusal = await self._pricing.refusal(refused, question)
         if refusal is None or refusal.code is not ErrorCode.QUOTE_OVER_LIMIT:
             refusal = rows.out_of_bounds(
-                Cause.ABOVE,
+                "above",
                 question.token_in,
                 question.amount,
                 refused.largest or cap,

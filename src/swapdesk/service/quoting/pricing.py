@@ -70,7 +70,7 @@ class Priced(Struct, frozen=True):
         def refused(route: Route) -> Route:
             if isinstance(route, UnpricedRoute):
                 return route
-            return UnpricedRoute(route.legs, Cause.ABOVE, cap, route.limits)
+            return UnpricedRoute(route.legs, "above", cap, route.limits)
 
         standard, private = [*map(refused, self.standard)], [*map(refused, self.private)]
         return replace(self, standard=standard, private=private)
@@ -84,9 +84,7 @@ class Priced(Struct, frozen=True):
     def largest(self) -> Decimal | None:
         """The largest bound that a route refuses an amount by; None where none does."""
         bounds = [
-            route.bound
-            for route in unpriced(self.routes)
-            if route.cause is Cause.ABOVE and route.bound
+            route.bound for route in unpriced(self.routes) if route.cause == "above" and route.bound
         ]
         return max(bounds, default=None)
 
@@ -126,7 +124,7 @@ class Pricing:
 
     async def _tried(self, found: Beyond, tried: list[Decimal]) -> None:
         """Go inside until a route is priced; the last of ``tried`` is what to tell."""
-        up = found.cause is Cause.BELOW
+        up = found.cause == "below"
         for margin in _MARGINS:
             inside = ROUGH.add(1, margin if up else -margin)
             exact = ROUGH.multiply(tried[-1], inside)
@@ -142,7 +140,7 @@ class Pricing:
             again = beyond(answer, question)
             if again is None:
                 continue
-            if again.cause is not found.cause:
+            if again.cause != found.cause:
                 return
             tried.append(again.figure)
 
@@ -177,7 +175,7 @@ class Pricing:
                 routes.append(over_one(leg))
             else:
                 code = (venue.provider.short_name,)
-                routes.append(UnpricedRoute(code, Cause.SILENT) if leg is None else leg)
+                routes.append(UnpricedRoute(code, "silent") if leg is None else leg)
         return routes, waited
 
     async def _private(self, question: RouteQuestion, begin: float) -> tuple[list[Route], float]:
@@ -210,24 +208,24 @@ class Pricing:
                     legs.append(leg)
                 else:
                     code = (venue.provider.short_name,)
-                    routes.append(UnpricedRoute(code, Cause.SILENT) if leg is None else leg)
+                    routes.append(UnpricedRoute(code, "silent") if leg is None else leg)
             pairs += self._carried_on(question, hop, legs, routes)
         whole, waited_too = await gather(
             self._clock, [self._whole(question, *pair) for pair in pairs], begin=begin
         )
-        routes += [UnpricedRoute((), Cause.SILENT) if route is None else route for route in whole]
+        routes += [UnpricedRoute((), "silent") if route is None else route for route in whole]
         return routes, max(waited, waited_too)
 
     def _nothing_left(self, question: RouteQuestion) -> Cause | None:
         """Which wish leaves no private route of a pair that has some; None when it has none."""
         pinned = replace(question, choice=replace(question.choice, use_xmr=None))
         if question.choice.use_xmr and any(self._intermediaries.between(pinned)):
-            return Cause.XMR
+            return "xmr"
         plain = replace(
             pinned.choice, in_included=None, in_excluded=None, out_included=None, out_excluded=None
         )
         found = self._intermediaries.between(replace(pinned, choice=plain))
-        return Cause.LEG_FILTERS if plain != pinned.choice and any(found) else None
+        return "leg filters" if plain != pinned.choice and any(found) else None
 
     @staticmethod
     async def _near_leg(question: RouteQuestion, hop: Hop, venue: GuardedVenue) -> Leg:
@@ -274,10 +272,10 @@ class Pricing:
             code = (leg.venue.provider.short_name,)
             if least:
                 bound_in = ROUGH.multiply(min(least), share)
-                routes.append(UnpricedRoute(code, Cause.BELOW, bound_in))
+                routes.append(UnpricedRoute(code, "below", bound_in))
             elif most:
                 bound_in = ROUGH.multiply(max(most), share)
-                routes.append(UnpricedRoute(code, Cause.ABOVE, bound_in))
+                routes.append(UnpricedRoute(code, "above", bound_in))
         kept = -(-PRIVATE_ROWS // max(len(far) - 1, 1)) + 1
         return [(hop, leg, venue) for leg, takers in fitting[:kept] for venue in takers]
 
@@ -372,7 +370,7 @@ class PayoutRotation:
         ]
         if found:
             return found
-        return routes if choice.rotate_fallback else [UnpricedRoute((), Cause.ROTATION)]
+        return routes if choice.rotate_fallback else [UnpricedRoute((), "rotation")]
 
     async def recent(self, choice: RouteChoice, partner_id: str) -> RecentPayouts:
         """What the orders are paid from that a choice looks back at."""
@@ -436,10 +434,10 @@ def beyond(answer: Priced, question: RouteQuestion) -> Beyond | None:
     lost = unpriced(answer.routes)
     if not lost or len(lost) < len(answer.routes):
         return None
-    if not {route.cause for route in lost} <= {Cause.BELOW, Cause.ABOVE}:
+    if not {route.cause for route in lost} <= {"below", "above"}:
         return None
-    least = [route.bound for route in lost if route.cause is Cause.BELOW and route.bound]
+    least = [route.bound for route in lost if route.cause == "below" and route.bound]
     if least:
-        return Beyond(question, Cause.BELOW, min(least))
+        return Beyond(question, "below", min(least))
     most = answer.largest
-    return None if most is None else Beyond(question, Cause.ABOVE, most)
+    return None if most is None else Beyond(question, "above", most)

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
-from enum import Enum
 from typing import Literal
 
 from msgspec import Struct
@@ -33,15 +32,7 @@ from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
 from swapdesk.wire.quotes import LegFilters
 from swapdesk.wire.tokens import Token
 
-
-class Cause(Enum):
-    BELOW = "below"
-    ABOVE = "above"
-    SILENT = "silent"
-    FAILED = "failed"
-    LEG_FILTERS = "leg filters"
-    XMR = "xmr"
-    ROTATION = "rotation"
+Cause = Literal["below", "above", "silent", "failed", "leg filters", "xmr", "rotation"]
 
 
 class RouteQuestion(Struct, frozen=True):
@@ -193,7 +184,7 @@ async def price_leg(
     legs = (venue.provider.short_name,)
     limits = venue.limits(token_in, token_out)
     if limits is None:
-        return UnpricedRoute(legs, Cause.FAILED)
+        return UnpricedRoute(legs, "failed")
     if cap is not None and cap < limits.maximum:
         limits = VenueLimits(limits.minimum, cap)
     if not terms.receive and (out := _outside(legs, amount, limits)) is not None:
@@ -201,37 +192,37 @@ async def price_leg(
     try:
         quote = await venue.quote(token_in, token_out, amount, terms)
     except TimedOut:
-        return UnpricedRoute(legs, Cause.SILENT, limits=limits)
+        return UnpricedRoute(legs, "silent", limits=limits)
     except VenueFailure:
-        return UnpricedRoute(legs, Cause.FAILED, limits=limits)
+        return UnpricedRoute(legs, "failed", limits=limits)
     if isinstance(quote, Unavailable):
         if terms.receive and quote.limits is not None:
             return await _beyond(venue, token_in, token_out, amount, terms, limits)
         stated = quote.limits or limits
         out = None if quote.limits is None else _outside(legs, amount, stated)
-        return out or UnpricedRoute(legs, Cause.FAILED, limits=stated)
+        return out or UnpricedRoute(legs, "failed", limits=stated)
     if terms.fixed and (quote.rate is None or quote.valid_until is None):
-        return UnpricedRoute(legs, Cause.FAILED, limits=limits)
+        return UnpricedRoute(legs, "failed", limits=limits)
     if terms.receive:
         sent = short(quantize(quote.amount_in, token_in.decimals, up=True))
         if quote.amount_out < amount or sent <= 0:
-            return UnpricedRoute(legs, Cause.FAILED, limits=limits)
+            return UnpricedRoute(legs, "failed", limits=limits)
         if not limits.minimum <= sent <= limits.maximum:
             return await _beyond(venue, token_in, token_out, amount, terms, limits)
         kept = replace(quote, amount_in=sent, limits=limits)
     else:
         received = short(quantize(quote.amount_out, token_out.decimals, up=False))
         if received <= 0:
-            return UnpricedRoute(legs, Cause.FAILED, limits=limits)
+            return UnpricedRoute(legs, "failed", limits=limits)
         kept = replace(quote, amount_in=amount, amount_out=received)
     return PricedLeg(venue, kept, terms.markup)
 
 
 def _outside(legs: tuple[str, ...], sent: Decimal, limits: VenueLimits) -> UnpricedRoute | None:
     if sent < limits.minimum:
-        return UnpricedRoute(legs, Cause.BELOW, limits.minimum, limits)
+        return UnpricedRoute(legs, "below", limits.minimum, limits)
     if sent > limits.maximum:
-        return UnpricedRoute(legs, Cause.ABOVE, limits.maximum, limits)
+        return UnpricedRoute(legs, "above", limits.maximum, limits)
     return None
 
 
@@ -263,10 +254,10 @@ async def _beyond(
         ),
     )
     if isinstance(least, PricedLeg) and wanted < least.quote.amount_out:
-        return UnpricedRoute(legs, Cause.BELOW, least.quote.amount_out, limits)
+        return UnpricedRoute(legs, "below", least.quote.amount_out, limits)
     if isinstance(most, PricedLeg) and wanted > most.quote.amount_out:
-        return UnpricedRoute(legs, Cause.ABOVE, most.quote.amount_out, limits)
-    return UnpricedRoute(legs, Cause.FAILED, limits=limits)
+        return UnpricedRoute(legs, "above", most.quote.amount_out, limits)
+    return UnpricedRoute(legs, "failed", limits=limits)
 
 
 def priced(routes: Iterable[Route]) -> list[PricedRoute]:

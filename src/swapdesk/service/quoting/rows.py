@@ -182,9 +182,9 @@ def _unpriced(
 
 
 _WITHOUT_FIGURE = {
-    Cause.LEG_FILTERS: "no exchange is left for both legs by the leg filters",
-    Cause.XMR: "no route passes through XMR",
-    Cause.ROTATION: "every payout wallet in reach of the best price was used lately",
+    "leg filters": "no exchange is left for both legs by the leg filters",
+    "xmr": "no route passes through XMR",
+    "rotation": "every payout wallet in reach of the best price was used lately",
 }
 
 
@@ -192,11 +192,11 @@ def why(route: UnpricedRoute, question: RouteQuestion, waited: float) -> str:
     """The sentence of ``error``; it states the figure."""
     token = question.stated
     does = "pays" if question.terms.receive else "takes"
-    if route.cause is Cause.BELOW and route.bound is not None:
+    if route.cause == "below" and route.bound is not None:
         return f"below minimum: this route {does} {_bound(route.bound, token, up=True)} or more"
-    if route.cause is Cause.ABOVE and route.bound is not None:
+    if route.cause == "above" and route.bound is not None:
         return f"above maximum: this route {does} {_bound(route.bound, token, up=False)} or less"
-    if route.cause is Cause.SILENT:
+    if route.cause == "silent":
         return f"no answer within {round(waited, 1):g} s"
     return _WITHOUT_FIGURE.get(route.cause, "this route could not be priced")
 
@@ -230,13 +230,13 @@ def summed_up(routes: Iterable[Route]) -> list[UnpricedRoute]:
 def _more_generous(route: UnpricedRoute, rival: UnpricedRoute) -> bool:
     if route.bound is None or rival.bound is None:
         return rival.bound is None and route.bound is not None
-    return route.bound < rival.bound if route.cause is Cause.BELOW else route.bound > rival.bound
+    return route.bound < rival.bound if route.cause == "below" else route.bound > rival.bound
 
 
 def out_of_bounds(cause: Cause, token: Token, amount: Decimal, bound: Decimal) -> ServiceError:
     """AMOUNT_TOO_LOW for BELOW, otherwise QUOTE_OVER_LIMIT: names the smallest or the largest
     amount that any asked route takes."""
-    low = cause is Cause.BELOW
+    low = cause == "below"
     code = ErrorCode.AMOUNT_TOO_LOW if low else ErrorCode.QUOTE_OVER_LIMIT
     end = "smallest" if low else "largest"
     message = f"The {end} amount for this swap is {_bound(bound, token, up=low)}."

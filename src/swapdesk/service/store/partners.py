@@ -11,7 +11,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -42,23 +42,15 @@ PARTNER_ID = re.compile(r"[0-9a-f]{24}")
 
 
 class PartnerRefused(Exception):
-    """A change that is not made; the message says why."""
+    """A change that is not made; the message says why. ``what`` is wrong: no account has this id or
+    name (``partner``) or this key, the page is not on its list (``origin``), the name is no name,
+    or another account has it, whatever its case (``taken``)."""
 
-
-class NoSuchPartner(PartnerRefused):
-    """No account has this id or name."""
-
-
-class NoSuchKey(PartnerRefused):
-    """No account has this key."""
-
-
-class NoSuchOrigin(PartnerRefused):
-    """The account does not have this page on its list."""
-
-
-class NameTaken(PartnerRefused):
-    """Another account has this name, whatever its case."""
+    def __init__(
+        self, what: Literal["partner", "key", "origin", "name", "taken"], said: str
+    ) -> None:
+        super().__init__(said)
+        self.what = what
 
 
 class NewKey(Struct, frozen=True):
@@ -126,16 +118,17 @@ class Partners:
     # What an operator does
 
     async def find(self, which: str) -> StoredPartner:
-        """The account of an id or a name. Raises NoSuchPartner, also for a name that several have:
+        """The account of an id or a name. Raises PartnerRefused, also for a name that several have:
         a sandbox whose key file was lost begins with new accounts of the same names."""
         return await self._database.snapshot(lambda db: _find(db, which))
 
     async def create(self, name: str, tier: Tier, act: Act) -> tuple[StoredPartner, NewKey]:
-        """A new account with a full key. Raises NameTaken and PartnerRefused."""
+        """A new account with a full key. Raises PartnerRefused."""
         if NAME.fullmatch(name) is None or PARTNER_ID.fullmatch(name) is not None:
             raise PartnerRefused(
+                "name",
                 "A name has at most 64 letters, digits, dots, hyphens, underscores and spaces,"
-                " begins and ends with a letter or digit, and is no id of a partner."
+                " begins and ends with a letter or digit, and is no id of a partner.",
             )
         new = _draw()
         key = _stored(new, "full", None, act)
@@ -146,7 +139,7 @@ class Partners:
             if await db.row(
                 "SELECT 1 FROM partners WHERE lower(name) = lower(:name)", {"name": name}
             ):
-                raise NameTaken(f"There is a partner {name} already.")
+                raise PartnerRefused("taken", f"There is a partner {name} already.")
             await db.run(_INSERT, _values(partner))
             await db.run(_INSERT_KEY, _key_values(partner.partner_id, key))
             await _note(db, act, "create", partner.partner_id)
@@ -157,7 +150,7 @@ class Partners:
     async def add_key(
         self, which: str, scope: Scope, dialect: Dialect | None, act: Act
     ) -> tuple[StoredPartner, NewKey]:
-        """A further key of an account, which it is returned with. Raises NoSuchPartner."""
+        """A further key of an account, which it is returned with. Raises PartnerRefused."""
         new = _draw()
         key = _stored(new, scope, dialect, act)
 
@@ -171,7 +164,7 @@ class Partners:
 
     async def revoke(self, key: str, act: Act) -> StoredPartner:
         """Take a key no longer; one that was revoked before stays so since then. The account that
-        had it. Raises NoSuchKey."""
+        had it. Raises PartnerRefused."""
         values = {"api_key": key, "revoked": micros(act.at)}
 
         async def revoked(db: Transaction) -> StoredPartner:
@@ -182,7 +175,7 @@ class Partners:
             )
             row = await db.row("SELECT partner_id FROM api_keys WHERE api_key = :api_key", values)
             if row is None:
-                raise NoSuchKey("No partner has this key.")
+                raise PartnerRefused("key", "No partner has this key.")
             if changed:
                 await _note(db, act, f"revoke {key}", row["partner_id"])
             return await _find(db, row["partner_id"])
@@ -190,14 +183,14 @@ class Partners:
         return await self._database.write(revoked)
 
     async def suspend(self, which: str, suspended: bool, act: Act) -> StoredPartner:
-        """Refuse every call of an account, or take them again. Raises NoSuchPartner."""
+        """Refuse every call of an account, or take them again. Raises PartnerRefused."""
         action = "suspend" if suspended else "suspend --lift"
         return await self._change(
             which, act, action, lambda partner: replace(partner, suspended=suspended)
         )
 
     async def set_tier(self, which: str, tier: Tier, act: Act) -> StoredPartner:
-        """Give an account the terms of a tier; its overrides stay. Raises NoSuchPartner."""
+        """Give an account the terms of a tier; its overrides stay. Raises PartnerRefused."""
         return await self._change(
             which, act, f"tier {tier.value}", lambda partner: replace(partner, tier=tier)
         )
@@ -207,7 +200,7 @@ class Partners:
     ) -> StoredPartner:
         """Give overrides by their names in Overrides and remove others; what is not named stays. A
         window that is None keeps what is in force without those that are removed. ``said`` is what
-        was asked for, in the words of the operator. Raises NoSuchPartner."""
+        was asked for, in the words of the operator. Raises PartnerRefused."""
         gone = dict.fromkeys(removed)
 
         def overridden(partner: StoredPartner) -> StoredPartner:
@@ -223,13 +216,13 @@ class Partners:
         return await self._change(which, act, f"override, {said}", overridden)
 
     async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
-        """Add a page that may use the account's id, or remove one. Raises NoSuchPartner, and
-        NoSuchOrigin where the one to be removed is not on the list."""
+        """Add a page that may use the account's id, or remove one. Raises PartnerRefused,
+        also where the one to be removed is not on the list."""
 
         def listed(partner: StoredPartner) -> StoredPartner:
             if not allowed and origin not in partner.origins:
                 said = ", ".join(partner.origins) or "every page is allowed"
-                raise NoSuchOrigin(f"{origin} is not on the list: {said}.")
+                raise PartnerRefused("origin", f"{origin} is not on the list: {said}.")
             others = tuple(each for each in partner.origins if each != origin)
             return replace(partner, origins=(*others, origin) if allowed else others)
 
@@ -271,9 +264,10 @@ async def _find(db: Transaction, which: str) -> StoredPartner:
         return found[0]
     if found:
         ids = ", ".join(partner.partner_id for partner in found)
-        raise NoSuchPartner(f"Several partners are named {which}: give one of the ids {ids}.")
+        said = f"Several partners are named {which}: give one of the ids {ids}."
+        raise PartnerRefused("partner", said)
     known = ", ".join(partner.name for partner in everyone) or "none"
-    raise NoSuchPartner(f"There is no partner {which}. Partners: {known}.")
+    raise PartnerRefused("partner", f"There is no partner {which}. Partners: {known}.")
 
 
 async def _note(db: Transaction, act: Act, action: str, partner_id: str) -> None:

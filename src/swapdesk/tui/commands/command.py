@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 
@@ -16,34 +17,24 @@ if TYPE_CHECKING:
     from textual.binding import Binding
 
 
-class KeyHint(Struct, frozen=True):
-    """One key as shown: ``r`` ``refresh`` ``1 quote``.
+class CommandState(Struct, frozen=True):
+    """One key as it is now and as it is shown: ``r`` ``refresh`` ``1 quote``.
 
-    ``cost`` and ``locked`` follow the verb after a comma; a locked verb is drawn without accent.
+    ``key`` is the one of a verb's keys that works now. ``cost`` and ``locked``, why it does not
+    work, follow the verb after a comma; a locked verb is drawn without accent. ``hidden`` verbs
+    have no key at this moment.
     """
 
-    key: str
-    verb: str
+    key: str = ""
+    verb: str = ""
     cost: str = ""
     locked: str = ""
+    hidden: bool = False
 
     @property
     def text(self) -> str:
         after = self.locked or self.cost
         return f"{self.verb}, {after}" if after else self.verb
-
-
-class CommandState(Struct, frozen=True):
-    """Whether a verb works now: ``cost`` stands beside it, ``locked`` says why it does not.
-
-    ``hidden`` verbs have no key at this moment. ``key`` is the one of its keys that works now.
-    """
-
-    cost: str = ""
-    locked: str = ""
-    hidden: bool = False
-    verb: str = ""
-    key: str = ""
 
 
 READY = CommandState()
@@ -126,11 +117,10 @@ class Verb(Struct, frozen=True, eq=False):
             tooltip=self.help(),
         )
 
-    def hint(self, standing: CommandState = READY, key: str = "") -> KeyHint:
+    def hint(self, standing: CommandState = READY, key: str = "") -> CommandState:
         """The footer entry in its present state; ``key`` when a keymap changed it."""
-        return KeyHint(
-            key or standing.key or self.shown_key,
-            standing.verb or self.words,
-            standing.cost,
-            standing.locked,
+        return replace(
+            standing,
+            key=key or standing.key or self.shown_key,
+            verb=standing.verb or self.words,
         )

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from swapdesk.tui.page import Page
-from swapdesk.tui.session import Phase
 
 if TYPE_CHECKING:
     from textual.await_complete import AwaitComplete
@@ -46,7 +45,7 @@ class Navigation:
         """Open the page that a verb names, once the desk is open or where the page needs none."""
         if not (self._session.opened or verb.before_opened):
             session = self._session
-            failed = session.phase is Phase.FAILED
+            failed = session.phase == "failed"
             self._host.notify(f"{NOT_STARTED} {session.reason}" if failed else STARTING)
             return
         module, _, name = verb.opens.rpartition(".")

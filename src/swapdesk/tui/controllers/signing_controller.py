@@ -4,24 +4,21 @@ for itself: it goes on whatever is in view."""
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from swapdesk.tui.messages import NotReplaced, SigningEnded, SigningMoved
 
 if TYPE_CHECKING:
-    from swapdesk.flows.batch.group_signing import GroupSigning, RunningBundles
+    from swapdesk.flows.batch.group_signing import GroupSession
     from swapdesk.flows.batch.group_status import Until
-    from swapdesk.flows.deposits.deposit_signing import RunningDeposits
     from swapdesk.flows.dex.dex_plan import SwapPlan
-    from swapdesk.flows.dex.swap_signing import RunningSwaps
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.flows.signing.wallet_signing import RunningWallet
+    from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
     from swapdesk.flows.wallet.replacement import Replacement
     from swapdesk.tui.controllers.navigation import DeskHost, Navigation
     from swapdesk.wallet.accounts import Account, ChainLink
-    from swapdesk.wallet.answers import Allowance, TransactionState
+    from swapdesk.wallet.answers import Allowance, TransactionWord
 
 log = logging.getLogger(__name__)
 
@@ -33,76 +30,50 @@ class SigningController:
         self._host = host
         self._session = host.session
         self._navigation = navigation
-        self._swaps: RunningSwaps | None = None
-        self._deposits: RunningDeposits | None = None
-        self._bundles: RunningBundles | None = None
-        self._wallet: RunningWallet | None = None
-        self._sent: dict[str, tuple[str, TransactionState]] = {}
+        self._begun: RunningSignings | None = None
+        self._sent: dict[str, tuple[str, TransactionWord]] = {}
         """The transaction that a session waits for, as it stood when the page was told of it
         last."""
 
     @property
-    def begun_swaps(self) -> bool:
-        """Whether a swap was signed for in this run."""
-        return self._swaps is not None
+    def begun(self) -> bool:
+        """Whether something was signed for in this run."""
+        return self._begun is not None
 
     @property
-    def open_sessions(self) -> list[SigningSession]:
-        """All that is not over, swaps first; a group that stands where a key left it is not under
-        way."""
-        swaps = self._swaps.open if self._swaps is not None else []
-        own = self._wallet.open if self._wallet is not None else []
-        return [*swaps, *self._open_payments(), *own]
+    def open_sessions(self) -> list[SigningSession[Any]]:
+        """All that is not over, swaps first; what stands where a key left it is not under way."""
+        if self._begun is None:
+            return []
+        return [one for one in self._begun.open if not one.rests]
 
     @property
     def open_counts(self) -> tuple[int, int]:
         """How many swaps, and how many payments of deposits and groups, are not over."""
-        return len(self._swaps.open) if self._swaps is not None else 0, len(self._open_payments())
+        nouns = [one.kind.noun for one in self.open_sessions]
+        return nouns.count("swap"), nouns.count("payment") + nouns.count("bundle")
 
-    def _open_payments(self) -> list[SigningSession]:
-        deposits = self._deposits.open if self._deposits is not None else []
-        groups = self._bundles.open if self._bundles is not None else []
-        return [*deposits, *(group for group in groups if not group.rests)]
+    @property
+    def running(self) -> RunningSignings:
+        from swapdesk.flows.signing.signing_session import RunningSignings
 
-    def _begun_swaps(self) -> RunningSwaps:
-        from swapdesk.flows.dex.swap_signing import RunningSwaps
-
-        if self._swaps is None:
-            self._swaps = RunningSwaps(self._session.desk, self._moved)
-        return self._swaps
-
-    def _begun_deposits(self) -> RunningDeposits:
-        from swapdesk.flows.deposits.deposit_signing import RunningDeposits
-
-        if self._deposits is None:
-            self._deposits = RunningDeposits(self._session.desk, self._moved)
-        return self._deposits
-
-    def _begun_bundles(self) -> RunningBundles:
-        from swapdesk.flows.batch.group_signing import RunningBundles
-
-        if self._bundles is None:
-            self._bundles = RunningBundles(self._session.desk, self._moved)
-        return self._bundles
-
-    def _begun_wallet(self) -> RunningWallet:
-        from swapdesk.flows.signing.wallet_signing import RunningWallet
-
-        if self._wallet is None:
-            self._wallet = RunningWallet(self._session.desk, self._moved)
-        return self._wallet
+        if self._begun is None:
+            self._begun = RunningSignings(self._session.desk, self._moved)
+        return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
         """End an allowance, and show what is to be signed."""
-        self._carry_out(self._begun_wallet().revoke(account, link, allowance))
+        from swapdesk.flows.signing.wallet_signing import begin_revocation
+
+        self._carry_out(begin_revocation(self.running, account, link, allowance))
 
     def withdraw(self, account: Account, link: ChainLink) -> None:
         """Take back what the smart account of an account holds, and show what is to be signed."""
         from swapdesk.flows.batch.withdrawing import begin_withdrawal
 
-        self._carry_out(begin_withdrawal(self._begun_wallet(), account, link))
+        self._carry_out(begin_withdrawal(self.running, account, link))
 
-    def _carry_out(self, signing: SigningSession) -> None:
+    def _carry_out(self, signing: SigningSession[Any]) -> None:
         self.go_on(signing)
         self.open(signing)
 
@@ -112,51 +83,59 @@ class SigningController:
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Pay the deposit of an order that was confirmed here, and show what is to be signed;
         or show the payment that was begun."""
-        self._carry_out(self._begun_deposits().begin(tracked))
+        from swapdesk.flows.deposits.deposit_signing import begin_deposit
+
+        self._carry_out(begin_deposit(self.running, tracked))
 
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begin a swap that was confirmed, and show what is to be signed."""
-        signing = self._begun_swaps().begin(intent, wallet=wallet, plan=plan)
+        from swapdesk.flows.dex.swap_signing import begin_swap
+
+        signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
         self.go_on(signing)
         await self._navigation.home()
         self.open(signing)
 
-    def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSigning:
-        """Go on with the payment of a group that was created; its session. Raises NotSettled and
+    def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSession:
+        """Go on with the payment of a group that was created; its session. Raises Stopped and
         JournalUnavailable."""
-        bundles = self._begun_bundles()
-        signing = bundles.begin(batch_id, group)
-        if not bundles.working(signing):
-            signing.until = until
+        from swapdesk.flows.batch.group_signing import begin_group
+
+        signing = begin_group(self.running, batch_id, group)
+        if not self.working(signing):
+            signing.about.until = until
             self.go_on(signing)
         return signing
 
-    def group(self, batch_id: str, number: int) -> GroupSigning | None:
+    def group(self, batch_id: str, number: int) -> GroupSession | None:
         """The session of a group, once there was one in this run."""
-        return None if self._bundles is None else self._bundles.get(batch_id, number)
+        from swapdesk.flows.batch.group_signing import group_id
 
-    def working(self, signing: GroupSigning) -> bool:
-        """Whether something goes on with a group now."""
-        return self._bundles is not None and self._bundles.working(signing)
+        return None if self._begun is None else self._begun.get(group_id(batch_id, number))
 
-    def go_on(self, signing: SigningSession) -> None:
+    def working(self, signing: SigningSession[Any]) -> bool:
+        """Whether something goes on with a session now."""
+        return self._begun is not None and self._begun.working(signing)
+
+    def go_on(self, signing: SigningSession[Any]) -> None:
         self._host.run_worker(self._work(signing), group="swap", exit_on_error=False)
 
-    async def _work(self, signing: SigningSession) -> None:
-        if await signing.run() is not None:
+    async def _work(self, signing: SigningSession[Any]) -> None:
+        if await self.running.run(signing) is not None:
             self._host.post_message(SigningEnded(signing))
 
-    def replace(self, signing: SigningSession, *, cancels: bool) -> None:
+    def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
         """Ask for more gas for what the session waits for, or for its cancellation; the session
         goes on meanwhile."""
-        from swapdesk.flows.wallet.replacement import bumping, cancelling
+        from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
         desk = self._session.desk
-        replacement = (cancelling if cancels else bumping)(desk.wallet, desk.clock)
+        kind = CANCELLATION if cancels else HIGHER_FEE
+        replacement = Replacement(desk.wallet, desk.clock, kind)
         asked = self._replace(signing, replacement)
         self._host.run_worker(asked, group="swap", exit_on_error=False)
 
-    async def _replace(self, signing: SigningSession, replacement: Replacement) -> None:
+    async def _replace(self, signing: SigningSession[Any], replacement: Replacement) -> None:
         from swapdesk.flows.signing.signing_session import replace
 
         said = await replace(self._session.desk.wallet, replacement, signing)
@@ -168,7 +147,7 @@ class SigningController:
 
         self._host.notify(f"{subject_of(event.signing)}: {event.said}", severity="warning")
 
-    def open(self, signing: SigningSession) -> None:
+    def open(self, signing: SigningSession[Any]) -> None:
         from swapdesk.tui.screens.sign import SignScreen
 
         self._navigation.push(SignScreen(self._session, signing))
@@ -178,18 +157,22 @@ class SigningController:
         the wallet was gone."""
         from swapdesk.flows.journal.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
+        from swapdesk.flows.journal.payments import open_bundles, unanswered
         from swapdesk.flows.signing.signing_session import Stage
 
-        desk = self._session.desk
+        journal = self._session.desk.journal
         if self._session.settings.reads_only:
             return
         try:
-            if self._swaps is not None or open_swaps(desk.journal.ledger):
-                self._begun_swaps().left_open()
-            paying = any(one.by_wallet for one in desk.journal.calls.unresolved())
-            if self._deposits is not None or paying:
-                self._begun_deposits().left_open()
-            if self._bundles is not None or desk.journal.bundles.open():
+            if open_swaps(journal.ledger):
+                from swapdesk.flows.dex.swap_signing import swaps_left_open
+
+                swaps_left_open(self.running)
+            if any(act.body.get("by") == "wallet" for act in unanswered(journal.ledger)):
+                from swapdesk.flows.deposits.deposit_signing import deposits_left_open
+
+                deposits_left_open(self.running)
+            if open_bundles(journal.ledger):
                 self._take_on_groups()
         except JournalUnavailable as error:
             log.warning("what was being signed was not read: %s", error)
@@ -200,27 +183,25 @@ class SigningController:
 
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
-        from swapdesk.flows.batch.group_payment import NotSettled
-        from swapdesk.flows.batch.group_status import Until
+        from swapdesk.flows.batch.group_signing import groups_left_open, standing_of
+        from swapdesk.flows.batch.group_status import Stopped, Until
 
         try:
-            found = self._begun_bundles().left_open()
-        except NotSettled as error:
+            found = groups_left_open(self.running)
+        except Stopped as error:
             log.warning("a batch is not gone on with: %s", error)
             return
         for one in found:
-            bundle = one.standing.bundle
-            if bundle is not None and bundle.under_way:
-                one.until = Until.SETTLED
-            else:
-                one.until = Until.SIGNED
+            bundle = standing_of(one).bundle
+            under_way = bundle is not None and bundle.under_way
+            one.about.until = Until.SETTLED if under_way else Until.SIGNED
 
     def signing_moved(self, event: SigningMoved) -> None:
         if (link := self._session.link) is not None:
             link.tracker.look_at_payments()
-            swap = self._swaps.known(event.signing_id) if self._swaps is not None else None
-            if swap is not None and swap.order_id is not None:
-                link.tracker.look_at_swap(swap.order_id)
+            signing = self._begun.get(event.signing_id) if self._begun is not None else None
+            if signing is not None and signing.kind.shows_order and signing.order_id is not None:
+                link.tracker.look_at_swap(signing.order_id)
         self._tell_page(event.signing_id)
 
     async def ended(self, event: SigningEnded) -> None:
@@ -231,11 +212,11 @@ class SigningController:
         outcome, order_id = signing.outcome, signing.order_id
         if outcome is None:
             return
-        if signing.SHOWS_ORDER and order_id is not None and link is not None:
+        if signing.kind.shows_order and order_id is not None and link is not None:
             link.tracker.adopt(order_id)
         shown = self._shows(signing)
         if shown and outcome.failure is None:
-            if signing.SHOWS_ORDER and order_id is not None:
+            if signing.kind.shows_order and order_id is not None:
                 await self._show_order(order_id)
             else:
                 await self._navigation.back()
@@ -259,7 +240,7 @@ class SigningController:
         known = self._sent
         before = known.pop(signing_id, None)
         if sent is not None:
-            known[signing_id] = (sent.hash, sent.state)
+            known[signing_id] = (sent.hash, sent.word)
         if ended or before != known.get(signing_id):
             self._session.moves += 1
         page = self._navigation.page
@@ -267,7 +248,7 @@ class SigningController:
             page.swaps_changed()
             page.see_moves()
 
-    def _shows(self, signing: SigningSession) -> bool:
+    def _shows(self, signing: SigningSession[Any]) -> bool:
         """Whether its review is in view."""
         from swapdesk.tui.screens.sign import SignScreen
 

@@ -23,6 +23,7 @@ from swapdesk.flows.account.reading import (
     limit_gauges,
     month_name,
     month_of,
+    scale_labels,
     scale_of,
     stepped,
 )
@@ -42,7 +43,7 @@ from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import Line, Span, spread, width_of, wrapped
-from swapdesk.tui.widgets.gauge import GaugeState, gauge_line
+from swapdesk.tui.widgets.gauge import gauge_line
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.wire.account import ChartPoint, WeeklyVolume
 
@@ -218,10 +219,8 @@ def limit_lines(
     for gauge in gauges:
         first = gauge.window.name == "MINUTE"
         head = f"{gauge.name if first else '':10} {gauge.window.name.lower():7}"
-        state = GaugeState(
-            gauge.used, gauge.limit, duration(gauge.resets_in).replace(" ", ""), head
-        )
-        lines.append(gauge_line(state, width))
+        reset = duration(gauge.resets_in).replace(" ", "")
+        lines.append(gauge_line(gauge.used, gauge.limit, width, reset=reset, label=head))
     if pays:
         lines += wrapped([Span(OF_PAYER, "muted")], width)
     said = forecast(tuple(gauges))
@@ -259,7 +258,7 @@ def chart_lines(reading: AccountReading, month: str, now: datetime, width: int) 
     if not any(day.volume_usd for day in days):
         lines.append([Span(f"No orders in {name}.", "muted")])
     values = [day.volume_usd for day in days]
-    labels = scale_of(values).labels
+    labels = scale_labels(scale_of(values))
     side = max(map(len, labels)) + 2
     step = 2 if 2 * len(days) <= width - side else 1
     at = {0: labels[0], BAR_ROWS // 2: labels[1], BAR_ROWS - 1: labels[2]}

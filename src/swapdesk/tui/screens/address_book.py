@@ -9,6 +9,7 @@ from textual import on
 from textual.widget import Widget
 
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.notation import day, short_address
 from swapdesk.flows.payees.address_book import AddressBookError, BookEntry, EntryCheck, check_entry
@@ -37,10 +38,7 @@ from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import (
     AddressInput,
-    Check,
-    CheckMark,
     LabelledField,
-    checks_of,
 )
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
@@ -255,7 +253,7 @@ class BookEntryScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning", about=self._values())
+        self.show_notice(event.value, "warning", about=self._values())
 
     def _values(self) -> tuple[str, ...]:
         return tuple(field.value for field in self._fields())
@@ -278,18 +276,16 @@ class BookEntryScreen(Page):
         self.set_money("in your wallet.", "you: name the address")
         if self._renamed is None:
             check = self._checked()
-            self._naming.show_checks(checks_of(check.name) if self._naming.value else [])
-            address = checks_of(check.address) if self._placing.value else []
+            self._naming.show_checks(list(check.name) if self._naming.value else [])
+            address = list(check.address) if self._placing.value else []
             if not check.kind and check.kinds:
                 called = ADDRESS_KINDS[check.kinds[0]].called
-                address.append(
-                    Check(CheckMark.NOTE, f"It may be {called}.", "tab takes it as one.")
-                )
+                address.append(CheckLine("note", f"It may be {called}.", "tab takes it as one."))
             elif len(check.kinds) > 1:
                 said = f"Taken as an address on {ADDRESS_KINDS[check.kind].chain}."
-                address.append(Check(CheckMark.NOTE, said, "tab takes another chain."))
+                address.append(CheckLine("note", said, "tab takes another chain."))
             self._placing.show_result(address)
-            self._tagging.show_checks(checks_of(check.memo))
+            self._tagging.show_checks(list(check.memo))
         self.refresh_keys()
 
     # keys

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from decimal import Decimal
-from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from msgspec import Struct
 from textual import on
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import (
     Checked,
     Consent,
@@ -70,7 +70,6 @@ from swapdesk.tui.screens.create_form import (
     summary,
 )
 from swapdesk.tui.session import Session
-from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import TextField
@@ -93,18 +92,11 @@ NOT_SENT = "Another order is being created. This one was not sent: press c again
 NOT_WHOLE = "enlarge the window"
 
 
-class CreateStep(Enum):
-    """Where the form is. From ``SENT`` on nothing can be edited or sent again."""
-
-    OPEN = "open"
-    READY = "ready"
-    FAILED = "failed"
-    SENT = "sent"
-    LOOKING = "looking"
-    UNKNOWN = "unknown"
+CreateStep = Literal["open", "ready", "failed", "sent", "looking", "unknown"]
+"""Where the form is. From ``sent`` on nothing can be edited or sent again."""
 
 
-BUSY = (CreateStep.SENT, CreateStep.LOOKING, CreateStep.UNKNOWN)
+BUSY = ("sent", "looking", "unknown")
 
 
 class CreateState(Struct):
@@ -117,10 +109,10 @@ class CreateState(Struct):
 
     board: QuoteResult
     row: RankedQuote
-    step: CreateStep = CreateStep.OPEN
+    step: CreateStep = "open"
     intent: Intent | None = None
     sent_intent: str | None = None
-    said: Check | None = None
+    said: CheckLine | None = None
     failed: Failure | None = None
     was: Decimal | None = None
 
@@ -131,32 +123,32 @@ class CreateState(Struct):
 
     def unlock(self) -> None:
         self.intent = None
-        if self.step is CreateStep.READY:
-            self.step = CreateStep.OPEN
+        if self.step == "ready":
+            self.step = "open"
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
         """The create came to an outcome that is no order."""
         self.failed = outcome.failure
         if isinstance(outcome, CreateUnknown):
             then = "It is not known yet. Nothing was paid. o shows the orders."
-            self.step = CreateStep.UNKNOWN
-            self.said = Check(CheckMark.WARNING, outcome.failure.cause, then)
+            self.step = "unknown"
+            self.said = CheckLine("warn", outcome.failure.cause, then)
             return
         error = outcome.error
         fields = " ".join(refused_fields(error)) if error is not None else ""
         said = f"{outcome.failure.cause} {fields}".strip()
         second = code_and_request(error) if error is not None else outcome.code
-        self.step, self.intent = CreateStep.FAILED, None
-        self.said = Check(CheckMark.REFUSED, said, second)
+        self.step, self.intent = "failed", None
+        self.said = CheckLine("refuse", said, second)
 
     def requoted(self, board: QuoteResult) -> bool:
         """Take the same route of a new board; False when it is gone."""
         before, row = self.row, follow_route(board, self.row)
         if row is None:
-            self.step = CreateStep.FAILED
-            self.said = Check(CheckMark.REFUSED, "This route is gone.", "esc shows the others.")
+            self.step = "failed"
+            self.said = CheckLine("refuse", "This route is gone.", "esc shows the others.")
             return False
-        self.step, self.said = CreateStep.OPEN, None
+        self.step, self.said = "open", None
         self.board, self.row = board, row
         self.was = before.figure if row.figure != before.figure else None
         return True
@@ -185,13 +177,13 @@ class PayingAccount:
             return self.problem.rstrip(".") or ASKING
         return self.account.lack(board.amount_in(row), board.token_in.symbol) or ""
 
-    def lack_check(self, board: QuoteResult, row: RankedQuote) -> Check | None:
+    def lack_check(self, board: QuoteResult, row: RankedQuote) -> CheckLine | None:
         """The same as the last line of the panel."""
         said = self.lack(board, row)
         if not said:
             return None
         waits = said == ASKING or (self.account is not None and self.account.filling)
-        return Check(CheckMark.UNKNOWN if waits else CheckMark.REFUSED, said)
+        return CheckLine("unknown" if waits else "refuse", said)
 
     def dex_terms(self, board: QuoteResult, row: RankedQuote) -> DexTerms | None:
         """What is confirmed beside the intent; None for every other route."""
@@ -252,7 +244,7 @@ class CreateScreen(Page):
 
     @property
     def counting(self) -> bool:
-        return self.state.step in (CreateStep.OPEN, CreateStep.READY)
+        return self.state.step in ("open", "ready")
 
     def expired(self) -> bool:
         return self.state.row.expired(self.now())
@@ -308,33 +300,33 @@ class CreateScreen(Page):
         self._say_money(checked)
         self.refresh_keys()
 
-    def _verdict(self, checked: Checked, lack: Check | None) -> Check | None:
+    def _verdict(self, checked: Checked, lack: CheckLine | None) -> CheckLine | None:
         """The last line of the panel."""
         state, problems = self.state, checked.problems
-        if state.busy or state.step is CreateStep.FAILED:
+        if state.busy or state.step == "failed":
             return state.said
         if self._asking:
             turn = self._again.turn
             said = "asking for a new quote"
-            return Check(CheckMark.UNKNOWN, f"{said}, {turn}" if turn else said)
+            return CheckLine("unknown", f"{said}, {turn}" if turn else said)
         if again := self._said_again():
-            return Check(CheckMark.WARNING, "The calls of this window are used up:", again)
+            return CheckLine("warn", "The calls of this window are used up:", again)
         if self.expired():
             ended = quote_ended(state.row.expires_at)
-            return Check(CheckMark.WARNING, ended, f"{self._asking_key()} asks again.")
+            return CheckLine("warn", ended, f"{self._asking_key()} asks again.")
         if problems:
             them = "it" if problems == 1 else "them"
             said = f"{counted(problems, 'problem')}:"
-            return Check(CheckMark.REFUSED, said, f"correct {them} first")
+            return CheckLine("refuse", said, f"correct {them} first")
         if lack is not None:
             return lack
         consent = self.consent()
         if consent.refused is not None:
-            return Check(CheckMark.REFUSED, consent.refused)
-        if state.step is CreateStep.READY:
+            return CheckLine("refuse", consent.refused)
+        if state.step == "ready":
             does = "c starts the signing" if state.row.on_chain else "c creates the order"
-            return Check(CheckMark.VALID, "c asks you to agree first" if consent.phrase else does)
-        return Check(CheckMark.VALID, "complete:", "enter locks it")
+            return CheckLine("ok", "c asks you to agree first" if consent.phrase else does)
+        return CheckLine("ok", "complete:", "enter locks it")
 
     def _said_again(self) -> str:
         """When a new quote is asked for again by itself; empty when it is not."""
@@ -347,8 +339,8 @@ class CreateScreen(Page):
     def _say_money(self, checked: Checked) -> None:
         """Where the money is and who acts next."""
         state = self.state
-        where, urgent, failed = FUNDS, False, state.step is CreateStep.FAILED
-        if state.step is CreateStep.SENT:
+        where, urgent, failed = FUNDS, False, state.step == "failed"
+        if state.step == "sent":
             next_ = "the service: it creates the order"
         elif state.busy:
             where, next_ = "in your wallet; nothing was paid.", "the desk: it looks for the order"
@@ -356,7 +348,7 @@ class CreateScreen(Page):
             where, next_ = f"{state.failed.money}.", state.failed.next
         elif failed or self.expired():
             next_ = f"you: {self._asking_key()} asks for a new quote, 1 quote"
-        elif state.step is CreateStep.READY:
+        elif state.step == "ready":
             left = (state.row.expires_at - self.now()).total_seconds()
             urgent = left < URGENT_SECONDS
             does = "signs" if state.row.on_chain else "creates"
@@ -379,7 +371,7 @@ class CreateScreen(Page):
         step, typing = self.state.step, self._typing()
         if verb in (BACK, HIDE_AMOUNTS, RELEASE_MOUSE):
             return READY
-        if verb.everywhere and step is CreateStep.UNKNOWN:
+        if verb.everywhere and step == "unknown":
             return READY
         if step in BUSY:
             return HIDDEN
@@ -390,14 +382,14 @@ class CreateScreen(Page):
             return HIDDEN if typing else READY
         if verb in (COMPLETE, FIELD_BELOW, FIELD_ABOVE):
             return READY if typing else HIDDEN
-        over = step is CreateStep.FAILED or self.expired()
+        over = step == "failed" or self.expired()
         if verb is EDIT:
             # Beside a quote that ended its letter is a slip: what is typed after it would be the
             # recipient. A new quote comes first.
-            return HIDDEN if typing or (over and step is not CreateStep.FAILED) else READY
+            return HIDDEN if typing or (over and step != "failed") else READY
         if verb is NEXT_FIELD:
             at_end = self._form.at_end
-            if not typing and (step is CreateStep.READY or over or not at_end):
+            if not typing and (step == "ready" or over or not at_end):
                 return HIDDEN
             return CommandState(verb="lock intent") if at_end else READY
         if verb is NEW_QUOTE:
@@ -458,7 +450,7 @@ class CreateScreen(Page):
         if self.state.busy:
             return
         if not self._stands():
-            self.state.intent, self.state.step = None, CreateStep.OPEN
+            self.state.intent, self.state.step = None, "open"
         self._form.keep_in(self._typed)
         self.settle_notice(self._form.values)
         self.show()
@@ -470,7 +462,7 @@ class CreateScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning", about=self._form.values)
+        self.show_notice(event.value, "warning", about=self._form.values)
 
     def _lock(self) -> None:
         """What stands here now is what would be confirmed."""
@@ -494,7 +486,7 @@ class CreateScreen(Page):
             state.intent = None
             self.show_notice(f"Nothing was confirmed: {refused}.", "error", about=self._form.values)
             return
-        state.intent, state.step = intent, CreateStep.READY
+        state.intent, state.step = intent, "ready"
         self.set_class(True, "-review")
         self._panel.focus()
         self.step_changed(intent.id)
@@ -506,7 +498,7 @@ class CreateScreen(Page):
 
     def _unlock(self) -> None:
         """What is locked is no longer what the form says: a name means another address now."""
-        if self.state.step is not CreateStep.READY or self._stands():
+        if self.state.step != "ready" or self._stands():
             return
         # The focus stays: a key meant for the intent must not be typed into a field.
         self.state.unlock()
@@ -518,7 +510,7 @@ class CreateScreen(Page):
         """Whether an intent is locked, and is what the form says."""
         intent, checked = self.state.intent, self._form.checked()
         return (
-            self.state.step is CreateStep.READY
+            self.state.step == "ready"
             and intent is not None
             and still_stands(
                 intent, checked.recipient, checked.memo, checked.refund, checked.intermediate
@@ -531,7 +523,7 @@ class CreateScreen(Page):
         """One question after the other; the intent leaves once all words were typed."""
         self._unlock()
         intent, guard = self.state.intent, self.session.live_guard
-        if intent is None or self.state.step is not CreateStep.READY:
+        if intent is None or self.state.step != "ready":
             return
         challenge = challenge_for(self._form.checked().recipient, intent.id)
         ask = partial(self._challenge, intent, challenge, self.consent())
@@ -551,7 +543,7 @@ class CreateScreen(Page):
         def typed(yes: bool | None) -> None:
             self._hide(frozenset())
             state = self.state
-            same = state.intent is intent and state.step is CreateStep.READY
+            same = state.intent is intent and state.step == "ready"
             if yes and same and not self.expired():
                 agreed()
 
@@ -579,15 +571,13 @@ class CreateScreen(Page):
         """Hand the intent on to what creates it: it leaves once."""
         state, account = self.state, self._payer.account
         signs = intent.dex is not None
-        if state.step is not CreateStep.READY or not (
-            signs or self.controls.creates.create(intent)
-        ):
+        if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
             if not signs:
                 self.show_notice(NOT_SENT, "warning")
             return
-        state.sent_intent, state.step = intent.id, CreateStep.SENT
+        state.sent_intent, state.step = intent.id, "sent"
         asked = f"asked at {clock_time(self.now())}, waiting for the answer"
-        state.said = Check(CheckMark.UNKNOWN, asked)
+        state.said = CheckLine("unknown", asked)
         self.step_changed("sent")
         self.show()
         if signs:
@@ -598,23 +588,23 @@ class CreateScreen(Page):
     def waiting(self) -> None:
         """No answer came; the desk looks for the order."""
         state = self.state
-        if state.step is CreateStep.SENT:
-            state.step = CreateStep.LOOKING
+        if state.step == "sent":
+            state.step = "looking"
             looks = "The desk looks for it."
-            state.said = Check(CheckMark.WARNING, OUTCOME_UNKNOWN.cause, looks)
+            state.said = CheckLine("warn", OUTCOME_UNKNOWN.cause, looks)
             self.show()
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
         """The create came to an outcome that is no order."""
         self.refresh_frame()
         self.state.ended(outcome)
-        self.step_changed(self.state.step.value)
+        self.step_changed(self.state.step)
         self.show()
 
     # while it stands
 
     def on_tick(self) -> None:
-        if self.state.step is CreateStep.READY and self.expired():
+        if self.state.step == "ready" and self.expired():
             self.state.unlock()
             self.step_changed("expired")
         if self._again.is_due(self.session.clock.monotonic()):
@@ -686,7 +676,7 @@ class CreateScreen(Page):
 
     def work_failed(self, group: str) -> None:
         self._asking = False
-        if group == "create" and self.state.step is CreateStep.SENT:
+        if group == "create" and self.state.step == "sent":
             self.waiting()
 
     # the wallet
@@ -774,7 +764,7 @@ class CreateScreen(Page):
         self._form.own(found.own, found.payee)
         self.show()
         lacks = payer.lack(state.board, state.row)
-        if self._opened_locked or state.step is not CreateStep.OPEN or found.plan is None or lacks:
+        if self._opened_locked or state.step != "open" or found.plan is None or lacks:
             return
         if self._form.complete and not self.expired():
             self._opened_locked = True

@@ -21,8 +21,9 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from swapdesk.chain.addresses.payments import is_link, short_memo_label, uses_memo
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import Checked, CreateChecks, TypedBefore
-from swapdesk.flows.creation.order_verification import Guarantor, guaranteed, guaranteed_by
+from swapdesk.flows.creation.order_verification import confirmed_least, promised_least
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import (
@@ -52,15 +53,11 @@ from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, ruled, spread
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import (
     AddressInput,
-    Alike,
-    Check,
-    CheckMark,
     MemoField,
     MemoNeed,
     check_lines,
-    checks_of,
 )
-from swapdesk.tui.widgets.gauge import CountdownState, countdown_spans
+from swapdesk.tui.widgets.gauge import countdown_spans
 from swapdesk.tui.widgets.lines_view import FittedLines, LinesView
 from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.quote_table import route_word
@@ -94,7 +91,7 @@ class IntentFacts(Struct, frozen=True):
 
     facts: Sequence[Fact]
     locked: str = ""
-    verdict: Check | None = None
+    verdict: CheckLine | None = None
     validity: LineLike = ""
 
 
@@ -110,7 +107,7 @@ class Draft(Struct, frozen=True):
     intent: Intent | None = None
     was: Decimal | None = None
     cost: str = ""
-    verdict: Check | None = None
+    verdict: CheckLine | None = None
     account: SwapAccount | None = None
     have: Decimal | None = None
 
@@ -240,7 +237,7 @@ class CreateForm(Vertical):
             )
             self._refund.field.grouped = _is_address(typed.refund)
             memo = _memo_field(source, "Refund ", typed.refund_memo, id="refund-memo")
-            self._refund_memo = memo if memo.need is not MemoNeed.NOT_USED else None
+            self._refund_memo = memo if memo.need != "not used" else None
         self._intermediate: AddressInput | None = None
         middle = self._checks.middle
         if middle is not None:
@@ -277,7 +274,7 @@ class CreateForm(Vertical):
         one = self._payee != "" and self.values == (self._payee,)
         return one and not self._touched and not self.checked().problems
 
-    def say_recipient(self, check: Check) -> None:
+    def say_recipient(self, check: CheckLine) -> None:
         """What the empty field waits for."""
         self._recipient.show_checks([check])
 
@@ -316,9 +313,9 @@ class CreateForm(Vertical):
     def show(self, checked: Checked) -> None:
         """Draw the results under their fields."""
         _show_address(self._recipient, checked.recipient, self._hidden)
-        if self._memo.need is not MemoNeed.NOT_USED:
+        if self._memo.need != "not used":
             asked = bool(self._memo.value) or checked.recipient.ok
-            self._memo.show_checks(checks_of(checked.memo.lines) if asked else [])
+            self._memo.show_checks(list(checked.memo.lines) if asked else [])
         for field, check in (
             (self._refund, checked.refund),
             (self._intermediate, checked.intermediate),
@@ -422,7 +419,7 @@ class CreateForm(Vertical):
         self._go_on(event.field)
 
     def _go_on(self, field: TextField) -> None:
-        """Check this field; go to the next one, or to the first that is wrong."""
+        """CheckLine this field; go to the next one, or to the first that is wrong."""
         checked = self.checked()
         check = self._result(field, checked)
         if check is not None and not check.ok:
@@ -461,7 +458,7 @@ class CreateForm(Vertical):
         return checked.refund
 
     def _fields(self) -> list[TextField]:
-        memo = self._memo if self._memo.need is not MemoNeed.NOT_USED else None
+        memo = self._memo if self._memo.need != "not used" else None
         inputs = (self._recipient, memo, self._refund, self._refund_memo, self._intermediate)
         return [one.field for one in inputs if one is not None]
 
@@ -469,7 +466,7 @@ class CreateForm(Vertical):
         return next((field for field in self._fields() if field.has_focus), None)
 
     def _memo_text(self) -> str:
-        return self._memo.value if self._memo.need is not MemoNeed.NOT_USED else ""
+        return self._memo.value if self._memo.need != "not used" else ""
 
 
 def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
@@ -490,10 +487,10 @@ def _memo_field(
 ) -> MemoField:
     """The field of a chain's memo under its own name; a refund asks for none by itself."""
     chain, memo = token.chain_data, check_memo("", False, token, on_chain=on_chain)
-    need = MemoNeed.NOT_USED
+    need: MemoNeed = "not used"
     if memo.used:
         needed = bool(chain.memo_needed) and not prefix
-        need = MemoNeed.REQUIRED if needed else MemoNeed.OPTIONAL
+        need = "required" if needed else "optional"
     label = f"{prefix}{memo.label}"
     swaps = on_chain and uses_memo(chain.kind)
     where = f"{chain.name} by a swap on chains" if swaps else chain.name
@@ -506,7 +503,7 @@ def _memo_field(
 def _follow(field: MemoField, filled: str, memo: str) -> str:
     """The memo of a name goes with the name: another recipient never keeps it. What was filled
     in by a name before is returned for the next time."""
-    if field.need is MemoNeed.NOT_USED or field.value not in ("", filled):
+    if field.need == "not used" or field.value not in ("", filled):
         return filled
     if field.value != memo:
         field.field.set_value(memo)
@@ -522,13 +519,12 @@ def _show_address(
     field: AddressInput, check: RecipientCheck, hidden: frozenset[int] = frozenset()
 ) -> None:
     value = field.value
-    lines = checks_of(check.lines) if value else []
+    lines = list(check.lines) if value else []
     if check.address and not _is_address(value):
         address = grouped_address(without(check.address, hidden))
-        lines.insert(0, Check(CheckMark.VALID, address))
-    alike = Alike(*check.lookalike) if check.lookalike is not None else None
+        lines.insert(0, CheckLine("ok", address))
     wrong = frozenset() if check.position is None else frozenset({check.position - 1})
-    field.show_result(lines, wrong=wrong, alike=alike)
+    field.show_result(lines, wrong=wrong, alike=check.lookalike)
 
 
 def intent_lines(state: IntentFacts, width: int) -> list[Line]:
@@ -551,7 +547,7 @@ def intent_state(draft: Draft, now: datetime) -> IntentFacts:
         intent_facts(draft),
         locked=locked,
         verdict=draft.verdict,
-        validity=countdown_spans(CountdownState(left, total, BAR)),
+        validity=countdown_spans(left, total, BAR),
     )
 
 
@@ -607,13 +603,12 @@ def _have(draft: Draft, paid: Decimal) -> list[Fact]:
 
 def _least(draft: Draft) -> Fact:
     """What can arrive at the least, by what is locked or by the route, and who stands for it."""
-    promise = (
-        guaranteed(draft.board, draft.row) if draft.intent is None else guaranteed_by(draft.intent)
-    )
-    if promise.least is None:
+    intent, row = draft.intent, draft.row
+    least = promised_least(draft.board, row) if intent is None else confirmed_least(intent)
+    if least is None:
         return Fact(LEAST, Span("not promised", "muted"), below=["the rate floats"])
-    amount = f"{trimmed(promise.least)} {draft.board.token_out.symbol}"
-    if promise.by is Guarantor.CHAIN:
+    amount = f"{trimmed(least)} {draft.board.token_out.symbol}"
+    if row.on_chain:
         return Fact(LEAST, amount, below=["or nothing is swapped"], key=SIGNED_LEAST)
     return Fact(LEAST, amount, below=["fixed by the service"])
 
@@ -652,7 +647,7 @@ def summary(draft: Draft, now: datetime) -> list[LineLike]:
         route_word(row.quote.type),
         Span(f"  {provider_name(row)}  "),
         Span(f"{expected_minutes(row.quote.duration)}  valid ", "muted"),
-        *countdown_spans(CountdownState(left)),
+        *countdown_spans(left),
     ]
     return [first, second]
 

@@ -58,7 +58,7 @@ from swapdesk.tui.screens.deposit import BodyReading
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, cut, spread, width_of, wrapped
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
-from swapdesk.tui.widgets.stage_line import StageMark, StageState, TrackState, track_lines
+from swapdesk.tui.widgets.stage_line import StageMark, StageState, track_lines
 
 BEGINS = (
     "Other customers of the sandbox come first, so that Bob's payment has others beside it. Alice"
@@ -230,18 +230,19 @@ class DemoScreen(Page):
     def _stage(self) -> Stage | None:
         return self._record[self._at] if 0 <= self._at < len(self._record) else None
 
-    def _track_state(self) -> TrackState:
+    def _track_lines(self) -> Callable[[int], list[Line]]:
         rows, at = self._demo.rows, max(self._at, 0)
         mark = StageMark.MOVING if self._stage is None else StageMark[self._stage.tone.upper()]
         names = [row.name for row in rows]
-        return TrackState(StageState(at, len(rows), mark), names, [row.short for row in rows])
+        stage = StageState(at, len(rows), mark)
+        return partial(track_lines, stage, names, [row.short for row in rows])
 
     def _show(self) -> None:
         if not self.is_mounted:
             return
         self._say_frame()
         stage = self._stage
-        self._track.show(partial(track_lines, self._track_state()))
+        self._track.show(self._track_lines())
         self._track.display = self._panes.display = stage is not None
         if stage is None:
             self._title.show(lambda width: wrapped([Span(self._demo.title, bold=True)], width))

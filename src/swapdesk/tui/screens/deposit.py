@@ -15,6 +15,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from swapdesk.chain.addresses.payments import memo_label, short_memo_label
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.order_verification import lower_output, moved_output
 from swapdesk.flows.deposits.deposit_phase import (
     DepositCode,
@@ -38,7 +39,6 @@ from swapdesk.flows.notation import (
 from swapdesk.flows.orders.deposit_destination import amount_to_pay, symbol_to_pay, token_to_pay
 from swapdesk.flows.orders.order_fields import (
     UNSAID,
-    ProceedsOutcome,
     get_label,
     refund_chain,
     route_of,
@@ -67,11 +67,10 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState, Payment
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
-from swapdesk.tui.widgets.form_fields import Check, CheckMark
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.order_table import payout_memo
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
-from swapdesk.tui.widgets.qr_code import CodePanel, CodePanelState, QrCode, QrState, code_size
+from swapdesk.tui.widgets.qr_code import CodePanel, QrCode, code_size
 from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 
@@ -270,7 +269,7 @@ class DepositScreen(DepositPage):
         if state.phase is not before.phase or not same:
             self._payer = payer
             self.step_changed(self._step())
-        captions = [CodePanelState(one.text, *code_caption(one, tracked)) for one in self.codes()]
+        captions = [(one.text, *code_caption(one, tracked)) for one in self.codes()]
         self._code.show(captions, self.app.size)
         self.say_money(tracked)
         self.refresh_keys()
@@ -372,12 +371,12 @@ class DepositCodeScreen(DepositPage):
 
     @property
     def counting(self) -> bool:
-        return bool(self._code.state.text)
+        return bool(self._code.text)
 
     @property
     def shown(self) -> str:
         """The text of the code in view, empty for none."""
-        return self._code.state.text
+        return self._code.text
 
     def show(self) -> None:
         tracked, codes = self.tracked, self.codes()
@@ -386,14 +385,14 @@ class DepositCodeScreen(DepositPage):
         self.say_money(tracked)
         code = self._current(codes)
         if code is None:
-            self._code.show(QrState())
+            self._code.show("")
             self._facts.show(no_code_lines(tracked, self.service_time()))
-        elif not self._code.fits(QrState(code.text), self._room()):
-            self._code.show(QrState())
+        elif not self._code.fits(code.text, self._room()):
+            self._code.show("")
             needs = code_size(code.text, halves=self._code.halves)
             self._facts.show(too_large_lines(code, needs, self._room()))
         else:
-            self._code.show(QrState(code.text))
+            self._code.show(code.text)
             self._facts.show(code_facts(code, tracked, self.service_time()))
         self.refresh_keys()
 
@@ -409,7 +408,7 @@ class DepositCodeScreen(DepositPage):
             return None
         if self._at is None:
             fitting = (at for at, one in enumerate(codes)
-                       if self._code.fits(QrState(one.text), self._room()))  # fmt: skip
+                       if self._code.fits(one.text, self._room()))  # fmt: skip
             return codes[next(fitting, 0)]
         return codes[self._at % len(codes)]
 
@@ -476,8 +475,8 @@ def deposit_state(
         said = None if tracked.awaits_address else tracked.withheld
         lower = tracked.standing is DepositRelease.LOWER
         never = NOT_YET if lower else "Nothing was sent. Do not pay this order."
-        nothing = Check(CheckMark.REFUSED, never)
-        waits = Check(CheckMark.UNKNOWN, "Nothing was sent. The address appears here.")
+        nothing = CheckLine("refuse", never)
+        waits = CheckLine("unknown", "Nothing was sent. The address appears here.")
         refused = tracked.withheld is not None and not tracked.being_confirmed
         verdict = nothing if refused else waits
         return DepositState(phase, said or SETTING_UP, facts=facts, matches=verdict)
@@ -485,7 +484,7 @@ def deposit_state(
         if order.deposit_address is None:
             return DepositState(phase, state.cause, facts=facts)
         head: LineLike = "Expired"
-        verdict = Check(CheckMark.WARNING, f"{order_status(tracked, now).cause}.")
+        verdict = CheckLine("warn", f"{order_status(tracked, now).cause}.")
         return DepositState(phase, head, facts=facts, matches=verdict)
     if phase is DepositPhase.SEEN:
         return DepositState(phase, _seen_head(state), facts=facts)
@@ -493,7 +492,7 @@ def deposit_state(
     if lack is not None:
         facts = (Fact("Wallet", Span(lack, "status-waiting")), *facts)
     created = f"created {clock_time(order.created)}" if order.created is not None else ""
-    compared = Check(CheckMark.VALID, COMPARED) if tracked.intent is not None else None
+    compared = CheckLine("ok", COMPARED) if tracked.intent is not None else None
     return DepositState(
         phase,
         f"Send this, once, on {network_of(tracked)}",
@@ -664,7 +663,7 @@ def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
     """What there is, was, or was to be got; what came back of a deposit that was refunded."""
     order, intent, found = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"
-    if found.outcome is ProceedsOutcome.CAME_BACK:
+    if found.outcome == "came back":
         chain, rate = refund_chain(order), ""
     else:
         chain = order.out_token.chain_data.name if order.out_token is not None else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from textual import events, on
 from textual.message import Message
@@ -56,7 +56,7 @@ from swapdesk.tui.commands.inspect import (
 )
 from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.page import Page
-from swapdesk.tui.session import Phase, Session
+from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, cut, wrapped
 from swapdesk.tui.widgets.case_body import UNKNOWN_SIGN, CaseBody, pair_line, say_money
 from swapdesk.tui.widgets.line_table import LineTable
@@ -366,7 +366,7 @@ class InspectScreen(Page):
             if self._pasted is not None and self._pasted.searchable:
                 asks = "you: enter looks for it"
                 if self.link is None:
-                    failed = self.session.phase is Phase.FAILED
+                    failed = self.session.phase == "failed"
                     again = "you: connect again on the first page"
                     asks = again if failed else "the desk: it connects"
             if self._pasted is not None and self._pasted.secret:
@@ -402,7 +402,7 @@ class InspectScreen(Page):
         if self._pasted is None or not self._pasted.searchable:
             return HIDDEN
         if self._search is None:
-            failed = self.session.phase is Phase.FAILED
+            failed = self.session.phase == "failed"
             waits = CommandState(locked="not connected" if failed else "connecting")
             return READY if self.link is not None else waits
         if self._asking:
@@ -524,7 +524,7 @@ class BundleScreen(Page):
     @property
     def _kind(self) -> Shown | None:
         key = self._table.cursor_key
-        return next((kind for kind in Shown if kind.value == key), None)
+        return next((kind for kind in get_args(Shown) if kind == key), None)
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.containers import Horizontal
@@ -19,7 +19,7 @@ from textual.widget import Widget
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.intents.intent import NO_ADDRESS_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.order_merge import display_of, linked_deposit, payout_hash
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, TransactionRole
+from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import copied_amount, date, exact_amount, percent, tracker_amount
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
@@ -45,7 +45,7 @@ from swapdesk.flows.orders.order_fields import (
 )
 from swapdesk.flows.orders.order_history import Leg, legs_of
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
-from swapdesk.flows.orders.situations import Situation
+from swapdesk.flows.orders.situations import COMPLETED
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -79,7 +79,6 @@ from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, LinesView, Se
 from swapdesk.tui.widgets.order_table import pair_spans, payout_memo, sign_span, stage_of
 from swapdesk.tui.widgets.overlay import SpokenOverlay
 from swapdesk.tui.widgets.stage_line import (
-    TrackState,
     timeline_lines,
     track_lines,
 )
@@ -93,13 +92,13 @@ FORGOTTEN = "Neither this desk nor the service knows this order."
 OLDER = "The service forgets an order after 48 hours. Another desk may still have it."
 SANDBOX_ONLY = "sandbox transaction, no explorer knows it"
 _LABELS = {
-    TransactionRole.DEPOSIT: "Deposit tx",
-    TransactionRole.BUNDLE: "Bundle tx",
-    TransactionRole.APPROVE: "Approval tx",
-    TransactionRole.RESET: "Reset tx",
-    TransactionRole.SWAP: "Swap tx",
+    "deposit": "Deposit tx",
+    "bundle": "Bundle tx",
+    "approve": "Approval tx",
+    "reset": "Reset tx",
+    "swap": "Swap tx",
 }
-_NOTES = {Fate.SENT: "sent", Fate.FAILED: "failed"}
+_NOTES = {"sent": "sent", "failed": "failed"}
 SHORT_STAGES = {
     "waiting": "wait",
     "exchange": "exch",
@@ -197,7 +196,7 @@ class OrderScreen(Page):
         self._show()
 
     @property
-    def signing(self) -> SigningSession | None:
+    def signing(self) -> SigningSession[Any] | None:
         """What is signed for this order at this desk and not over."""
         mine = (
             one for one in self.controls.signing.open_sessions if one.order_id == self.service_id
@@ -229,7 +228,7 @@ class OrderScreen(Page):
         said = check or told_line(summary)
         self._check.show([said] if said else [])
         names, short = stage_names(tracked, summary)
-        self._track.show(partial(track_lines, TrackState(stage_of(summary), names, short)))
+        self._track.show(partial(track_lines, stage_of(summary), names, short))
         self._show_legs(tracked)
         facts = order_facts(tracked, summary, now, self._made, live=self.session.live)
         self._facts.show(facts)
@@ -427,7 +426,7 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
         facts.append(fact("Service says", other))
     told = named_deposit(order, made)
     if own_payment(made) is None and told is not None and linked_deposit(order) is None:
-        facts.append(fact(_LABELS[TransactionRole.DEPOSIT], told))
+        facts.append(fact(_LABELS["deposit"], told))
     return facts
 
 
@@ -477,7 +476,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 def told_line(summary: OrderStatus) -> Line:
     """What happened, where an order did not go its plain way. Empty otherwise."""
-    plain = summary.level in ("waiting", "moving") or summary.said is Situation.COMPLETED
+    plain = summary.level in ("waiting", "moving") or summary.said is COMPLETED
     if plain and not summary.notes:
         return []
     sign = sign_span(summary)

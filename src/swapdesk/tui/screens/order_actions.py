@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from swapdesk.flows.creation.confirm_intent import NotAgain, came_to_nothing, same_again
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.order_export import (
-    ExportForm,
     export_bytes,
     export_directory,
     export_name,
@@ -164,7 +163,7 @@ def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> Non
         if path is not None:
             export_to(page, orders, path, now)
 
-    offered = directory / export_name(now, ExportForm.CSV)
+    offered = directory / export_name(now, "csv")
     noun = "order" if len(orders) == 1 else "orders"
     head = [Span(f"Export {len(orders)} {noun}", bold=True)]
     read = partial(_export_path, offered)

@@ -22,6 +22,7 @@ from swapdesk.flows.orders.order_listing import (
     left_out_words,
     read_filter,
     sort_orders,
+    sorting_after,
     stale_words,
 )
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
@@ -117,7 +118,7 @@ class OrdersScreen(Page):
         self._pane = OrderPane(id="pane")
         self._side = FittedLines(id="side")
         self._filter: FilterLine = kept
-        self._sorting = Sorting.DEADLINE
+        self._sorting: Sorting = "deadline"
         self._changed: set[str] = set()
         self._ticks = 0
         self._filling: asyncio.Task[None] | None = None
@@ -224,7 +225,7 @@ class OrdersScreen(Page):
             return
         tracker = link.tracker
         orders = tracker.orders()
-        if self._sorting is not Sorting.DEADLINE:
+        if self._sorting != "deadline":
             orders = sort_orders(orders, self._sorting)
         shown = Shown(
             orders,
@@ -380,9 +381,9 @@ class OrdersScreen(Page):
     # which orders, and in which sequence
 
     def do_sort_rows(self) -> None:
-        self._sorting = self._sorting.after()
+        self._sorting = sorting_after(self._sorting)
         self._fill()
-        plain = self._sorting is Sorting.DEADLINE
+        plain = self._sorting == "deadline"
         self.context = CONTEXT if plain else f"by {self._sorting}"
         self.refresh_frame()
         self.show_notice(f"Sorted by {self._sorting}, open orders first.")
@@ -436,7 +437,7 @@ class OrdersScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning")
+        self.show_notice(event.value, "warning")
 
     # taking them along
 

@@ -22,20 +22,20 @@ from swapdesk.flows.quotes.quote_request import (
     read_options,
     written_options,
 )
+from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
-from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Overlay
 from swapdesk.tui.widgets.text_field import TextField
 
 HINTS = (
-    KeyHint("enter", "use them"),
-    KeyHint("↑↓", "move"),
-    KeyHint("ctrl+n", "next choice"),
-    KeyHint("ctrl+s", "keep as preset"),
-    KeyHint("ctrl+l", "next preset"),
+    CommandState("enter", "use them"),
+    CommandState("↑↓", "move"),
+    CommandState("ctrl+n", "next choice"),
+    CommandState("ctrl+s", "keep as preset"),
+    CommandState("ctrl+l", "next preset"),
 )
 
 

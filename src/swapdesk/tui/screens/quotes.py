@@ -50,7 +50,6 @@ from swapdesk.flows.quotes.quote_request import (
 from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult
 from swapdesk.flows.quotes.ranking import (
     Arrangement,
-    QuoteOrder,
     RankedQuote,
     UnusableQuote,
     former_places,
@@ -802,7 +801,7 @@ def ranked_by(board: QuoteResult, arrangement: Arrangement, *, failed: bool) -> 
     """What the order of the rows means, with the time of the answer and without; ``failed``: a
     later answer did not come."""
     net = "what you send" if board.wish.receive else "net received"
-    said = {QuoteOrder.NET: net, QuoteOrder.ALL_IN: "all-in", QuoteOrder.TIME: "expected time"}
+    said = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
     if arrangement.only is not None:
         line += [route_word(arrangement.only), Span(" only · ", "muted")]

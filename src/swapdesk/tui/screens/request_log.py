@@ -247,7 +247,7 @@ class RequestLogScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning")
+        self.show_notice(event.value, "warning")
 
 
 def _call_row(key: str, call: LoggedCall) -> Row:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
 
+from swapdesk.acts import State
 from swapdesk.flows.intents.intent import COIN_DECIMALS
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import age, countdown, exact_amount, grouped_address
@@ -30,7 +31,7 @@ from swapdesk.flows.signing.review_words import (
     moved,
     objections,
 )
-from swapdesk.flows.signing.signing_session import FlowStep, Mark, SigningSession, Stage
+from swapdesk.flows.signing.signing_session import FlowStep, SigningSession, Stage
 from swapdesk.flows.transactions import Outcome
 from swapdesk.tui.breakpoints import SHORT_BELOW
 from swapdesk.tui.commands import everywhere
@@ -68,7 +69,7 @@ from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_heads, match_table
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import PassphraseField
-from swapdesk.wallet.answers import Match, Review, Severity, TransactionState
+from swapdesk.wallet.answers import Match, Review, Severity
 from swapdesk.wallet.promise import (
     OperationPayload,
     SolanaPayload,
@@ -77,10 +78,10 @@ from swapdesk.wallet.promise import (
 )
 
 _SIGNS = {
-    Mark.DONE: (VALID, "status-done"),
-    Mark.NOW: (MOVING, "status-moving"),
-    Mark.AHEAD: (WAITING, "muted"),
-    Mark.FAILED: (REFUSED, "status-trouble"),
+    State.DONE: (VALID, "status-done"),
+    State.SENT: (MOVING, "status-moving"),
+    None: (WAITING, "muted"),
+    State.REFUSED: (REFUSED, "status-trouble"),
 }
 _JOINS = (f" {RULE * 3} ", f" {RULE} ", "  ")
 READ_FIRST = "read to the end first"
@@ -101,7 +102,7 @@ class SignState(Struct, frozen=True):
     """``short``: a screen of few rows; ``roomy``: one that has the rows for empty ones;
     ``headed``: one that has a row for the heading, or is read on below it."""
 
-    session: SigningSession
+    session: SigningSession[Any]
     short: bool
     roomy: bool = False
     headed: bool = True
@@ -122,8 +123,8 @@ def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
 def _joined(steps: Sequence[FlowStep], join: str, *, brief: bool) -> Line:
     line: Line = []
     for step in steps:
-        glyph, role = _SIGNS[step.mark]
-        now = step.mark in (Mark.NOW, Mark.FAILED)
+        glyph, role = _SIGNS[step.state]
+        now = step.state in (State.SENT, State.REFUSED)
         name = step.name if now or not brief else " ".join(step.name.split()[:2])
         if line:
             line.append(Span(join, "rule"))
@@ -174,7 +175,7 @@ class SignScreen(Page):
     SignScreen.-wide .side { display: block; }
     """
 
-    def __init__(self, session: Session, signing: SigningSession) -> None:
+    def __init__(self, session: Session, signing: SigningSession[Any]) -> None:
         super().__init__(session, context=context_of(signing))
         self.signing = signing
         self._steps = FittedLines(id="steps")
@@ -267,8 +268,8 @@ class SignScreen(Page):
 
     def _say_steps(self) -> None:
         try:
-            steps = tuple(self.signing.steps)
-            where = self.signing.whereabouts
+            steps = self.signing.kind.steps(self.signing)
+            where = self.signing.kind.whereabouts(self.signing)
         except JournalUnavailable as error:
             self.show_notice(f"{error}.", "error")
             return
@@ -362,7 +363,7 @@ class SignScreen(Page):
             if yes:
                 self.signing.agree(review.id, phrase)
 
-        heading = f"Not all of this is in the {self.signing.PROMISE}"
+        heading = f"Not all of this is in the {self.signing.kind.promise}"
         asked = Question(heading, phrase_question(self.signing, review), phrase, "sign")
         self.app.push_screen(TypedConfirm(asked), typed)
 
@@ -409,21 +410,21 @@ class SignScreen(Page):
         self.post_message(self.Go(everywhere.BACK))
 
 
-def context_of(session: SigningSession) -> str:
+def context_of(session: SigningSession[Any]) -> str:
     """``2 of 2 · 1,000 USDC → WETH``, with the chain of what is bought where it is another."""
     place = session.place
     which = "" if place is None else f"{place[0]} of {place[1]} {DOT} "
     return which + subject_of(session)
 
 
-def subject_of(session: SigningSession) -> str:
+def subject_of(session: SigningSession[Any]) -> str:
     """``1,000 USDC → WETH`` of a swap, ``1,000 USDC → order m1Xc7D`` of a deposit."""
     if session.called:
         return session.called
     return f"{_paid(session)} {BECOMES} {session.against}"
 
 
-def _paid(session: SigningSession) -> str:
+def _paid(session: SigningSession[Any]) -> str:
     return f"{exact_amount(session.amount)} {session.token.symbol}"
 
 
@@ -449,7 +450,7 @@ def heading_lines(state: SignState, width: int) -> list[Line]:
 
 
 def state_for(
-    session: SigningSession, width: int, height: int, *, short: bool, gap: int
+    session: SigningSession[Any], width: int, height: int, *, short: bool, gap: int
 ) -> SignState:
     """How what is signed is drawn in ``height`` rows, of which a roomy screen has ``gap`` more
     empty: with all that is empty, else without it, and without its heading only where nothing is
@@ -465,7 +466,7 @@ def state_for(
 
 
 def review_lines(
-    session: SigningSession, review: Review, width: int, *, roomy: bool = True
+    session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
     """One review: the title with the heads of the columns; and the match table, what happens, the
     count, the digest."""
@@ -482,7 +483,7 @@ def review_lines(
     return head, rows + _digest(review, width, one_row=not roomy)
 
 
-def names_of(session: SigningSession) -> Names:
+def names_of(session: SigningSession[Any]) -> Names:
     provider, provider_name = session.provider
     return Names(
         session.wallet,
@@ -494,7 +495,7 @@ def names_of(session: SigningSession) -> Names:
     )
 
 
-def _kind(session: SigningSession) -> str:
+def _kind(session: SigningSession[Any]) -> str:
     payload = session.payload
     if isinstance(payload, TransactionPayload | SolanaPayload):
         return f"a transaction on {session.token.chain_name}, costs gas"
@@ -512,7 +513,7 @@ def _objections(review: Review, width: int) -> list[Line]:
     return rows
 
 
-def _happens(session: SigningSession, review: Review, width: int) -> list[Line]:
+def _happens(session: SigningSession[Any], review: Review, width: int) -> list[Line]:
     simulation = review.simulation
     if simulation is None:
         if isinstance(session.payload, TransactionPayload | SolanaPayload):
@@ -561,8 +562,8 @@ def _role(amount: Decimal) -> str:
     return "amount-down" if amount < 0 else "amount-up"
 
 
-def _matched(session: SigningSession, review: Review) -> Line:
-    said = match_count(review, session.PROMISE)
+def _matched(session: SigningSession[Any], review: Review) -> Line:
+    said = match_count(review, session.kind.promise)
     if any(one.match is Match.DIFFERS for one in review.lines) or review.refused:
         return [Span(f"{REFUSED} {said}", "status-trouble")]
     return [Span(f"{VALID} ", "status-done"), Span(said)]
@@ -598,7 +599,7 @@ def _labelled(label: str, content: LineLike, width: int) -> list[Line]:
     return [[*head, *row] for head, row in zip(heads, rows, strict=True)]
 
 
-def _locked_lines(session: SigningSession, width: int) -> list[Line]:
+def _locked_lines(session: SigningSession[Any], width: int) -> list[Line]:
     rows = wrapped(
         Span("The wallet is locked. Its pass phrase opens it until the desk ends."), width
     )
@@ -607,10 +608,12 @@ def _locked_lines(session: SigningSession, width: int) -> list[Line]:
     return rows
 
 
-def _end_lines(session: SigningSession, outcome: Outcome, width: int, *, short: bool) -> list[Line]:
+def _end_lines(
+    session: SigningSession[Any], outcome: Outcome, width: int, *, short: bool
+) -> list[Line]:
     failure = outcome.failure
     if failure is None:
-        return wrapped(Span(session.DONE), width)
+        return wrapped(Span(session.kind.done), width)
     glyph, role = (TROUBLE, "status-waiting") if outcome.open else (REFUSED, "status-trouble")
     rows = wrapped(Span(f"{glyph} {failure.cause}", role), width, indent=2)
     rows += [] if short else [[]]
@@ -636,10 +639,11 @@ def _sentence(text: str) -> str:
     return said if said.endswith(".") else f"{said}."
 
 
-def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
+def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneyState:
     """Where the money is and who acts next. ``where``: as the session has it, without a point."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
-    at = account if session.brief is None else f" {session.brief}"
+    brief = session.kind.brief(session)
+    at = account if brief is None else f" {brief}"
     funds = f"{_paid(session)}{at}." if not session.called else f"{where}."
     plain = where.partition(";")[0] == "in your wallet" and "may still" not in where
     whole = funds if plain and "signature" not in where else f"{where}."
@@ -647,35 +651,35 @@ def money_of(session: SigningSession, where: str, now: datetime) -> MoneyState:
     if failure is not None:
         return MoneyState(f"{failure.money}.", failure.next, funds)
     if session.over:
-        return MoneyState(f"{where}.", session.AFTER, funds)
+        return MoneyState(f"{where}.", session.kind.after, funds)
     left = session.left(now)
     if left is not None:
         if left <= 0:
-            return MoneyState(whole, f"the desk: {session.lapse}", funds)
+            return MoneyState(whole, f"the desk: {session.kind.lapse(session)}", funds)
         return MoneyState(
             whole, f"you: sign or refuse in {countdown(left)}", funds, left < URGENT_SECONDS
         )
     if session.stage is Stage.LOCKED:
         return MoneyState(whole, "you: type the pass phrase", funds)
     if session.transaction is not None:
-        executed = session.transaction.state is TransactionState.MINED
+        executed = session.transaction.mined
         does = "confirms" if executed else "executes"
         next_ = f"the chain: it {does} the transaction"
         return MoneyState(whole, next_, funds, next_short=f"the chain: it {does} it")
     return MoneyState(whole, "the desk: it goes on by itself", funds)
 
 
-def phrase_question(session: SigningSession, review: Review) -> Sequence[str]:
+def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[str]:
     """The sentences before a phrase is typed: what nobody promised."""
     heavy = [one for one in review.lines if one.match is Match.UNMATCHED and one.weight]
     return [
         f"{review.title}.",
-        *(f"{one.field}: {one.signed}. It is not in the {session.PROMISE}." for one in heavy),
+        *(f"{one.field}: {one.signed}. It is not in the {session.kind.promise}." for one in heavy),
         *objections(review, Severity.WARN),
     ]
 
 
-def under_way(sessions: Sequence[SigningSession]) -> list[LineLike]:
+def under_way(sessions: Sequence[SigningSession[Any]]) -> list[LineLike]:
     """One row each, those first that wait for the trader."""
     found = sorted(sessions, key=lambda one: not one.waits)
     rows: list[LineLike] = []

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -47,7 +47,7 @@ from swapdesk.tui.commands.tokens import TOKENS
 from swapdesk.tui.commands.wallets import WALLETS
 from swapdesk.tui.glyphs import ABOUT, DOT, REFUSED, TROUBLE, VALID, GlyphState
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
-from swapdesk.tui.session import Phase, Session, starting_words
+from swapdesk.tui.session import Session, starting_words
 from swapdesk.tui.spans import (
     Line,
     LineLike,
@@ -319,7 +319,6 @@ class SwapLine:
         """Read ``text`` again, without a call, and say how it was understood."""
         from swapdesk.flows.payees.recipients import payee_check
         from swapdesk.flows.quotes.intent_line import (
-            LineState,
             parse_intent_line,
             parse_private_line,
         )
@@ -343,7 +342,7 @@ class SwapLine:
         self.recipient = f"@{line.recipient_name}" if line.recipient_name else line.recipient
         self.line = line
         self._limits = self.known_limits(link)
-        if line.state is LineState.EMPTY:
+        if line.state == "empty":
             return IntentReading(Reading.EMPTY)
         has = self.held.get(line.token_in.id) if line.token_in is not None else None
         have = None if has is None or isinstance(has, str) else has.amount
@@ -453,7 +452,7 @@ class SwapScreen(Page):
     # from the application
 
     @property
-    def signing(self) -> SigningSession | None:
+    def signing(self) -> SigningSession[Any] | None:
         """What is to be looked at first of all that is signed: what waits for the trader."""
         signings = self.controls.signing.open_sessions
         return next(iter([one for one in signings if one.waits] or signings), None)
@@ -497,7 +496,7 @@ class SwapScreen(Page):
     def session_changed(self) -> None:
         self._understand()
         self._fill_lists()
-        if self.controls.signing.begun_swaps:
+        if self.controls.signing.begun:
             self.swaps_changed()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
@@ -671,11 +670,11 @@ class SwapScreen(Page):
         where, short = self._funds.where, self._funds.short
         if self._funds == AT_HOME:
             where = NOTHING_MOVES
-        if session.phase is Phase.FAILED:
+        if session.phase == "failed":
             what = "the service" if session.live else "the sandbox"
             self.set_money(short, f"you: r tries {what} again")
             self._say(IntentReading(Reading.REFUSED, session.reason))
-        elif session.phase is Phase.STARTING:
+        elif session.phase == "starting":
             self.set_money(short, starting_words(live=session.live, done=session.done))
         elif not self.line.value and (signing := self.signing) is not None and signing.waits:
             self.set_money(where, SHOWN_BY_KEY, where_short=short)
@@ -696,7 +695,7 @@ class SwapScreen(Page):
             return signing_standing(None if text else self.signing)
         naming = "@" in text
         shown = {
-            RETRY: session.phase is Phase.FAILED and not text,
+            RETRY: session.phase == "failed" and not text,
             ASK_QUOTES: session.ready and read.complete,
             OTHER_CHAIN: read.several or naming,
             OTHER_CHAIN_SOLD: read.sold_elsewhere,
@@ -774,7 +773,7 @@ class SwapScreen(Page):
 
     @on(TextField.Refused)
     def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.reason, "warning", about=self._subject())
+        self.show_notice(event.value, "warning", about=self._subject())
 
     def on_key(self, event: Key) -> None:
         """While the line has text a character is typed, wherever the focus is."""
@@ -863,7 +862,7 @@ def reading_of(
 ) -> IntentReading:
     """``limits`` of the pair if they are known; ``outside`` says why no route takes the amount;
     ``have`` is what the own wallet has of the token sold, where that is known."""
-    reading = Reading[line.state.name]
+    reading = Reading[line.state.upper()]
     if outside is not None and line.ready:
         return IntentReading(Reading.REFUSED, outside, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()

@@ -27,7 +27,7 @@ from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, SectionLabel, TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
-from swapdesk.tui.widgets.table_layout import Blank, Column, Prose, Row, TableRow
+from swapdesk.tui.widgets.table_layout import Column, Prose, Row, TableRow
 
 _SIGNS = {
     "found": (DONE, "status-done"),
@@ -80,7 +80,7 @@ class UnfinishedScreen(Page):
                 Row(key, {"mark": Span(glyph, role), "id": name, "what": Span(one.what, bold=True)})
             )
             rows.append(Prose(f"said {key}", [Span("         "), Span(one.said, _said_role(one))]))
-            rows.append(Blank(f"gap {key}"))
+            rows.append(Prose(f"gap {key}"))
         self._table.set_rows(rows)
         self._table.focus()
         self._say_money()

@@ -43,15 +43,15 @@ from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
-from swapdesk.tui.widgets.frame import FrameState, KeyHint
+from swapdesk.tui.widgets.frame import FrameState
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
 from swapdesk.tui.widgets.overlay import Overlay, TextOverlay
-from swapdesk.tui.widgets.table_layout import Blank, Cell, Column, Prose, Row, Section, TableRow
+from swapdesk.tui.widgets.table_layout import Cell, Column, Prose, Row, Section, TableRow
 from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.accounts import Account, ChainLink
 from swapdesk.wallet.answers import Allowance
-from swapdesk.wallet.protocol import RefusalCode, Refused, WalletError, WrongPassphrase
+from swapdesk.wallet.protocol import Refused, WalletError, WrongPassphrase
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy, plain_amount
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
@@ -102,7 +102,7 @@ def wallet_rows(
     for one in told.holdings:
         address = one.account.address
         if before not in ("", address):
-            rows.append(Blank(f"gap {address} {one.chain}"))
+            rows.append(Prose(f"gap {address} {one.chain}"))
         name: Cell = "" if before == address else _name(one.account)
         before = address
         rows += _on_chain(one, name, allowing.get(one.place), subjects)
@@ -111,19 +111,19 @@ def wallet_rows(
         if account.address in held:
             continue
         if rows:
-            rows.append(Blank(f"gap {account.address}"))
+            rows.append(Prose(f"gap {account.address}"))
         key = f"{account.address} none"
         subjects[key] = Subject(account, "")
         words = "being read" if told.reading else "no node of its chains is connected"
         said = Span(words, "muted")
         rows.append(Row(key, {"account": _name(account)}, tail=said, tail_from="chain"))
     if told.smart:
-        rows += [Blank("gap smart"), Section("smart", "In smart accounts", "")]
+        rows += [Prose("gap smart"), Section("smart", "In smart accounts", "")]
     for one in told.smart:
         rows += _on_chain(one, one.account.name, None, subjects)
     allowed = [(one, each) for one in told.allowances for each in one.allowances]
     if allowed:
-        rows += [Blank("gap allowed"), Section("allowed", "May take", str(len(allowed)))]
+        rows += [Prose("gap allowed"), Section("allowed", "May take", str(len(allowed)))]
     for among, each in allowed:
         each = replace(each, venue=named(each.venue))
         key = f"may {among.account.address} {among.chain} {each.token.contract} {each.spender}"
@@ -154,7 +154,7 @@ def wallet_rows(
 
 def _limits(status: PolicyStatus) -> Iterator[TableRow]:
     """What may be signed at most, and what is left of it."""
-    yield Blank("gap limits")
+    yield Prose("gap limits")
     yield Section("limits", "May be signed at most", "")
     if status.problem is not None:
         said = f"{status.problem[:1].upper()}{status.problem[1:]}. Nothing is signed."
@@ -298,7 +298,7 @@ class PassphraseOverlay(Overlay[Secret]):
     """Dismisses with the pass phrase of the wallet; None when left."""
 
     def __init__(self, why: str) -> None:
-        super().__init__([KeyHint("enter", "unlock")])
+        super().__init__([CommandState("enter", "unlock")])
         self._said = TextRows([[Span(why, bold=True)]])
         self._field = PassphraseField()
 
@@ -533,7 +533,7 @@ class WalletsScreen(Page):
             why = "That is not the pass phrase of the wallet."
             self.call_later(self._ask_phrase, change, why)
         except Refused as refused:
-            if refused.code is RefusalCode.PASSPHRASE_NEEDED:
+            if refused.code == "passphrase_needed":
                 why = "Only the pass phrase of the wallet allows more than before."
                 self.call_later(self._ask_phrase, change, why)
             else:

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
 from msgspec import Struct
 
-from swapdesk.tui.commands.key_names import key_name, shown_key
+from swapdesk.tui.commands.key_names import key_name
 
 MOST_BYTES = 64 * 1024
 MOST_LINES = 1_000
@@ -45,54 +46,17 @@ _SECONDS = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)(ms|s)", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
-class Press(Struct, frozen=True):
-    """Keys by the toolkit's names."""
+class Act(Struct, frozen=True):
+    """One line."""
 
     line: int
-    keys: tuple[str, ...]
-
-
-class Type(Struct, frozen=True):
-    line: int
-    text: str
-
-
-class Wait(Struct, frozen=True):
-    line: int
-    text: str
-    patience: float
-
-
-class Pause(Struct, frozen=True):
-    line: int
-    seconds: float
-
-
-class Mark(Struct, frozen=True):
-    line: int
-    name: str
-
-
-class Say(Struct, frozen=True):
-    line: int
-    text: str
-
-
-class Await(Struct, frozen=True):
-    """The reader's key, and the text that shows what it did; without one the key is enough."""
-
-    line: int
-    key: str
-    text: str
-    patience: float
-    """Where no reader is there and the player presses the key."""
-
-    @property
-    def shown(self) -> str:
-        return shown_key(self.key)
-
-
-Act = Press | Type | Wait | Pause | Mark | Say | Await
+    verb: Literal["press", "type", "wait", "pause", "mark", "say", "await"]
+    text: str = ""
+    """What is typed, waited for or said; the name of a moment."""
+    keys: tuple[str, ...] = ()
+    """By the toolkit's names: those that are pressed, or the reader's one."""
+    seconds: float = 0.0
+    """How long it pauses, or waits at most."""
 
 
 class Tape(Struct, frozen=True):
@@ -188,9 +152,6 @@ class _Reader:
         self._begun = True
         if act is not None:
             self.acts.append(act)
-        if isinstance(act, Wait | Await):
-            self.waiting += act.patience
-        elif isinstance(act, Pause):
             self.waiting += act.seconds
 
     def _size(self, number: int, rest: str) -> None:
@@ -212,35 +173,36 @@ class _Reader:
     def _wait_at_most(self, number: int, rest: str) -> None:
         self._patience = _seconds(rest, MOST_PATIENCE)
 
-    def _press(self, number: int, rest: str) -> Press:
+    def _press(self, number: int, rest: str) -> Act:
         keys = tuple(_key(word) for word in rest.split())
         if not 0 < len(keys) <= MOST_KEYS:
             raise _Wrong(f"Name 1 to {MOST_KEYS} keys.")
-        return Press(number, keys)
+        return Act(number, "press", keys=keys)
 
-    def _type(self, number: int, rest: str) -> Type:
-        return Type(number, _text(rest, MOST_TYPED))
+    def _type(self, number: int, rest: str) -> Act:
+        return Act(number, "type", _text(rest, MOST_TYPED))
 
-    def _wait(self, number: int, rest: str) -> Wait:
-        return Wait(number, _text(rest, MOST_TYPED), self._patience)
+    def _wait(self, number: int, rest: str) -> Act:
+        return Act(number, "wait", _text(rest, MOST_TYPED), seconds=self._patience)
 
-    def _pause(self, number: int, rest: str) -> Pause:
-        return Pause(number, _seconds(rest, MOST_PAUSE))
+    def _pause(self, number: int, rest: str) -> Act:
+        return Act(number, "pause", seconds=_seconds(rest, MOST_PAUSE))
 
-    def _mark(self, number: int, rest: str) -> Mark:
+    def _mark(self, number: int, rest: str) -> Act:
         if _NAME.fullmatch(rest) is None:
             raise _Wrong("A moment has a name of lower-case letters, digits and hyphens.")
         if rest in self._marks:
             raise _Wrong(f"There is a moment {rest} already.")
         self._marks.add(rest)
-        return Mark(number, rest)
+        return Act(number, "mark", rest)
 
-    def _say(self, number: int, rest: str) -> Say:
-        return Say(number, _text(rest, MOST_SAID, least=0))
+    def _say(self, number: int, rest: str) -> Act:
+        return Act(number, "say", _text(rest, MOST_SAID, least=0))
 
-    def _await(self, number: int, rest: str) -> Await:
+    def _await(self, number: int, rest: str) -> Act:
         key, _, text = rest.partition(" ")
-        return Await(number, _key(key), _text(text.strip(), MOST_TYPED, least=0), self._patience)
+        shown = _text(text.strip(), MOST_TYPED, least=0)
+        return Act(number, "await", shown, (_key(key),), self._patience)
 
 
 def _text(rest: str, most: int, least: int = 1) -> str:

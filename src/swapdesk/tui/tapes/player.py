@@ -21,9 +21,9 @@ from textual.pilot import Pilot, WaitForScreenTimeout
 
 from swapdesk.clock import Clock
 from swapdesk.tui.base_screen import DeskScreen
-from swapdesk.tui.commands.key_names import character_key
+from swapdesk.tui.commands.key_names import character_key, shown_key
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.tapes.grammar import Act, Await, Mark, Pause, Press, Say, Tape, Type, Wait
+from swapdesk.tui.tapes.grammar import Act, Tape
 from swapdesk.tui.tapes.recorder import (
     Cast,
     Moment,
@@ -165,27 +165,27 @@ class Player:
             app.notify(OVER)
 
     async def _act(self, stage: _Stage, act: Act) -> None:
-        match act:
-            case Press():
+        match act.verb:
+            case "press":
                 for key in act.keys:
                     await self._press(stage, act.line, key)
-            case Type():
+            case "type":
                 for character in act.text:
                     await self._pass(stage, LETTER_SECONDS)
                     self._give(stage, act.line, Key(character_key(character), character))
                 await self._settle(stage)
-            case Wait():
-                await self._see(stage, act.line, act.text, act.patience)
-            case Pause():
+            case "wait":
+                await self._see(stage, act.line, act.text, act.seconds)
+            case "pause":
                 await self._pass(stage, act.seconds)
-            case Mark():
+            case "mark":
                 await self._settle(stage)
-                self.moments.append(moment(stage.app, act.name))
-                self.cast.marked(act.name)
-            case Say():
+                self.moments.append(moment(stage.app, act.text))
+                self.cast.marked(act.text)
+            case "say":
                 self._said = act.text
                 self._show(stage)
-            case Await():
+            case "await":
                 await self._await(stage, act)
 
     async def _press(self, stage: _Stage, line: int, key: str) -> None:
@@ -197,19 +197,20 @@ class Player:
         self._give(stage, line, Key(key, key_to_character(key)))
         await self._settle(stage)
 
-    async def _await(self, stage: _Stage, act: Await) -> None:
+    async def _await(self, stage: _Stage, act: Act) -> None:
+        (key,) = act.keys
         if not self._reader:
-            await self._press(stage, act.line, act.key)
+            await self._press(stage, act.line, key)
             if act.text:
-                await self._see(stage, act.line, act.text, act.patience)
+                await self._see(stage, act.line, act.text, act.seconds)
             return
-        self._show(stage, act.shown)
+        self._show(stage, shown_key(key))
         self._pressed.clear()
         there = act.text in stage.text
         # What another way leads to is seen as well; what was there before is not.
         await self._until(
             stage,
-            lambda: (act.key in self._pressed or not there) and act.text in stage.text,
+            lambda: (key in self._pressed or not there) and act.text in stage.text,
         )
         self._show(stage)
 

@@ -23,7 +23,7 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.tui.widgets.order_table import SIGNS, stage_mark
 from swapdesk.tui.widgets.stage_line import DRAWN_STAGES, StageMark, StageState, stage_spans
-from swapdesk.tui.widgets.table_layout import Blank, Column, Prose, Row, Section, TableRow
+from swapdesk.tui.widgets.table_layout import Column, Prose, Row, Section, TableRow
 
 READY_REPLY = "Reply, ready to copy"
 FACT_LABEL = 9
@@ -234,7 +234,7 @@ def timeline_rows(record: CaseRecord) -> list[TableRow]:
     for entry in timeline(record):
         key, one = entry.key, entry.of
         if entry.day:
-            rows += [Blank(f"gap {key}")] if rows else []
+            rows += [Prose(f"gap {key}")] if rows else []
             rows.append(Section(f"day {key}", entry.day))
         if entry.quiet:
             rows.append(Prose(f"quiet {key}", [Span(f"  {entry.quiet}", "muted")]))

@@ -7,12 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.deposits.deposit_phase import DepositPhase
 from swapdesk.flows.notation import wrapped_address
 from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, rule, spread, width_of, wrapped
 from swapdesk.tui.widgets.detail_rows import Fact, fact_lines
-from swapdesk.tui.widgets.form_fields import Check, check_lines
+from swapdesk.tui.widgets.form_fields import check_lines
 from swapdesk.tui.widgets.gauge import bar_spans
 from swapdesk.tui.widgets.lines_view import LinesView
 
@@ -53,7 +54,7 @@ class DepositState(Struct, frozen=True):
     deadline_note: str = "for the deposit; the rate may still move"
     left_part: float = 0.0
     facts: tuple[Fact, ...] = ()
-    matches: Check | None = None
+    matches: CheckLine | None = None
     keys: tuple[str, str, str] = ("m", "Y", "y")
 
     def __post_init__(self) -> None:

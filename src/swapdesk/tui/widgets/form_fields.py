@@ -7,58 +7,35 @@ line above a table that keeps only some of its rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from enum import Enum
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
-from msgspec import Struct
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.check_line import CheckLevel, CheckLine
 from swapdesk.flows.notation import address_groups, differing_groups
-from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, UNKNOWN, VALID, GlyphState
+from swapdesk.tui.glyphs import DOT, REFUSED, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, wrapped
 from swapdesk.tui.widgets.lines_view import FittedLines
 from swapdesk.tui.widgets.text_field import TextField
 
-
-class CheckMark(GlyphState):
-    """Glyph and role of a check."""
-
-    VALID = (VALID, "status-done")
-    NOTE = (DOT, "muted")
-    WARNING = (TROUBLE, "status-waiting")
-    REFUSED = (REFUSED, "status-trouble")
-    UNKNOWN = (UNKNOWN, "muted")
-
-
-class Check(Struct, frozen=True):
-    """``text`` in the verdict's colour, ``then`` (what to do) muted after it."""
-
-    verdict: CheckMark
-    text: str
-    then: str = ""
-
-
-_BY_LEVEL = {
-    "ok": CheckMark.VALID,
-    "note": CheckMark.NOTE,
-    "warn": CheckMark.WARNING,
-    "refuse": CheckMark.REFUSED,
+_MARKS: Mapping[CheckLevel, tuple[str, str]] = {
+    "ok": (VALID, "status-done"),
+    "note": (DOT, "muted"),
+    "warn": (TROUBLE, "status-waiting"),
+    "refuse": (REFUSED, "status-trouble"),
+    "unknown": (UNKNOWN, "muted"),
 }
+"""Glyph and role of a check."""
 
 
-def checks_of(lines: Iterable[CheckLine]) -> list[Check]:
-    """What a flow found out, as a form draws it."""
-    return [Check(_BY_LEVEL[line.level], line.text) for line in lines]
-
-
-def check_lines(check: Check, width: int) -> list[Line]:
+def check_lines(check: CheckLine, width: int) -> list[Line]:
     """The sentence wrapped under its first word; a valid one keeps the colour in its glyph."""
-    role = "muted" if check.verdict is CheckMark.VALID else check.verdict.role
-    line: Line = [Span(f"{check.verdict.glyph} ", check.verdict.role), Span(check.text, role)]
+    glyph, hue = _MARKS[check.level]
+    role = "muted" if check.level == "ok" else hue
+    line: Line = [Span(f"{glyph} ", hue), Span(check.text, role)]
     if check.then:
         line.append(Span(f" {check.then}", "muted"))
     return wrapped(line, width, indent=2)
@@ -71,7 +48,7 @@ def label_lines(label: str, note: LineLike, width: int) -> list[Line]:
     return [cut([head, Span("  "), *said] if said else [head], width)]
 
 
-def result_lines(checks: Sequence[Check], extra: Sequence[Line], width: int) -> list[Line]:
+def result_lines(checks: Sequence[CheckLine], extra: Sequence[Line], width: int) -> list[Line]:
     """The sentences under a field."""
     rows = [row for check in checks for row in check_lines(check, width)]
     return [*rows, *(cut(line, width) for line in extra)]
@@ -102,16 +79,9 @@ class LabelledField(Vertical):
     def relabel(self, label: str, note: LineLike = "") -> None:
         self._label.show(partial(label_lines, label, note))
 
-    def show_checks(self, checks: Sequence[Check]) -> None:
+    def show_checks(self, checks: Sequence[CheckLine]) -> None:
         """The result of checking the value; an empty list clears the rows."""
         self._checks.show(partial(result_lines, checks, ()))
-
-
-class Alike(Struct, frozen=True):
-    """A known address that the typed one resembles; ``name`` as ``@bob``."""
-
-    name: str
-    address: str
 
 
 class AddressInput(LabelledField):
@@ -126,24 +96,25 @@ class AddressInput(LabelledField):
 
     def show_result(
         self,
-        checks: Sequence[Check],
+        checks: Sequence[CheckLine],
         *,
         wrong: frozenset[int] = frozenset(),
-        alike: Alike | None = None,
+        alike: tuple[str, str] | None = None,
     ) -> None:
-        """``wrong``: positions from 0 to mark; ``alike``: the pair under the checks."""
+        """``wrong``: positions from 0 to mark; ``alike``: the name, as ``@bob``, and the
+        address of what it resembles; both stand under the checks."""
         self.field.mark(wrong)
-        pair = alike_lines(self.value, alike) if alike else ()
+        pair = alike_lines(self.value, *alike) if alike else ()
         self._checks.show(partial(result_lines, checks, pair))
 
 
-def alike_lines(address: str, alike: Alike) -> list[Line]:
+def alike_lines(address: str, name: str, known: str) -> list[Line]:
     """Both addresses in full; only the groups that differ are bold."""
-    differing = differing_groups(address, alike.address)
-    size = max(len("this"), len(alike.name)) + 2
+    differing = differing_groups(address, known)
+    size = max(len("this"), len(name)) + 2
     return [
         _alike_line("this", address, differing, size),
-        _alike_line(alike.name, alike.address, differing, size),
+        _alike_line(name, known, differing, size),
     ]
 
 
@@ -161,12 +132,8 @@ WAIVER = "NO MEMO"
 """Typed instead of a memo when the receiving wallet has none."""
 
 
-class MemoNeed(Enum):
-    """What the chain of the address says about memos."""
-
-    NOT_USED = "not used"
-    OPTIONAL = "optional"
-    REQUIRED = "required"
+MemoNeed = Literal["not used", "optional", "required"]
+"""What the chain of the address says about memos."""
 
 
 class MemoField(LabelledField):
@@ -181,25 +148,25 @@ class MemoField(LabelledField):
     ) -> None:
         super().__init__(label, TextField(limit=limit), note=_note(need, chain), **place)
         self.need = need
-        self.set_class(need is MemoNeed.NOT_USED, "-not-used")
-        self.field.disabled = need is MemoNeed.NOT_USED
+        self.set_class(need == "not used", "-not-used")
+        self.field.disabled = need == "not used"
 
     @property
     def waived(self) -> bool:
-        return self.need is MemoNeed.REQUIRED and self.value == WAIVER
+        return self.need == "required" and self.value == WAIVER
 
     @property
     def memo(self) -> str | None:
         """The memo to send: None when it is not used, waived or empty."""
-        if self.need is MemoNeed.NOT_USED or self.waived or not self.value:
+        if self.need == "not used" or self.waived or not self.value:
             return None
         return self.value
 
 
 def _note(need: MemoNeed, chain: str) -> LineLike:
-    if need is MemoNeed.NOT_USED:
+    if need == "not used":
         return f"not used on {chain}"
-    return f"{need.value} on {chain}"
+    return f"{need} on {chain}"
 
 
 LIMIT = 240

@@ -8,68 +8,38 @@ in ``NoticeLog`` for the request log.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from textual.strip import Strip
 
 from swapdesk.flows.notation import age
-from swapdesk.tui.commands.command import KeyHint
+from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import CUT, DONE, LIVE_RULE, MOVING, REFUSED, SANDBOX_RULE, STALE, TROUBLE
 from swapdesk.tui.painting import body_style, paint
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
 from swapdesk.tui.widgets.lines_view import LinesView
 
+if TYPE_CHECKING:
+    from swapdesk.client.live import StreamState
 
-class World(Enum):
-    """The word of the frame, its role and the pattern of its rule."""
-
-    SANDBOX = ("SANDBOX", "frame-sandbox", SANDBOX_RULE)
-    LIVE = ("LIVE", "frame-live", LIVE_RULE)
-    FILE = ("FILE", "frame-sandbox", SANDBOX_RULE)
-
-    @property
-    def word(self) -> str:
-        return self.value[0]
-
-    @property
-    def role(self) -> str:
-        return self.value[1]
-
-    @property
-    def rule(self) -> str:
-        return self.value[2]
-
-
-class Stream(Enum):
-    """How order updates arrive: glyph, word and role of the badge."""
-
-    LIVE = (DONE, "stream", "status-done")
-    RESUMING = (STALE, "resuming", "status-waiting")
-    POLLING = (MOVING, "polling", "status-moving")
-    OFFLINE = (REFUSED, "offline", "status-trouble")
-
-    @property
-    def glyph(self) -> str:
-        return self.value[0]
-
-    @property
-    def word(self) -> str:
-        return self.value[1]
-
-    @property
-    def role(self) -> str:
-        return self.value[2]
-
-
-class Badge(Struct, frozen=True):
-    """``age`` is seconds since the last message or answer; None draws no number."""
-
-    stream: Stream
-    age: float | None = None
+World = Literal["SANDBOX", "LIVE", "FILE"]
+"""The word of the frame."""
+_WORLDS: Mapping[World, tuple[str, str]] = {
+    "SANDBOX": ("frame-sandbox", SANDBOX_RULE),
+    "LIVE": ("frame-live", LIVE_RULE),
+    "FILE": ("frame-sandbox", SANDBOX_RULE),
+}
+"""The role of the frame and the pattern of its rule."""
+_STREAMS: Mapping[StreamState, tuple[str, str, str]] = {
+    "live": (DONE, "stream", "status-done"),
+    "resuming": (STALE, "resuming", "status-waiting"),
+    "polling": (MOVING, "polling", "status-moving"),
+    "offline": (REFUSED, "offline", "status-trouble"),
+}
+"""How order updates arrive: glyph, word and role of the badge."""
 
 
 class BudgetFigure(Struct, frozen=True):
@@ -89,10 +59,13 @@ class FrameState(Struct, frozen=True):
     """All that stands in the frame; ``context`` is the muted text after the name."""
 
     name: str
-    world: World = World.SANDBOX
+    world: World = "SANDBOX"
     context: str = ""
     account: str = ""
-    badge: Badge | None = None
+    stream: StreamState | None = None
+    """How order updates arrive; None draws no badge."""
+    age: float | None = None
+    """Seconds since the last message or answer; None draws no number."""
     budget: BudgetFigure | None = None
     read_only: bool = False
     lock: str = ""
@@ -143,9 +116,9 @@ class Frame(LinesView):
 
 def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -> list[Line]:
     """The account goes below 100 cells, the budget is short there; the context is cut last."""
-    world = state.world
-    word = Span(f" {world.word} ", f"{world.role}-word", bold=True)
-    left: Line = [word, Span(" "), Span(state.name, "foreground", bold=True)]
+    role, _ = _WORLDS[state.world]
+    head = Span(f" {state.world} ", f"{role}-word", bold=True)
+    left: Line = [head, Span(" "), Span(state.name, "foreground", bold=True)]
     if state.read_only:
         left += [Span("  "), Span("READ ONLY", "status-waiting", bold=True)]
     wide = width >= 100
@@ -153,8 +126,8 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
     parts: list[Line] = []
     if wide and state.account:
         parts.append([Span(state.account, "muted")])
-    if state.badge is not None:
-        parts.append(_badge(state.badge))
+    if state.stream is not None:
+        parts.append(_badge(state.stream, state.age))
     if state.budget is not None:
         parts.append(_budget(state.budget, wide))
     if state.lock:
@@ -167,14 +140,15 @@ def frame_lines(state: FrameState, width: int, caption: Caption | None = None) -
         if space > 1:
             left += [Span("  "), *cut([Span(state.context, "muted")], space)]
     header = [*fill(left, room), *right, Span("  ")]
-    return [header, _rule(world, width, caption)]
+    return [header, _rule(state.world, width, caption)]
 
 
-def _rule(world: World, width: int, caption: Caption | None) -> Line:
+def _rule(world: World, width: int, caption: Caption | None = None) -> Line:
     """The frame rule; the words of a caption stand in it."""
+    role, rule = _WORLDS[world]
     if caption is None:
-        return [Span(world.rule * width, world.role)]
-    edge = Span(world.rule, world.role)
+        return [Span(rule * width, role)]
+    edge = Span(rule, role)
     asked: Line = [Span(f" {caption.key} ", "accent", bold=True), edge] if caption.key else []
     ends: Line = [Span(f" {caption.ends} ", "muted"), edge] if caption.ends else []
     said: Line = [Span(f" {caption.text} ", bold=True)] if caption.text else []
@@ -182,14 +156,14 @@ def _rule(world: World, width: int, caption: Caption | None) -> Line:
     if width_of(said) + width_of(ends) <= room:
         room, asked = room - width_of(ends), [*asked, *ends]
     said = cut(said, room)
-    return [edge, *said, Span(world.rule * (room + 1 - width_of(said)), world.role), *asked]
+    return [edge, *said, Span(rule * (room + 1 - width_of(said)), role), *asked]
 
 
-def _badge(badge: Badge) -> Line:
-    stream = badge.stream
-    line = [Span(f"{stream.glyph} {stream.word}", stream.role)]
-    if badge.age is not None:
-        line.append(Span(f" {age(badge.age)}", "muted"))
+def _badge(stream: StreamState, seconds: float | None) -> Line:
+    glyph, word, role = _STREAMS[stream]
+    line = [Span(f"{glyph} {word}", role)]
+    if seconds is not None:
+        line.append(Span(f" {age(seconds)}", "muted"))
     return line
 
 
@@ -211,34 +185,20 @@ def _budget(budget: BudgetFigure, wide: bool) -> Line:
     return [Span(f"{mark}{budget.name} {budget.left} of {budget.limit} left{reset}", role)]
 
 
-class Weight(Enum):
-    """How much a notice matters; named as Textual's severities."""
-
-    INFORMATION = ("information", "", "foreground")
-    WARNING = ("warning", f"{TROUBLE} ", "status-waiting")
-    ERROR = ("error", f"{REFUSED} ", "status-trouble")
-
-    @classmethod
-    def of(cls, severity: str) -> Weight:
-        """The weight of a Textual severity; an unknown word is information."""
-        return next((weight for weight in cls if weight.value[0] == severity), cls.INFORMATION)
-
-    @property
-    def mark(self) -> str:
-        return self.value[1]
-
-    @property
-    def role(self) -> str:
-        return self.value[2]
+_WEIGHTS: Mapping[str, tuple[str, str]] = {
+    "information": ("", "foreground"),
+    "warning": (f"{TROUBLE} ", "status-waiting"),
+    "error": (f"{REFUSED} ", "status-trouble"),
+}
+"""Mark and role of a notice by its severity, as Textual names it."""
 
 
 class NoticeState(Struct, frozen=True):
     """``text`` is one sentence; an empty one shows the frame rule of the world instead."""
 
     text: str = ""
-    weight: Weight = Weight.INFORMATION
-    rule: str = SANDBOX_RULE
-    rule_role: str = "frame-sandbox"
+    severity: str = "information"
+    world: World = "SANDBOX"
 
 
 class NoticeRow(LinesView):
@@ -261,7 +221,7 @@ class NoticeRow(LinesView):
 
     def lines(self, width: int) -> list[Line]:
         if not self.state.text:
-            return [[Span(self.state.rule * width, self.state.rule_role)]]
+            return [_rule(self.state.world, width)]
         line = notice_line(self.state)
         if self.brief is not None and width_of(line) > width - 4:
             line = notice_line(self.brief)
@@ -283,7 +243,8 @@ def whole_sentences(line: Line, width: int) -> Line:
 
 
 def notice_line(state: NoticeState) -> Line:
-    return [Span(f"{state.weight.mark}{state.text}", state.weight.role)]
+    mark, role = _WEIGHTS.get(state.severity) or _WEIGHTS["information"]
+    return [Span(f"{mark}{state.text}", role)]
 
 
 LEAST = 7
@@ -381,8 +342,6 @@ def _next(said: str, urgent: bool) -> Line:
     return [Span("Next ", "muted"), Span(said, "foreground", bold=urgent)] if said else []
 
 
-__all__ = ["HELP_KEY", "HELP_WORD", "KeyBar", "KeyHint", "key_line"]
-
 HELP_KEY = "?"
 HELP_WORD = "keys"
 
@@ -398,14 +357,14 @@ class KeyBar(LinesView):
     """
 
     def __init__(
-        self, hints: Sequence[KeyHint] = (), *, help_key: str = HELP_KEY, **place: Any
+        self, hints: Sequence[CommandState] = (), *, help_key: str = HELP_KEY, **place: Any
     ) -> None:
         """``help_key`` as it is written; empty where it does not work (in an overlay)."""
         super().__init__(**place)
         self.help_key = help_key
         self.hints = tuple(hints)
 
-    def show(self, hints: Sequence[KeyHint]) -> None:
+    def show(self, hints: Sequence[CommandState]) -> None:
         if tuple(hints) != self.hints:
             self.hints = tuple(hints)
             self.redraw()
@@ -420,7 +379,7 @@ class KeyBar(LinesView):
         return [key_line(self.hints, width, help_key=self.help_key)]
 
 
-def key_line(hints: Sequence[KeyHint], width: int, *, help_key: str = HELP_KEY) -> Line:
+def key_line(hints: Sequence[CommandState], width: int, *, help_key: str = HELP_KEY) -> Line:
     """Six keys, five below 100 cells of screen, four below 80; fewer when they do not fit.
 
     ``width`` is the content width: four cells less than the screen.

@@ -16,10 +16,10 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.commands.everywhere import KEYS, PALETTE
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.spans import Line, Span, fill, wrapped
-from swapdesk.tui.widgets.frame import KeyHint
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.tui.widgets.overlay import Overlay, ReadingOverlay
@@ -30,19 +30,13 @@ GAP = 4
 TWO_FROM = 92
 
 
-class HelpRow(Struct, frozen=True):
-    """A key and what it does."""
-
-    key: str
-    text: str
-
-
 class HelpGroup(Struct, frozen=True):
     """``This screen``, ``Everywhere``, or the widget that has the focus. ``more`` names what says
     more."""
 
     title: str
-    rows: Sequence[HelpRow]
+    rows: Sequence[tuple[str, str]]
+    """A key and what it does."""
     more: str = ""
 
 
@@ -82,14 +76,13 @@ def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
 
 
 def _group_lines(group: HelpGroup, width: int) -> list[Line]:
-    size = max(cell_len(row.key) for row in group.rows) + 3
+    size = max(cell_len(key) for key, _ in group.rows) + 3
     lines = [section_line(group.title, group.more, width)]
-    for row in group.rows:
-        text = wrapped([Span(row.text)], width - size)
-        for at, part in enumerate(text):
-            key = row.key if at == 0 else ""
-            pad = " " * (size - cell_len(key))
-            lines.append([Span(key, "accent", bold=True), Span(pad), *part])
+    for key, does in group.rows:
+        for at, part in enumerate(wrapped([Span(does)], width - size)):
+            head = key if at == 0 else ""
+            pad = " " * (size - cell_len(head))
+            lines.append([Span(head, "accent", bold=True), Span(pad), *part])
     return lines
 
 
@@ -138,8 +131,8 @@ def _add(rows: dict[str, tuple[list[str], list[str]]], act: str, key: str, words
         said.append(words)
 
 
-def _rows(rows: dict[str, tuple[list[str], list[str]]]) -> list[HelpRow]:
-    return [HelpRow(" ".join(keys), ", ".join(said)) for keys, said in rows.values()]
+def _rows(rows: dict[str, tuple[list[str], list[str]]]) -> list[tuple[str, str]]:
+    return [(" ".join(keys), ", ".join(said)) for keys, said in rows.values()]
 
 
 class PaletteEntry(Struct, frozen=True):
@@ -165,7 +158,7 @@ class PaletteOverlay(Overlay[str]):
     ]
 
     def __init__(self, entries: Sequence[PaletteEntry]) -> None:
-        super().__init__([KeyHint("enter", "do it"), KeyHint("↑↓", "move")])
+        super().__init__([CommandState("enter", "do it"), CommandState("↑↓", "move")])
         self._entries = tuple(entries)
         self._field = TextField(prompt=":", limit=64)
         self._table = LineTable(

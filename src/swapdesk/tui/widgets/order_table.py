@@ -41,9 +41,9 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import LinesView, section_line
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 from swapdesk.tui.widgets.table_layout import (
-    Blank,
     Cell,
     Column,
+    Prose,
     Row,
     Section,
     Sketch,
@@ -380,7 +380,7 @@ class OrderList(LineTable):
             coming = group is Group.FINISHED and not shown.whole
             if not found and not coming:
                 continue
-            rows += [Blank(f"gap {group}")] if rows else []
+            rows += [Prose(f"gap {group}")] if rows else []
             fact = _fact(len(found), self._total[group])
             if coming:
                 fact = f"{fact}, {PAST_COMES}"

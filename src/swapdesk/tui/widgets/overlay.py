@@ -18,16 +18,18 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
+from swapdesk.flows.check_line import CheckLine
 from swapdesk.tui.breakpoints import HEIGHTS, bind_keys
 from swapdesk.tui.cell_updates import CellCompositor
+from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.spans import Line, LineLike, Span, wrapped
-from swapdesk.tui.widgets.form_fields import Check, CheckMark, check_lines
-from swapdesk.tui.widgets.frame import KeyBar, KeyHint
+from swapdesk.tui.widgets.form_fields import check_lines
+from swapdesk.tui.widgets.frame import KeyBar
 from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.text_field import TextField
 
-CLOSE = KeyHint("esc", "close")
+CLOSE = CommandState("esc", "close")
 
 
 class Overlay(ModalScreen[ScreenResultType]):
@@ -58,7 +60,7 @@ class Overlay(ModalScreen[ScreenResultType]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
 
-    def __init__(self, hints: Sequence[KeyHint], **place: Any) -> None:
+    def __init__(self, hints: Sequence[CommandState], **place: Any) -> None:
         super().__init__(**place)
         self._compositor = CellCompositor()
         self._keys = KeyBar((*hints, CLOSE), help_key="")
@@ -77,7 +79,7 @@ class Overlay(ModalScreen[ScreenResultType]):
     def _panel(self) -> Widget:
         return self.query_one(".panel")
 
-    def _say_keys(self, hints: Sequence[KeyHint]) -> None:
+    def _say_keys(self, hints: Sequence[CommandState]) -> None:
         """Other keys than those the overlay began with."""
         self._keys.show((*hints, CLOSE))
 
@@ -85,7 +87,7 @@ class Overlay(ModalScreen[ScreenResultType]):
         self.dismiss(None)
 
 
-MOVE = KeyHint("↑↓", "move")
+MOVE = CommandState("↑↓", "move")
 
 
 class ReadingOverlay(Overlay[None]):
@@ -165,7 +167,7 @@ class TextOverlay(Overlay[ScreenResultType]):
         read: Callable[[str], ScreenResultType],
         value: str = "",
     ) -> None:
-        super().__init__([KeyHint("enter", verb)])
+        super().__init__([CommandState("enter", verb)])
         self._head, self._hint, self._read, self._value = head, hint, read, value
         self._said = TextRows([*head, hint])
         self._field = TextField(limit=400)
@@ -219,7 +221,7 @@ class TypedConfirm(Overlay[bool]):
     """Dismisses with True when exactly the phrase was typed; None when left."""
 
     def __init__(self, question: Question) -> None:
-        super().__init__([KeyHint("enter", question.verb)])
+        super().__init__([CommandState("enter", question.verb)])
         self.question = question
         self._text = FittedLines(partial(question_lines, question))
         self._field = TextField(limit=64)
@@ -233,7 +235,7 @@ class TypedConfirm(Overlay[bool]):
     @on(TextField.Changed)
     def _compare(self, event: TextField.Changed) -> None:
         right = self.question.answers(event.value)
-        self._say(Check(CheckMark.VALID, "as asked") if right else None)
+        self._say(CheckLine("ok", "as asked") if right else None)
 
     @on(TextField.Submitted)
     def _decide(self, event: TextField.Submitted) -> None:
@@ -241,13 +243,13 @@ class TypedConfirm(Overlay[bool]):
             self.dismiss(True)
             return
         said = self.question.wrong or f'Not the same: type "{self.question.phrase}".'
-        self._say(Check(CheckMark.REFUSED, said))
+        self._say(CheckLine("refuse", said))
 
-    def _say(self, check: Check | None) -> None:
+    def _say(self, check: CheckLine | None) -> None:
         self._text.show(partial(question_lines, self.question, said=check))
 
 
-def question_lines(question: Question, width: int, said: Check | None = None) -> list[Line]:
+def question_lines(question: Question, width: int, said: CheckLine | None = None) -> list[Line]:
     """The sentences above the field, and what is to be said of what stands in it."""
     rows: list[Line] = [[Span(question.title, "foreground", bold=True)], []]
     for sentence in question.what:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -51,12 +50,6 @@ def modules_of(text: str) -> Modules:
     return tuple(tuple(bool(dark) for dark in row) for row in code.matrix_iter(border=MARGIN))
 
 
-class QrState(Struct, frozen=True):
-    """``text`` is what the code holds, empty for no code; exactly what a reader will read."""
-
-    text: str = ""
-
-
 def code_size(text: str, *, halves: bool = True) -> tuple[int, int]:
     """Cells wide and high, margin included; without half blocks two cells a module."""
     count = len(modules_of(text))
@@ -88,13 +81,14 @@ class QrCode(Widget):
     QrCode { width: auto; height: auto; }
     """
 
-    def __init__(self, state: QrState | None = None, **place: Any) -> None:
+    def __init__(self, text: str = "", **place: Any) -> None:
         super().__init__(**{"markup": False, **place})
-        self.state = state or QrState()
+        self.text = text
+        """What the code holds, exactly what a reader will read; empty for no code."""
 
-    def show(self, state: QrState) -> None:
-        if state != self.state:
-            self.state = state
+    def show(self, text: str) -> None:
+        if text != self.text:
+            self.text = text
             self.refresh(layout=True)
 
     @property
@@ -102,10 +96,10 @@ class QrCode(Widget):
         """Whether half blocks are drawn; plain ASCII takes background colours alone."""
         return getattr(self.app, "glyph_set", GlyphSet.UNICODE) is not GlyphSet.ASCII
 
-    def fits(self, state: QrState, room: Size) -> bool:
+    def fits(self, text: str, room: Size) -> bool:
         """Whether this code can be drawn whole in ``room``; a part of one cannot be read."""
         try:
-            wide, high = code_size(state.text, halves=self.halves)
+            wide, high = code_size(text, halves=self.halves)
         except CodeTooLong:
             return False
         return wide <= room.width and high <= room.height
@@ -117,10 +111,10 @@ class QrCode(Widget):
         return self._cells()[1]
 
     def _cells(self) -> tuple[int, int]:
-        if not self.state.text:
+        if not self.text:
             return 0, 0
         try:
-            return code_size(self.state.text, halves=self.halves)
+            return code_size(self.text, halves=self.halves)
         except CodeTooLong:
             return 0, 0
 
@@ -134,10 +128,10 @@ class QrCode(Widget):
             said = COVERED if y == high // 2 else ""
             return Strip([Segment(said[:width])]).adjust_cell_length(width, self.rich_style)
         if self.halves:
-            return Strip([Segment(code_rows(self.state.text)[y], INK)]).adjust_cell_length(
+            return Strip([Segment(code_rows(self.text)[y], INK)]).adjust_cell_length(
                 width, self.rich_style
             )
-        row = modules_of(self.state.text)[y]
+        row = modules_of(self.text)[y]
         cells = [Segment("  ", BLACK if dark else WHITE) for dark in row]
         return Strip(cells).adjust_cell_length(width, self.rich_style)
 
@@ -147,14 +141,6 @@ CARD = 78
 LEAST = Size(120, 36)
 AROUND = Size(4, 11)
 """Cells and rows of the screen that are neither card nor code."""
-
-
-class CodePanelState(Struct, frozen=True):
-    """``text`` is what the code holds; ``caption`` stands above it, ``below`` under it."""
-
-    text: str
-    caption: LineLike = ""
-    below: Sequence[LineLike] = ()
 
 
 class CodePanel(Vertical):
@@ -180,18 +166,16 @@ class CodePanel(Vertical):
     @property
     def shown(self) -> str:
         """The text of the code in view, empty for none."""
-        return self._code.state.text if self.display else ""
+        return self._code.text if self.display else ""
 
-    def show(self, states: Sequence[CodePanelState], screen: Size) -> None:
-        """``states`` from the fullest code on; ``screen`` is the size of the terminal."""
+    def show(self, codes: Sequence[tuple[str, LineLike, Sequence[LineLike]]], screen: Size) -> None:
+        """``codes`` from the fullest one on: what it holds, what stands above and what below it.
+        ``screen`` is the size of the terminal."""
         room = Size(screen.width - CARD - AROUND.width, screen.height - AROUND.height)
         large = screen.width >= LEAST.width and screen.height >= LEAST.height
-        fitting = None
-        for state in states if large else ():
-            if self._code.fits(QrState(state.text), room):
-                fitting = state
-                break
+        fitting = next((one for one in codes if large and self._code.fits(one[0], room)), None)
+        text, caption, below = fitting or ("", "", ())
         self.display = fitting is not None
-        self._code.show(QrState(fitting.text if fitting is not None else ""))
-        self._caption.show([fitting.caption] if fitting is not None else [])
-        self._below.show(fitting.below if fitting is not None else [])
+        self._code.show(text)
+        self._caption.show([caption] if fitting is not None else [])
+        self._below.show(below)

@@ -42,7 +42,6 @@ from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, plain_text, push
 from swapdesk.tui.widgets.lines_view import section_line
 from swapdesk.tui.widgets.table_layout import (
     KEEP,
-    Blank,
     Cell,
     Column,
     Prose,
@@ -99,19 +98,19 @@ def quote_columns(
     head = f"All-in {short}" if all_in else "You send" if wish.receive else f"Net {short}"
     columns = []
     for column in QUOTE_COLUMNS:
-        if (seen := column.screen) is None:
+        if not column.label:
             continue
         widened = column.name == "note" and note != NOTE_WIDTH
         columns.append(
             Column(
                 column.name,
-                head if column.name == "net" else seen.head.format(token=short),
-                note if widened else seen.width,
-                seen.align,
-                KEEP if widened or not seen.priority else seen.priority,
-                seen.role or "foreground",
-                2 if seen.gap is None else seen.gap,
-                seen.grow,
+                head if column.name == "net" else column.label.format(token=short),
+                note if widened else column.width,
+                column.align,
+                KEEP if widened or not column.priority else column.priority,
+                column.role,
+                column.gap,
+                column.grow,
             )
         )
     return columns
@@ -146,7 +145,7 @@ def quote_rows(
     ]
     if refused:
         if rows:
-            rows.append(Blank("gap"))
+            rows.append(Prose("gap"))
         rows.append(Section("not-usable", "Not usable", str(len(refused))))
         for at, entry in refused:
             rows += _unusable(at, entry, width)
@@ -204,7 +203,7 @@ def _row(
     was = former.get(row.quote_id) if not arrangement.all_in else None
     away = one.vs_best_amount
     cells: dict[str, Cell] = {
-        column.name: column.text(board, row) for column in QUOTE_COLUMNS if column.screen
+        column.name: column.text(board, row) for column in QUOTE_COLUMNS if column.label
     }
     return Row(
         row.quote_id,

@@ -89,21 +89,12 @@ def track_spans(state: StageState, gaps: list[int]) -> Line:
     return line
 
 
-class TrackState(Struct, frozen=True):
-    """``names`` has one name per stage; ``short_names`` are used below 96 cells."""
-
-    stage: StageState
-    names: Sequence[str]
-    short_names: Sequence[str] = ()
-
-
-def track_lines(state: TrackState, width: int) -> list[Line]:
+def track_lines(
+    stage: StageState, names: Sequence[str], short_names: Sequence[str], width: int
+) -> list[Line]:
     """Two rows, dots and names: each dot stands over the middle of its name, and the current one is
-    bold."""
-    stage = state.stage
-    names = list(state.names)
-    if width < 96 and state.short_names:
-        names = list(state.short_names)
+    bold. ``names`` has one name per stage; ``short_names`` are used below 96 cells."""
+    names = list(short_names if width < 96 and short_names else names)
     sizes = [cell_len(name) for name in names]
     if sum(sizes) + stage.of - 1 > width:
         room = max(3, (width - (stage.of - 1)) // stage.of)

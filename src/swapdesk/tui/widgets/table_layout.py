@@ -80,18 +80,12 @@ class Section(Struct):
     selectable: ClassVar[bool] = False
 
 
-class Blank(Struct):
-    """An empty row between groups."""
-
-    key: str
-    selectable: ClassVar[bool] = False
-
-
 class Prose(Struct):
-    """A row of running text: the second line of a reason, a sentence in the table."""
+    """A row of running text: the second line of a reason, a sentence in the table; without any an
+    empty row between groups."""
 
     key: str
-    text: LineLike
+    text: LineLike = ""
     selectable: ClassVar[bool] = False
 
 
@@ -108,7 +102,7 @@ class Sketch(Struct):
     selectable: ClassVar[bool] = True
 
 
-TableRow = Row | Section | Blank | Prose | Sketch
+TableRow = Row | Section | Prose | Sketch
 
 
 class Laid(NamedTuple):
@@ -227,7 +221,8 @@ class TableLayout:
         elif isinstance(row, Section):
             pieces = [section_line(row.label, row.fact, width, row.stale)]
         else:
-            pieces = [fill(line_of(row.text), width)] if isinstance(row, Prose) else []
+            text = row.text if isinstance(row, Prose) else ""
+            pieces = [fill(line_of(text), width)] if text else []
         if len(self._laid) >= KEPT and known is None:
             self._laid.clear()
         line = [span for piece in pieces for span in piece]

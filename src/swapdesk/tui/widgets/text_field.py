@@ -214,6 +214,18 @@ EDITING = {
 """Keys of every field and what they do."""
 
 
+@dataclass
+class FieldMessage(Message):
+    """Something about ``field``, with its value or a sentence."""
+
+    field: TextField
+    value: str
+
+    @property
+    def control(self) -> TextField:
+        return self.field
+
+
 class TextField(LinesView, can_focus=True):
     """``grouped`` for addresses and hashes, ``secret`` draws dots, ``tall`` takes three rows.
 
@@ -228,38 +240,14 @@ class TextField(LinesView, can_focus=True):
     }
     """
 
-    @dataclass
-    class Changed(Message):
+    class Changed(FieldMessage):
         """The value is another one."""
 
-        field: TextField
-        value: str
-
-        @property
-        def control(self) -> TextField:
-            return self.field
-
-    @dataclass
-    class Submitted(Message):
+    class Submitted(FieldMessage):
         """``enter`` in the field."""
 
-        field: TextField
-        value: str
-
-        @property
-        def control(self) -> TextField:
-            return self.field
-
-    @dataclass
-    class Refused(Message):
-        """Something typed or pasted was not taken, and why."""
-
-        field: TextField
-        reason: str
-
-        @property
-        def control(self) -> TextField:
-            return self.field
+    class Refused(FieldMessage):
+        """Something typed or pasted was not taken; the value says why."""
 
     def __init__(
         self,

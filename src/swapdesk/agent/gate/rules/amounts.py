@@ -20,7 +20,7 @@ from swapdesk.agent.gate.case import (
     warns,
 )
 from swapdesk.agent.gate.words import amount
-from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, Outflow
+from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Outflow
 from swapdesk.agent.signers import signer_of
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import call_asset, coin_symbols
@@ -29,37 +29,37 @@ from swapdesk.wallet.answers import Simulation
 from swapdesk.wallet.promise import Asset, Purpose
 from swapdesk.wire.encoding.text import safe_text
 
-_SPENDING = frozenset({Act.ORDER, Act.SWAP})
+_SPENDING: frozenset[Act] = frozenset({"order", "swap"})
 MOST_DECIMALS = 255
 """They are a byte on EVM chains and on Solana."""
 
 
-@refuses("TOKEN_SOLD_DIFFERS", Meaning.SOLD_TOKEN)
+@refuses("TOKEN_SOLD_DIFFERS", "sold token")
 def token_sold_is_the_confirmed_one(case: Case) -> Objections:
     claim, promised = case.claim, case.promise.sell.contract
-    for field, token in claim.texts(Meaning.SOLD_TOKEN):
+    for field, token in claim.texts("sold token"):
         if token != promised:
             yield Objection("Another token is sold than the one that was confirmed.", field)
     for flow in claim.outflows + claim.allowed:
-        if flow.token != promised and flow.field.meaning is not Meaning.VALUE:
+        if flow.token != promised and flow.field.meaning != "value":
             yield Objection("Another token leaves than the one that was confirmed.", flow.field)
 
 
-@refuses("TOKEN_BOUGHT_DIFFERS", Meaning.BOUGHT_TOKEN)
+@refuses("TOKEN_BOUGHT_DIFFERS", "bought token")
 def token_bought_is_the_confirmed_one(case: Case) -> Objections:
     claim = case.claim
     if claim.act in _SPENDING and claim.bought != case.promise.buy.contract:
-        field = next(claim.of(Meaning.BOUGHT_TOKEN), None)
+        field = next(claim.of("bought token"), None)
         yield Objection("Another token is bought than the one that was confirmed.", field)
 
 
-@refuses("TOKEN_DECIMALS", Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS, Meaning.LEAST_UNITS)
+@refuses("TOKEN_DECIMALS", "sold units", "allowed units", "least units")
 def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
     """What a person confirms is whole tokens. Whoever names other decimals than the contract has
     multiplies what leaves by a power of ten, and the amount that is shown stays the same."""
     claim, promise = case.claim, case.promise
-    paid = next(claim.of(Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS), None)
-    bought = next(claim.of(Meaning.LEAST_UNITS), None)
+    paid = next(claim.of("sold units", "allowed units"), None)
+    bought = next(claim.of("least units"), None)
     coin = COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
     for asset in assets_here(claim, promise):
         told = coin if asset.contract is None else _decimals(case, asset)
@@ -93,14 +93,14 @@ def _miscounted(asset: Asset, told: int | None) -> str | None:
     return None
 
 
-@warns("TOKEN_SYMBOL", Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS, Meaning.LEAST_UNITS)
+@warns("TOKEN_SYMBOL", "sold units", "allowed units", "least units")
 def token_is_called_so_by_its_contract(case: Case) -> Objections:
     """A list that puts another contract, or the chain's coin, behind a symbol has it paid with: ten
     of what was meant become ten of something dearer. Lists shorten symbols too, so that a
     difference asks for a phrase and refuses nothing."""
     claim, promise = case.claim, case.promise
-    paid = next(claim.of(Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS), None)
-    bought = next(claim.of(Meaning.LEAST_UNITS), None)
+    paid = next(claim.of("sold units", "allowed units"), None)
+    bought = next(claim.of("least units"), None)
     crosses = claim.act in _SPENDING and promise.chain_out != promise.chain
     for asset in assets_here(claim, promise):
         if (words := _misnamed(asset, promise.chain_id, _symbol(case, asset))) is not None:
@@ -133,7 +133,7 @@ def _misnamed(asset: Asset, chain_id: int | None, told: str | None) -> str | Non
     return None
 
 
-@refuses("ALLOWANCE_ABOVE", Meaning.ALLOWED_UNITS)
+@refuses("ALLOWANCE_ABOVE", "allowed units")
 def allowance_is_no_more_than_sold(case: Case) -> Objections:
     """Exact by default; without a bound only as tokens write it and by typed consent."""
     claim, promise = case.claim, case.promise
@@ -149,7 +149,7 @@ def allowance_is_no_more_than_sold(case: Case) -> Objections:
             )
 
 
-@warns("ALLOWANCE_BELOW", Meaning.ALLOWED_UNITS)
+@warns("ALLOWANCE_BELOW", "allowed units")
 def allowance_is_enough(case: Case) -> Objections:
     promise = case.promise
     for flow in case.claim.allowed:
@@ -157,25 +157,25 @@ def allowance_is_enough(case: Case) -> Objections:
             yield Objection("It may take less than the swap needs.", flow.field)
 
 
-@refuses("ALLOWANCE_SPLIT", Meaning.ALLOWED_UNITS)
+@refuses("ALLOWANCE_SPLIT", "allowed units")
 def one_allowance_at_a_time(case: Case) -> Objections:
     """A swap sells one token once: a list of allowances adds up to more than it shows."""
-    if case.claim.act is Act.ALLOW and len(case.claim.allowed) != 1:
+    if case.claim.act == "allow" and len(case.claim.allowed) != 1:
         yield Objection(f"It holds {len(case.claim.allowed)} allowances instead of one.")
 
 
-@refuses("NOT_A_REVOCATION", Meaning.ALLOWED_UNITS)
+@refuses("NOT_A_REVOCATION", "allowed units")
 def revocation_allows_nothing(case: Case) -> Objections:
     if case.purpose is Purpose.REVOKE and not case.claim.revokes:
         field = case.claim.allowed[0].field if case.claim.allowed else None
         yield Objection("It was to allow nothing, and it allows something.", field)
 
 
-@refuses("SOLD_ABOVE", Meaning.SOLD_UNITS, Meaning.FEE_UNITS)
+@refuses("SOLD_ABOVE", "sold units", "fee units")
 def no_more_leaves_than_confirmed(case: Case) -> Objections:
     """What is sold and the fee in the same token, together."""
     claim, promise = case.claim, case.promise
-    flows = [one for one in claim.outflows if one.field.meaning is not Meaning.VALUE]
+    flows = [one for one in claim.outflows if one.field.meaning != "value"]
     total = sum(one.units for one in flows)
     if claim.act in _SPENDING and total > promise.sell_units:
         largest = max(flows, key=lambda one: one.units)
@@ -186,31 +186,31 @@ def no_more_leaves_than_confirmed(case: Case) -> Objections:
         )
 
 
-@warns("SOLD_BELOW", Meaning.SOLD_UNITS)
+@warns("SOLD_BELOW", "sold units")
 def no_less_leaves_than_confirmed(case: Case) -> Objections:
     claim, promise = case.claim, case.promise
-    flows = [one for one in claim.outflows if one.field.meaning is not Meaning.VALUE]
+    flows = [one for one in claim.outflows if one.field.meaning != "value"]
     if claim.act in _SPENDING and sum(one.units for one in flows) < promise.sell_units:
         yield Objection("Less is sold than was confirmed.", flows[0].field if flows else None)
 
 
-@refuses("NOTHING_SOLD", Meaning.SOLD_UNITS)
+@refuses("NOTHING_SOLD", "sold units")
 def something_is_sold_once(case: Case) -> Objections:
     claim = case.claim
-    sold = list(claim.of(Meaning.SOLD_UNITS))
+    sold = list(claim.of("sold units"))
     if claim.act in _SPENDING and not sold:
         yield Objection("It does not say what is sold.")
-    elif claim.act is Act.PAY and len(sold) != 1:
+    elif claim.act == "pay" and len(sold) != 1:
         yield Objection(f"It makes {len(sold)} payments instead of one.")
 
 
-@refuses("LEAST_BELOW", Meaning.LEAST_UNITS)
+@refuses("LEAST_BELOW", "least units")
 def enough_arrives(case: Case) -> Objections:
     """At least what was quoted less the confirmed slippage, in one piece or in several."""
     claim, promise = case.claim, case.promise
     if claim.act not in _SPENDING:
         return
-    stated = list(claim.numbers(Meaning.LEAST_UNITS))
+    stated = list(claim.numbers("least units"))
     total = sum(units for _, units in stated)
     if not stated or total < promise.least_units:
         yield Objection(
@@ -220,7 +220,7 @@ def enough_arrives(case: Case) -> Objections:
         )
 
 
-@refuses("PROMISE_EMPTY", Meaning.LEAST_UNITS, Meaning.SOLD_UNITS, Meaning.ALLOWED_UNITS)
+@refuses("PROMISE_EMPTY", "least units", "sold units", "allowed units")
 def promise_has_amounts(case: Case) -> Objections:
     """A promise of nothing would let every amount pass as enough."""
     promise = case.promise
@@ -234,26 +234,26 @@ def promise_has_amounts(case: Case) -> Objections:
         yield Objection("The confirmed amounts make no swap.")
 
 
-@refuses("PARTIAL_FILL", Meaning.PARTIAL)
+@refuses("PARTIAL_FILL", "partial")
 def all_or_nothing(case: Case) -> Objections:
-    for field in case.claim.of(Meaning.PARTIAL):
+    for field in case.claim.of("partial"):
         if field.value is not False:
             yield Objection("It may be filled in part.", field)
 
 
-@refuses("VALUE_ABOVE", Meaning.VALUE)
+@refuses("VALUE_ABOVE", "value")
 def coin_sent_along_is_the_confirmed_fee(case: Case) -> Objections:
-    for field, units in case.claim.numbers(Meaning.VALUE):
-        allowed = case.promise.fee_units if case.claim.act is Act.SWAP else 0
+    for field, units in case.claim.numbers("value"):
+        allowed = case.promise.fee_units if case.claim.act == "swap" else 0
         if units > allowed:
             yield Objection("More of the chain's coin goes along than was confirmed.", field)
 
 
-@refuses("FUNDS_MISSING", Meaning.SOLD_UNITS)
+@refuses("FUNDS_MISSING", "sold units")
 def account_has_the_funds(case: Case) -> Objections:
     """On Solana the simulation tells."""
     claim, facts = case.claim, case.facts
-    if claim.solana or claim.act is Act.ALLOW:
+    if claim.solana or claim.act == "allow":
         return
     needed: dict[str | None, int] = {}
     for flow in claim.outflows:
@@ -294,13 +294,13 @@ GAS = "Gas"
 """The line of the gas of an EVM transaction, which is no field of what is signed for."""
 
 
-@refuses("GAS_ABOVE", Meaning.NETWORK_FEE)
+@refuses("GAS_ABOVE", "network fee")
 def gas_is_within_the_confirmed_bound(case: Case) -> Objections:
     claim, facts, bound = case.claim, case.facts, case.promise.gas_units
     if claim.typed:
         return
     if claim.solana:
-        offered = list(claim.numbers(Meaning.NETWORK_FEE))
+        offered = list(claim.numbers("network fee"))
         if not offered:
             yield Objection("What the transaction costs cannot be told.")
         for field, units in offered:
@@ -311,12 +311,12 @@ def gas_is_within_the_confirmed_bound(case: Case) -> Objections:
     elif facts.gas.limit <= 0 or facts.gas.fee <= 0:
         yield Objection("The plan for gas makes no sense.")
     elif facts.gas.most > bound:
-        line = ClaimField("gas", GAS, Meaning.NETWORK_FEE, facts.gas.most)
+        line = ClaimField("gas", GAS, "network fee", facts.gas.most)
         yield Objection("The gas could cost more than was confirmed.", line)
 
 
 def _of_smart_account(claim: Claim, flow: Outflow) -> bool:
-    return claim.act is Act.WITHDRAW and flow.field.meaning is not Meaning.VALUE
+    return claim.act == "withdraw" and flow.field.meaning != "value"
 
 
 @refuses("GAS_UNFUNDED")
@@ -324,7 +324,7 @@ def account_can_pay_the_gas(case: Case) -> Objections:
     claim, facts = case.claim, case.facts
     if claim.typed:
         return
-    cost = sum(units for _, units in claim.numbers(Meaning.NETWORK_FEE))
+    cost = sum(units for _, units in claim.numbers("network fee"))
     if not claim.solana:
         cost = facts.gas.most if facts.gas is not None else 0
     # What a smart account pays is not taken from the account that signs.
@@ -346,16 +346,15 @@ _EVEN = 27
 def brings_no_permit(claim: Claim) -> bool:
     """Whether the places of a permit are empty: then an allowance has to stand."""
     return not any(
-        any(one.value) if isinstance(one.value, bytes) else one.value
-        for one in claim.of(Meaning.PERMIT)
+        any(one.value) if isinstance(one.value, bytes) else one.value for one in claim.of("permit")
     )
 
 
-@refuses("PERMIT_DIFFERS", Meaning.PERMIT)
+@refuses("PERMIT_DIFFERS", "permit")
 def permit_is_the_one_signed_before(case: Case) -> Objections:
     """Of the permits under this intent one has to carry this very signature of the account. Any
     other one fails on the chain at best, at the cost of the gas."""
-    parts = list(case.claim.of(Meaning.PERMIT))
+    parts = list(case.claim.of("permit"))
     if not parts or brings_no_permit(case.claim) or _was_signed(case):
         return
     for field in parts:
@@ -367,15 +366,13 @@ def _was_signed(case: Case) -> bool:
     return signature is not None and any(
         signer_of(one.content, signature) == case.policy.account
         for one in case.memory
-        if one.act is Act.ALLOW
-        and one.key is not None
-        and one.contract == case.promise.sell.contract
+        if one.act == "allow" and one.key is not None and one.contract == case.promise.sell.contract
     )
 
 
 def _signature(claim: Claim) -> bytes | None:
     """r, s and the parity of y, or None where that is no signature."""
-    values = {one.path: one.value for one in claim.of(Meaning.PERMIT)}
+    values = {one.path: one.value for one in claim.of("permit")}
     v, r, s = (values.get(f"data.{name}") for name in ("v", "r", "s"))
     if not isinstance(r, bytes) or not isinstance(s, bytes) or v not in (_EVEN, _EVEN + 1):
         return None
@@ -413,7 +410,7 @@ def no_more_leaves(case: Case) -> Objections:
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None or simulation.failure is not None:
         return
-    paying = case.claim.act in (Act.ORDER, Act.SWAP, Act.PAY)
+    paying = case.claim.act in ("order", "swap", "pay")
     bounds: dict[str | None, int] = defaultdict(int)
     if paying:
         payment = promise.deposit.units if promise.deposit is not None else 0
@@ -435,7 +432,7 @@ def nothing_else_moves(case: Case) -> Objections:
     if simulation is None or simulation.failure is not None:
         return
     meant = {promise.sell.contract}
-    if case.claim.act in (Act.ORDER, Act.SWAP):
+    if case.claim.act in ("order", "swap"):
         meant.add(promise.buy.contract)
         if promise.fee_units:
             meant.add(None)
@@ -447,9 +444,9 @@ def nothing_else_moves(case: Case) -> Objections:
     if case.claim.solana:
         # The fee, which another rule bounds.
         moved.pop(None, None)
-    if case.claim.act is Act.ALLOW and moved:
+    if case.claim.act == "allow" and moved:
         yield Objection("Tokens move although it only allows something.")
-    if case.claim.act in (Act.NOTHING, Act.DEPLOY) and moved_by(simulation, case.policy.account):
+    if case.claim.act in ("nothing", "deploy") and moved_by(simulation, case.policy.account):
         yield Objection("Something moves although nothing should.")
 
 
@@ -459,7 +456,7 @@ def simulation_pays_enough(case: Case) -> Objections:
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None or simulation.failure is not None:
         return
-    if case.claim.act is Act.SWAP and promise.chain_out == promise.chain:
+    if case.claim.act == "swap" and promise.chain_out == promise.chain:
         arrived = moved_by(simulation, promise.recipient).get(promise.buy.contract, 0)
         # Coin that the account spends and gets in one transaction is netted; on Solana what
         # it spends there includes the fee.
@@ -467,7 +464,7 @@ def simulation_pays_enough(case: Case) -> Objections:
             arrived += promise.gas_units if promise.recipient == promise.account else 0
         if arrived < promise.least_units:
             yield Objection("Less would arrive than was confirmed.")
-    if case.claim.act is Act.PAY and promise.deposit is not None:
+    if case.claim.act == "pay" and promise.deposit is not None:
         paid = moved_by(simulation, promise.deposit.address).get(promise.sell.contract, 0)
         if paid != promise.deposit.units:
             yield Objection("The order's deposit address would get another amount.")

@@ -25,7 +25,7 @@ _ENTRY_POINTS = {
     f"{SHAPE} {EntryPointVersion.V07}": ENTRY_POINT,
     f"{SHAPE} {EntryPointVersion.V08}": ENTRY_POINT_08,
 }
-_PAYING = frozenset({Act.BUNDLE, Act.PAY, Act.SWAP, Act.ORDER})
+_PAYING: frozenset[Act] = frozenset({"bundle", "pay", "swap", "order"})
 
 
 def _deposits(case: Case) -> tuple[DepositPromise, ...]:
@@ -45,20 +45,20 @@ def there_are_deposits_to_pay(case: Case) -> Objections:
         yield Objection("The confirmed amounts make no bundle.")
 
 
-@refuses("ENTRY_POINT_UNKNOWN", Meaning.CONTRACT)
+@refuses("ENTRY_POINT_UNKNOWN", "contract")
 def entry_point_is_the_canonical_one(case: Case) -> Objections:
     claim = case.claim
     if claim.contract != _ENTRY_POINTS.get(claim.shape):
         yield Objection(
-            "The EntryPoint is not the one that everybody uses.", _field(case, Meaning.CONTRACT)
+            "The EntryPoint is not the one that everybody uses.", _field(case, "contract")
         )
 
 
-@refuses("SENDER_DIFFERS", Meaning.SMART_ACCOUNT)
+@refuses("SENDER_DIFFERS", "smart account")
 def sender_is_the_owners_account(case: Case) -> Objections:
     """The address follows from owner and factory, and is asked of nobody."""
     own = case.policy.smart_account
-    for field, sender in case.claim.texts(Meaning.SMART_ACCOUNT):
+    for field, sender in case.claim.texts("smart account"):
         if own is None:
             pays = case.purpose is Purpose.BUNDLE
             yield Objection(f"{NO_FACTORY} {ONE_BY_ONE}" if pays else NO_FACTORY, field)
@@ -67,31 +67,31 @@ def sender_is_the_owners_account(case: Case) -> Objections:
             yield Objection("The smart account is not this account's.", field)
 
 
-@refuses("FACTORY_DIFFERS", Meaning.ACCOUNT_FACTORY, Meaning.OWNER)
+@refuses("FACTORY_DIFFERS", "account factory", "owner")
 def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
     claim, factory = case.claim, case.policy.accounts
-    senders = [sender for _, sender in claim.texts(Meaning.SMART_ACCOUNT)]
+    senders = [sender for _, sender in claim.texts("smart account")]
     code = case.facts.code.get(senders[0]) if senders else None
     if code is None:
         yield Objection(
             "Whether the smart account exists could not be read.",
-            _field(case, Meaning.SMART_ACCOUNT),
+            _field(case, "smart account"),
         )
-    for field, maker in claim.texts(Meaning.ACCOUNT_FACTORY):
+    for field, maker in claim.texts("account factory"):
         if factory is None or maker != factory.address:
             yield Objection("The smart account would be made by somebody else.", field)
         elif code:
             yield Objection("The smart account exists already and cannot be made again.", field)
-    for field, owner in claim.texts(Meaning.OWNER):
+    for field, owner in claim.texts("owner"):
         if owner != case.policy.account:
             yield Objection("The smart account would be made for somebody else.", field)
 
 
-@refuses("OPERATION_NONCE", Meaning.NONCE)
+@refuses("OPERATION_NONCE", "nonce")
 def nonce_is_the_groups_next(case: Case) -> Objections:
     """Of its own key, so that a bundle that is built again takes the place of the one before."""
     bundle, claim = case.promise.bundle, case.claim
-    for field, nonce in claim.numbers(Meaning.NONCE):
+    for field, nonce in claim.numbers("nonce"):
         if bundle is None or nonce >> 64 != nonce_key(
             bundle.multi_id, case.promise.sell.contract, bundle.part
         ):
@@ -104,7 +104,7 @@ def nonce_is_the_groups_next(case: Case) -> Objections:
             yield Objection("The nonce was used, or it is not the next one.", field)
 
 
-@refuses("BUNDLE_CALLS_DIFFER", Meaning.PAYEE, Meaning.SOLD_UNITS)
+@refuses("BUNDLE_CALLS_DIFFER", "payee", "sold units")
 def it_makes_the_promised_payments_alone(case: Case) -> Objections:
     deposits, paid = _deposits(case), len(case.claim.outflows)
     if paid > len(deposits):
@@ -113,9 +113,9 @@ def it_makes_the_promised_payments_alone(case: Case) -> Objections:
         yield Objection(f"It makes {paid} payments of the {len(deposits)} that were confirmed.")
 
 
-@refuses("BUNDLE_RECIPIENT_DIFFERS", Meaning.PAYEE)
+@refuses("BUNDLE_RECIPIENT_DIFFERS", "payee")
 def each_payment_goes_to_its_deposit_address(case: Case) -> Objections:
-    payees = list(case.claim.of(Meaning.PAYEE))
+    payees = list(case.claim.of("payee"))
     for field, deposit in zip_longest(payees, _deposits(case)):
         if field is not None and deposit is None:
             yield Objection("It pays somebody whom no order of the group names.", field)
@@ -123,7 +123,7 @@ def each_payment_goes_to_its_deposit_address(case: Case) -> Objections:
             yield Objection("It does not pay the order's deposit address.", field)
 
 
-@refuses("BUNDLE_AMOUNT_DIFFERS", Meaning.SOLD_UNITS)
+@refuses("BUNDLE_AMOUNT_DIFFERS", "sold units")
 def each_payment_is_of_its_orders_amount(case: Case) -> Objections:
     sell = case.promise.sell
     for flow, deposit in zip(case.claim.outflows, _deposits(case), strict=False):
@@ -136,14 +136,14 @@ def each_payment_is_of_its_orders_amount(case: Case) -> Objections:
             yield Objection("The order asks for no amount.", flow.field)
 
 
-@refuses("BUNDLE_TOKEN_DIFFERS", Meaning.SOLD_TOKEN)
+@refuses("BUNDLE_TOKEN_DIFFERS", "sold token")
 def each_payment_is_of_the_promised_token(case: Case) -> Objections:
     for flow in case.claim.outflows:
         if flow.token != case.promise.sell.contract:
             yield Objection("It pays with another token than was confirmed.", flow.field)
 
 
-@refuses("BUNDLE_ABOVE", Meaning.SOLD_UNITS)
+@refuses("BUNDLE_ABOVE", "sold units")
 def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
     """One part in ten thousand is what orders may ask for above the confirmed amount."""
     sold = case.promise.sell_units
@@ -155,14 +155,14 @@ def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
         )
 
 
-@refuses("BUNDLE_PAYEE_UNSAFE", Meaning.PAYEE)
+@refuses("BUNDLE_PAYEE_UNSAFE", "payee")
 def nobody_is_paid_who_keeps_it_for_ever(case: Case) -> Objections:
     promise, claim = case.promise, case.claim
     taboo = {promise.sell.contract, claim.contract, case.policy.account}
     taboo |= {one.address for one in case.policy.venues}
-    taboo |= {sender for _, sender in claim.texts(Meaning.SMART_ACCOUNT)}
+    taboo |= {sender for _, sender in claim.texts("smart account")}
     read = sol.read if claim.solana else evm.read
-    for field, payee in claim.texts(Meaning.PAYEE):
+    for field, payee in claim.texts("payee"):
         try:
             read(payee)
         except (AddressProblem, ValueError):
@@ -187,9 +187,9 @@ def no_order_needs_a_memo(case: Case) -> Objections:
         yield Objection("An order of the group needs a memo, which a bundle cannot carry.")
 
 
-@refuses("BUNDLE_GAS_ABOVE", Meaning.NETWORK_FEE)
+@refuses("BUNDLE_GAS_ABOVE", "network fee")
 def gas_is_within_the_bound(case: Case) -> Objections:
-    for field, units in case.claim.numbers(Meaning.NETWORK_FEE):
+    for field, units in case.claim.numbers("network fee"):
         if units > case.promise.gas_units:
             yield Objection("The gas could cost more than was confirmed.", field)
 
@@ -201,7 +201,7 @@ def group_is_paid_once(case: Case) -> Objections:
     own = None if case.claim.solana else nonce_of(case.claim)
     for one in case.memory:
         if one.act in _PAYING and not one.spent and one.content != case.claim.content:
-            if one.act is Act.BUNDLE and own is not None and one.key == own:
+            if one.act == "bundle" and own is not None and one.key == own:
                 continue
             yield Objection("Something that pays these orders was signed already.")
 
@@ -232,35 +232,35 @@ OPERATION_RULES = (
 GROUP_RULES = (*OPERATION_RULES, *PAYMENT_RULES)
 
 
-@refuses("BUNDLE_MEMO", Meaning.TAG)
+@refuses("BUNDLE_MEMO", "tag")
 def memo_is_the_groups_id(case: Case) -> Objections:
     """No memo at all is as good: no order of the group needs one."""
     bundle = case.promise.bundle
-    tags = list(case.claim.texts(Meaning.TAG))
+    tags = list(case.claim.texts("tag"))
     for field, tag in tags:
         if bundle is None or tag != bundle.multi_id or len(tags) != 1:
             yield Objection("The memo is not the group's id.", field)
 
 
-@refuses("BUNDLE_BLOCKHASH_OLD", Meaning.LIFETIME)
+@refuses("BUNDLE_BLOCKHASH_OLD", "lifetime")
 def blockhash_can_still_be_executed(case: Case) -> Objections:
     """How long it is good nobody tells of an answer that does not say; that it is good now the
     node said, or nothing was read at all."""
     left = case.facts.blocks_left
     if left is not None and left < LEAST_BLOCKS:
-        field = next(case.claim.of(Meaning.LIFETIME), None)
+        field = next(case.claim.of("lifetime"), None)
         yield Objection("The transaction is too old, or nearly, to be executed.", field)
 
 
-@refuses("BUNDLE_RENT_FOR_STRANGER", Meaning.RENT_PAYEE, Meaning.RENT_TOKEN)
+@refuses("BUNDLE_RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
     """Opening a token account costs its payer a rent that its owner can take out."""
     bundle, token = case.promise.bundle, case.promise.sell.contract
     owners = {one.address for one in bundle.deposits} if bundle is not None else set()
-    for field, owner in case.claim.texts(Meaning.RENT_PAYEE):
+    for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
             yield Objection("An account is opened at your cost for somebody else.", field)
-    for field, mint in case.claim.texts(Meaning.RENT_TOKEN):
+    for field, mint in case.claim.texts("rent token"):
         if mint != token:
             yield Objection("An account is opened at your cost for another token.", field)
 
@@ -302,9 +302,9 @@ SOLANA_RULES = (
 )
 
 
-@refuses("SALT_DIFFERS", Meaning.SALT)
+@refuses("SALT_DIFFERS", "salt")
 def it_is_the_owners_one_account(case: Case) -> Objections:
-    for field, salt in case.claim.numbers(Meaning.SALT):
+    for field, salt in case.claim.numbers("salt"):
         if salt != NO_SALT:
             yield Objection("It would be another smart account than the one you pay from.", field)
 

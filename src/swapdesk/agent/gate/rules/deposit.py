@@ -13,7 +13,7 @@ from swapdesk.agent.gate.case import Case, Objection, Objections, refuses, warns
 from swapdesk.agent.gate.rules.amounts import moved_by
 from swapdesk.agent.gate.rules.envelope import LEAST_LEFT
 from swapdesk.agent.gate.words import COIN, NO_FACTORY, ONE_BY_ONE, amount
-from swapdesk.agent.shapes.claim import Act, Meaning, Outflow
+from swapdesk.agent.shapes.claim import Outflow
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT
@@ -25,21 +25,21 @@ LONGEST_CALL = timedelta(minutes=10)
 def _pays(case: Case) -> bool:
     if case.purpose is Purpose.FUND:
         return False
-    return case.purpose is Purpose.DEPOSIT or case.claim.act is Act.PAY
+    return case.purpose is Purpose.DEPOSIT or case.claim.act == "pay"
 
 
-@refuses("DEPOSIT_MISSING", Meaning.PAYEE)
+@refuses("DEPOSIT_MISSING", "payee")
 def there_is_an_order_to_pay(case: Case) -> Objections:
     if _pays(case) and case.promise.deposit is None:
         yield Objection("No order was confirmed whose deposit this could be.")
 
 
-@refuses("DEPOSIT_ADDRESS_DIFFERS", Meaning.PAYEE)
+@refuses("DEPOSIT_ADDRESS_DIFFERS", "payee")
 def payee_is_the_deposit_address(case: Case) -> Objections:
     deposit = case.promise.deposit
     if deposit is None or not _pays(case):
         return
-    payees = list(case.claim.texts(Meaning.PAYEE))
+    payees = list(case.claim.texts("payee"))
     if len(payees) != 1:
         yield Objection(f"It pays {len(payees)} addresses instead of one.")
     for field, payee in payees:
@@ -47,13 +47,13 @@ def payee_is_the_deposit_address(case: Case) -> Objections:
             yield Objection("It does not pay the order's deposit address.", field)
 
 
-@refuses("DEPOSIT_AMOUNT_DIFFERS", Meaning.SOLD_UNITS)
+@refuses("DEPOSIT_AMOUNT_DIFFERS", "sold units")
 def amount_is_the_orders(case: Case) -> Objections:
     """A deposit of another amount is held back or priced anew."""
     deposit, promise = case.promise.deposit, case.promise
     if deposit is None or not _pays(case):
         return
-    for field, units in case.claim.numbers(Meaning.SOLD_UNITS):
+    for field, units in case.claim.numbers("sold units"):
         if units != deposit.units:
             yield Objection(
                 f"It pays {amount(units, promise.sell)} instead of "
@@ -64,12 +64,12 @@ def amount_is_the_orders(case: Case) -> Objections:
         yield Objection("The order asks for no amount.")
 
 
-@refuses("DEPOSIT_ABOVE", Meaning.SOLD_UNITS)
+@refuses("DEPOSIT_ABOVE", "sold units")
 def order_asks_for_what_was_confirmed(case: Case) -> Objections:
     """One part in ten thousand is what an order may ask for above the confirmed amount."""
     deposit, sold = case.promise.deposit, case.promise.sell_units
     if deposit is not None and _pays(case) and deposit.units > sold + sold // 10_000:
-        field = next(case.claim.of(Meaning.SOLD_UNITS), None)
+        field = next(case.claim.of("sold units"), None)
         yield Objection(
             f"The order asks for {amount(deposit.units, case.promise.sell)}; you confirmed "
             f"{amount(sold, case.promise.sell)}.",
@@ -84,13 +84,13 @@ def order_still_waits(case: Case) -> Objections:
         yield Objection("The order waits for its deposit for less than 30 seconds or no longer.")
 
 
-@refuses("DEPOSIT_TAG_DIFFERS", Meaning.TAG)
+@refuses("DEPOSIT_TAG_DIFFERS", "tag")
 def memo_is_the_orders(case: Case) -> Objections:
     """Never waived: a deposit without its tag is credited to nobody."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or not deposit.tag:
         return
-    tags = list(case.claim.texts(Meaning.TAG))
+    tags = list(case.claim.texts("tag"))
     if not tags:
         yield Objection("The order's deposit needs its memo, and it carries none.")
     for field, tag in tags:
@@ -98,45 +98,45 @@ def memo_is_the_orders(case: Case) -> Objections:
             yield Objection("The memo is not the order's.", field)
 
 
-@warns("DEPOSIT_TAG_UNNEEDED", Meaning.TAG)
+@warns("DEPOSIT_TAG_UNNEEDED", "tag")
 def memo_that_nobody_asked_for_is_told(case: Case) -> Objections:
     """The id of our own order may stand there, so that two equal payments differ."""
     deposit = case.promise.deposit
     if deposit is None or not _pays(case) or deposit.tag:
         return
-    for field, tag in case.claim.texts(Meaning.TAG):
+    for field, tag in case.claim.texts("tag"):
         if tag != deposit.order_id:
             yield Objection("The order's deposit needs no memo, and it carries one.", field)
 
 
-@refuses("DEPOSIT_TO_ITSELF", Meaning.PAYEE)
+@refuses("DEPOSIT_TO_ITSELF", "payee")
 def deposit_goes_to_somebody_else(case: Case) -> Objections:
-    for field, payee in case.claim.texts(Meaning.PAYEE):
+    for field, payee in case.claim.texts("payee"):
         if payee == case.policy.account:
             yield Objection("It pays the account itself.", field)
 
 
-@refuses("CALL_LATE", Meaning.ENDS)
+@refuses("CALL_LATE", "ends")
 def call_is_paid_at_once(case: Case) -> Objections:
     """Whoever holds the signature may take the money until it ends."""
     if case.purpose is not Purpose.CALL:
         return
     latest = (case.facts.now + LONGEST_CALL).timestamp()
-    for field, end in case.claim.numbers(Meaning.ENDS):
+    for field, end in case.claim.numbers("ends"):
         if end > latest:
             yield Objection(
                 "A call is paid within ten minutes, and this may be taken later.", field
             )
 
 
-@warns("CALL_PAYEE_CHANGED", Meaning.PAYEE)
+@warns("CALL_PAYEE_CHANGED", "payee")
 def payee_of_calls_that_changed_is_told(case: Case) -> Objections:
     """Nobody is asked for each call, so that a service that was taken over would be paid in the
     place of the one that was agreed to."""
     if case.purpose is not Purpose.CALL or not case.policy.calls:
         return
     for flow in case.claim.outflows:
-        for field, payee in case.claim.texts(Meaning.PAYEE):
+        for field, payee in case.claim.texts("payee"):
             if (case.claim.chain_id, flow.token, payee) not in case.policy.calls:
                 yield Objection(
                     f"Calls were paid to somebody else or in another token before, not to {payee}.",
@@ -180,25 +180,25 @@ DEPOSIT_RULES = (
 )
 
 
-@refuses("FUNDING_PAYEE_DIFFERS", Meaning.PAYEE)
+@refuses("FUNDING_PAYEE_DIFFERS", "payee")
 def payee_is_the_owners_smart_account(case: Case) -> Objections:
     """Its address follows from owner and factory; a service that names another one is not paid."""
     if case.purpose is not Purpose.FUND:
         return
     own = case.policy.smart_account
-    for field, payee in case.claim.texts(Meaning.PAYEE):
+    for field, payee in case.claim.texts("payee"):
         if own is None:
             yield Objection(f"{NO_FACTORY} {ONE_BY_ONE}", field)
         elif payee != own:
             yield Objection("It does not pay this account's own smart account.", field)
 
 
-@refuses("FUNDING_ABOVE", Meaning.SOLD_UNITS)
+@refuses("FUNDING_ABOVE", "sold units")
 def no_more_is_sent_than_confirmed(case: Case) -> Objections:
     if case.purpose is not Purpose.FUND:
         return
     sell, bound = case.promise.sell, case.promise.sell_units
-    for field, units in case.claim.numbers(Meaning.SOLD_UNITS):
+    for field, units in case.claim.numbers("sold units"):
         if units > bound:
             yield Objection(
                 f"It sends {amount(units, sell)}; you confirmed {amount(bound, sell)}.", field
@@ -216,7 +216,7 @@ def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
 
 
 def _payments(case: Case) -> list[Outflow]:
-    return [one for one in case.claim.outflows if one.field.meaning is Meaning.SOLD_UNITS]
+    return [one for one in case.claim.outflows if one.field.meaning == "sold units"]
 
 
 @refuses("WITHDRAWAL_MISSING")
@@ -233,38 +233,38 @@ def there_is_something_to_take_out(case: Case) -> Objections:
         yield Objection("The confirmed amounts make no withdrawal.")
 
 
-@refuses("WITHDRAWAL_PAYMENTS_DIFFER", Meaning.PAYEE, Meaning.SOLD_UNITS)
+@refuses("WITHDRAWAL_PAYMENTS_DIFFER", "payee", "sold units")
 def it_makes_the_promised_payments_alone(case: Case) -> Objections:
     paid, promised = len(_payments(case)), len(confirmed(case.promise))
     if paid != promised:
         yield Objection(f"It makes {paid} payments; {promised} were confirmed.")
 
 
-@refuses("WITHDRAWAL_PAYEE_DIFFERS", Meaning.PAYEE)
+@refuses("WITHDRAWAL_PAYEE_DIFFERS", "payee")
 def the_owner_alone_is_paid(case: Case) -> Objections:
-    for field, payee in case.claim.texts(Meaning.PAYEE):
+    for field, payee in case.claim.texts("payee"):
         if payee != case.policy.account:
             yield Objection("Somebody else than the owner would be paid.", field)
 
 
-@refuses("WITHDRAWAL_AMOUNT_DIFFERS", Meaning.SOLD_UNITS)
+@refuses("WITHDRAWAL_AMOUNT_DIFFERS", "sold units")
 def each_payment_is_of_its_amount(case: Case) -> Objections:
     for flow, one in zip(_payments(case), confirmed(case.promise), strict=False):
         if flow.units != one.units:
             yield Objection("It is another amount than the one that was confirmed.", flow.field)
 
 
-@refuses("WITHDRAWAL_TOKEN_DIFFERS", Meaning.SOLD_TOKEN)
+@refuses("WITHDRAWAL_TOKEN_DIFFERS", "sold token")
 def each_payment_is_of_its_token(case: Case) -> Objections:
     for flow, one in zip(_payments(case), confirmed(case.promise), strict=False):
         if flow.token != one.asset.contract:
             yield Objection("It is another token than the one that was confirmed.", flow.field)
 
 
-@refuses("WITHDRAWAL_KEEPER_DIFFERS", Meaning.CONTRACT)
+@refuses("WITHDRAWAL_KEEPER_DIFFERS", "contract")
 def the_entry_point_alone_gives_back(case: Case) -> Objections:
     """Only what was confirmed as prepaid, and only by the EntryPoint that everybody uses."""
-    keepers = list(case.claim.texts(Meaning.CONTRACT))
+    keepers = list(case.claim.texts("contract"))
     whole = case.promise.withdrawal
     prepaid = whole is not None and whole.prepaid > 0
     if len(keepers) != int(prepaid):

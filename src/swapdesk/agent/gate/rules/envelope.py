@@ -21,22 +21,22 @@ from swapdesk.agent.gate.case import (
     refuses,
     warns,
 )
-from swapdesk.agent.shapes.claim import Act, ClaimField, Meaning, NonceKind
+from swapdesk.agent.shapes.claim import ClaimField, NonceKind
 from swapdesk.wallet.promise import Purpose
 
 
 def _field(case: Case) -> ClaimField | None:
-    return next(case.claim.of(Meaning.CHAIN), None)
+    return next(case.claim.of("chain"), None)
 
 
-@refuses("CHAIN_ID_MISSING", Meaning.CHAIN)
+@refuses("CHAIN_ID_MISSING", "chain")
 def payload_names_its_chain(case: Case) -> Objections:
     """Without a chain id a signature is good on every chain."""
     if not case.claim.solana and case.claim.chain_id is None:
         yield Objection("It names no chain, so it would be valid on every one.")
 
 
-@refuses("CHAIN_ID_DIFFERS", Meaning.CHAIN)
+@refuses("CHAIN_ID_DIFFERS", "chain")
 def payload_is_for_the_promised_chain(case: Case) -> Objections:
     claim, promised = case.claim, case.promise.chain_id
     if claim.solana:
@@ -51,7 +51,7 @@ def payload_is_for_the_promised_chain(case: Case) -> Objections:
         )
 
 
-@refuses("KEY_CHAIN_DIFFERS", Meaning.CHAIN)
+@refuses("KEY_CHAIN_DIFFERS", "chain")
 def key_is_of_the_promised_chain(case: Case) -> Objections:
     if case.policy.chain_id != case.promise.chain_id:
         yield Objection(
@@ -59,7 +59,7 @@ def key_is_of_the_promised_chain(case: Case) -> Objections:
         )
 
 
-@refuses("NODE_CHAIN_DIFFERS", Meaning.CHAIN)
+@refuses("NODE_CHAIN_DIFFERS", "chain")
 def node_is_on_the_promised_chain(case: Case) -> Objections:
     if case.claim.solana:
         return
@@ -69,7 +69,7 @@ def node_is_on_the_promised_chain(case: Case) -> Objections:
         yield Objection(f"The node is on the chain with id {case.facts.chain_id}.", _field(case))
 
 
-@refuses("GENESIS_DIFFERS", Meaning.CHAIN)
+@refuses("GENESIS_DIFFERS", "chain")
 def node_has_the_profiles_genesis(case: Case) -> Objections:
     if case.facts.genesis_hash is None:
         yield Objection("The node did not give the first block of its chain.", _field(case))
@@ -94,21 +94,21 @@ _PERMIT2_WORDS = 3
 
 def is_free(kind: NonceKind, nonce: int | bytes, read: Read, facts: Facts) -> bool | None:
     """Whether the nonce may be used now; None where the chain did not say."""
-    words = facts.words(read, _PERMIT2_WORDS if kind is NonceKind.PERMIT2_ALLOWANCE else 1)
+    words = facts.words(read, _PERMIT2_WORDS if kind == "permit2 allowance" else 1)
     if words is None:
         return None
-    if kind is NonceKind.SEQUENCE or kind is NonceKind.PERMIT2_ALLOWANCE:
+    if kind == "sequence" or kind == "permit2 allowance":
         return words[-1] == nonce
-    if kind is NonceKind.PERMIT2_BITMAP and isinstance(nonce, int):
+    if kind == "permit2 bitmap" and isinstance(nonce, int):
         return not words[0] >> (nonce & 0xFF) & 1
     return words[0] == 0
 
 
-@refuses("NONCE_DIFFERS", Meaning.NONCE)
+@refuses("NONCE_DIFFERS", "nonce")
 def nonce_is_the_chains(case: Case) -> Objections:
     claim = case.claim
     reads = nonce_reads(claim, case.policy.account)
-    for field, (nonce, read) in zip(claim.of(Meaning.NONCE), reads, strict=False):
+    for field, (nonce, read) in zip(claim.of("nonce"), reads, strict=False):
         free = is_free(claim.nonce_kind, nonce, read, case.facts)
         if free is None:
             yield Objection("The nonce could not be read from the chain.", field)
@@ -132,8 +132,8 @@ def _ends(case: Case) -> Iterator[tuple[ClaimField, int]]:
     """Ends in Unix seconds; those of an allowance of nothing say nothing."""
     if case.claim.revokes:
         return
-    yield from case.claim.numbers(Meaning.ENDS)
-    yield from case.claim.numbers(Meaning.ALLOWANCE_ENDS)
+    yield from case.claim.numbers("ends")
+    yield from case.claim.numbers("allowance ends")
 
 
 @refuses("QUOTE_EXPIRED")
@@ -142,7 +142,7 @@ def quote_is_valid(case: Case) -> Objections:
         yield Objection("The quote is no longer valid.")
 
 
-@refuses("DEADLINE_PAST", Meaning.ENDS, Meaning.ALLOWANCE_ENDS)
+@refuses("DEADLINE_PAST", "ends", "allowance ends")
 def it_lives_long_enough(case: Case) -> Objections:
     earliest = (case.facts.now + LEAST_LEFT).timestamp()
     for field, end in _ends(case):
@@ -150,7 +150,7 @@ def it_lives_long_enough(case: Case) -> Objections:
             yield Objection("It ends in less than 30 seconds or has ended.", field)
 
 
-@warns("DEADLINE_LATE", Meaning.ENDS, Meaning.ALLOWANCE_ENDS)
+@warns("DEADLINE_LATE", "ends", "allowance ends")
 def it_ends_soon_after_the_quote(case: Case) -> Objections:
     reference = case.promise.valid_until
     if case.promise.deposit is not None and case.purpose is Purpose.DEPOSIT:
@@ -161,7 +161,7 @@ def it_ends_soon_after_the_quote(case: Case) -> Objections:
             yield Objection("It stays valid for more than 30 minutes after the quote.", field)
 
 
-@refuses("DEADLINE_ENDLESS", Meaning.ENDS, Meaning.ALLOWANCE_ENDS)
+@refuses("DEADLINE_ENDLESS", "ends", "allowance ends")
 def it_ends_within_a_day(case: Case) -> Objections:
     latest = (case.facts.now + LONGEST).timestamp()
     for field, end in _ends(case):
@@ -169,19 +169,19 @@ def it_ends_within_a_day(case: Case) -> Objections:
             yield Objection("It stays valid for more than 24 hours.", field)
 
 
-@refuses("NOT_YET_VALID", Meaning.BEGINS)
+@refuses("NOT_YET_VALID", "begins")
 def it_is_valid_already(case: Case) -> Objections:
     now = case.facts.now.timestamp()
-    for field, begin in case.claim.numbers(Meaning.BEGINS):
+    for field, begin in case.claim.numbers("begins"):
         if begin >= now:
             yield Objection("It is not valid yet.", field)
 
 
-@refuses("BLOCKHASH_OLD", Meaning.LIFETIME)
+@refuses("BLOCKHASH_OLD", "lifetime")
 def blockhash_is_fresh(case: Case) -> Objections:
     if not case.claim.solana:
         return
-    field = next(case.claim.of(Meaning.LIFETIME), None)
+    field = next(case.claim.of("lifetime"), None)
     left = case.facts.blocks_left
     if left is None:
         yield Objection("How long the transaction is valid could not be read.", field)
@@ -208,7 +208,7 @@ def there_is_a_transaction_to_cancel(case: Case) -> Objections:
 
 @warns("CANCEL_MAY_FAIL")
 def first_one_may_still_be_executed(case: Case) -> Objections:
-    if case.purpose is Purpose.CANCEL and case.claim.act is Act.NOTHING:
+    if case.purpose is Purpose.CANCEL and case.claim.act == "nothing":
         yield Objection(
             "The transaction may still be executed: the chain takes one of the two, as a rule the"
             " one that pays more for gas."

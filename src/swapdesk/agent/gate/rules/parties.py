@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from swapdesk.agent.gate.case import Case, Objection, Objections, domain_read, refuses, warns
-from swapdesk.agent.shapes.claim import Act, Meaning, Target
+from swapdesk.agent.shapes.claim import Act, Target
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.display import looks_like
 from swapdesk.chain.addresses.kind import AddressProblem
@@ -17,26 +17,26 @@ from swapdesk.chain.deployments import PERMIT2
 from swapdesk.wallet.promise import Purpose
 
 
-@refuses("ACCOUNT_DIFFERS", Meaning.OWNER, Meaning.FEE_PAYER)
+@refuses("ACCOUNT_DIFFERS", "owner", "fee payer")
 def key_is_the_confirmed_account(case: Case) -> Objections:
     if case.policy.account != case.promise.account:
         yield Objection(
             "The key is of another account than the one that was confirmed.",
-            next(case.claim.of(Meaning.OWNER, Meaning.FEE_PAYER), None),
+            next(case.claim.of("owner", "fee payer"), None),
         )
 
 
-@refuses("OWNER_DIFFERS", Meaning.OWNER)
+@refuses("OWNER_DIFFERS", "owner")
 def owner_is_the_account(case: Case) -> Objections:
-    for field, owner in case.claim.texts(Meaning.OWNER):
+    for field, owner in case.claim.texts("owner"):
         if owner != case.policy.account:
             yield Objection("The owner is another account.", field)
 
 
-@refuses("FEE_PAYER_DIFFERS", Meaning.FEE_PAYER)
+@refuses("FEE_PAYER_DIFFERS", "fee payer")
 def account_pays_the_fee(case: Case) -> Objections:
     """Whoever pays the fee signs first and can hold the transaction back."""
-    payers = list(case.claim.texts(Meaning.FEE_PAYER))
+    payers = list(case.claim.texts("fee payer"))
     for field, payer in payers:
         if payer != case.policy.account:
             yield Objection("The fee is paid by another account.", field)
@@ -44,23 +44,23 @@ def account_pays_the_fee(case: Case) -> Objections:
         yield Objection("Nobody pays the fee.")
 
 
-@refuses("COSIGNER_UNKNOWN", Meaning.COSIGNER)
+@refuses("COSIGNER_UNKNOWN", "co-signer")
 def further_signers_are_the_venues_makers(case: Case) -> Objections:
-    for field, signer in case.claim.texts(Meaning.COSIGNER):
+    for field, signer in case.claim.texts("co-signer"):
         if (case.promise.venue or "", signer) not in case.policy.makers:
             yield Objection("Somebody else has to sign who is not the venue's maker.", field)
         elif signer not in case.claim.signed_first:
             yield Objection("The maker's signature is missing or wrong.", field)
 
 
-@refuses("COUNTERPARTY_UNKNOWN", Meaning.COUNTERPARTY)
+@refuses("COUNTERPARTY_UNKNOWN", "counterparty")
 def counterparty_is_the_venues_maker(case: Case) -> Objections:
-    for field, party in case.claim.texts(Meaning.COUNTERPARTY):
+    for field, party in case.claim.texts("counterparty"):
         if (case.promise.venue or "", party) not in case.policy.makers:
             yield Objection("The other side of the swap is not the venue's maker.", field)
 
 
-@refuses("RENT_FOR_STRANGER", Meaning.RENT_PAYEE, Meaning.RENT_TOKEN)
+@refuses("RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
     """Opening a token account costs its payer a rent that its owner can take out. A maker has one
     of its own, or pays for it."""
@@ -68,10 +68,10 @@ def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
     owners = {promise.account, promise.recipient}
     if promise.deposit is not None:
         owners.add(promise.deposit.address)
-    for field, owner in case.claim.texts(Meaning.RENT_PAYEE):
+    for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
             yield Objection("An account is opened at your cost for somebody else.", field)
-    for field, token in case.claim.texts(Meaning.RENT_TOKEN):
+    for field, token in case.claim.texts("rent token"):
         if token not in (promise.sell.contract, promise.buy.contract):
             yield Objection("An account is opened at your cost for another token.", field)
 
@@ -89,18 +89,18 @@ ACCOUNT_RULES = (
 DELEGATED = bytes.fromhex("ef0100")
 """Code of an account that somebody holds the key of (EIP-7702)."""
 
-ACTS = {
-    Purpose.APPROVE: frozenset({Act.ALLOW}),
-    Purpose.REVOKE: frozenset({Act.ALLOW}),
-    Purpose.ORDER: frozenset({Act.ORDER}),
-    Purpose.SWAP: frozenset({Act.SWAP}),
-    Purpose.DEPOSIT: frozenset({Act.PAY}),
-    Purpose.CANCEL: frozenset({Act.NOTHING}),
-    Purpose.FUND: frozenset({Act.PAY}),
-    Purpose.BUNDLE: frozenset({Act.BUNDLE}),
-    Purpose.DEPLOY: frozenset({Act.DEPLOY}),
-    Purpose.WITHDRAW: frozenset({Act.WITHDRAW}),
-    Purpose.CALL: frozenset({Act.PAY}),
+ACTS: dict[Purpose, frozenset[Act]] = {
+    Purpose.APPROVE: frozenset({"allow"}),
+    Purpose.REVOKE: frozenset({"allow"}),
+    Purpose.ORDER: frozenset({"order"}),
+    Purpose.SWAP: frozenset({"swap"}),
+    Purpose.DEPOSIT: frozenset({"pay"}),
+    Purpose.CANCEL: frozenset({"nothing"}),
+    Purpose.FUND: frozenset({"pay"}),
+    Purpose.BUNDLE: frozenset({"bundle"}),
+    Purpose.DEPLOY: frozenset({"deploy"}),
+    Purpose.WITHDRAW: frozenset({"withdraw"}),
+    Purpose.CALL: frozenset({"pay"}),
 }
 
 
@@ -111,60 +111,60 @@ def is_contract(code: bytes | None) -> bool:
 
 @refuses("SHAPE_UNKNOWN")
 def shape_is_known(case: Case) -> Objections:
-    if case.claim.act is Act.UNKNOWN and not case.policy.blind:
+    if case.claim.act == "unknown" and not case.policy.blind:
         yield Objection("What this document does is not known here. It is never signed blindly.")
 
 
 @warns("SHAPE_BLIND")
 def blind_signing_is_told(case: Case) -> Objections:
-    if case.claim.act is Act.UNKNOWN and case.policy.blind:
+    if case.claim.act == "unknown" and case.policy.blind:
         yield Objection("What this document does is not known here. Type its digest to sign it.")
 
 
-@refuses("PURPOSE_DIFFERS", Meaning.METHOD)
+@refuses("PURPOSE_DIFFERS", "method")
 def act_is_what_was_asked_for(case: Case) -> Objections:
     claim = case.claim
-    if claim.act is not Act.UNKNOWN and claim.act not in ACTS[case.purpose]:
+    if claim.act != "unknown" and claim.act not in ACTS[case.purpose]:
         yield Objection(
             f"It is {claim.title[:1].lower()}{claim.title[1:]}, not what was asked for.",
-            next(claim.of(Meaning.METHOD), None),
+            next(claim.of("method"), None),
         )
 
 
-@refuses("CONTRACT_UNKNOWN", Meaning.CONTRACT)
+@refuses("CONTRACT_UNKNOWN", "contract")
 def contract_is_the_shapes_own(case: Case) -> Objections:
     claim = case.claim
-    if claim.solana or claim.target is Target.PAYEE:
+    if claim.solana or claim.target == "payee":
         return
     if claim.contract is None:
         yield Objection("It names no contract.")
         return
     own: dict[Target, set[str | None]] = {
-        Target.TOKEN: {case.promise.sell.contract},
-        Target.PERMIT2: {PERMIT2},
-        Target.VENUE: {
+        "token": {case.promise.sell.contract},
+        "permit2": {PERMIT2},
+        "venue": {
             one.address
             for one in case.policy.contracts_of(case.promise.venue)
             if one.role in claim.roles
         },
-        Target.FACTORY: {case.policy.accounts.address if case.policy.accounts else None},
-        Target.ANY: {claim.contract},
+        "factory": {case.policy.accounts.address if case.policy.accounts else None},
+        "any": {claim.contract},
     }
     if claim.contract not in own[claim.target]:
         said = {
-            Target.TOKEN: "The contract is not the token that was confirmed.",
-            Target.PERMIT2: "The contract is not Permit2.",
-            Target.FACTORY: "It is not the factory of smart accounts of this profile.",
+            "token": "The contract is not the token that was confirmed.",
+            "permit2": "The contract is not Permit2.",
+            "factory": "It is not the factory of smart accounts of this profile.",
         }.get(claim.target, "The contract is none of the venue's for this.")
-        yield Objection(said, next(claim.of(Meaning.CONTRACT), None))
+        yield Objection(said, next(claim.of("contract"), None))
 
 
-@refuses("CONTRACT_WITHOUT_CODE", Meaning.CONTRACT)
+@refuses("CONTRACT_WITHOUT_CODE", "contract")
 def contract_has_code(case: Case) -> Objections:
     claim = case.claim
     if claim.contract is None:
         return
-    field = next(claim.of(Meaning.CONTRACT), None)
+    field = next(claim.of("contract"), None)
     code = case.facts.code.get(claim.contract)
     if code is None:
         yield Objection("Whether the contract exists could not be read.", field)
@@ -172,13 +172,13 @@ def contract_has_code(case: Case) -> Objections:
         yield Objection("There is no contract at this address.", field)
 
 
-@refuses("DOMAIN_DIFFERS", Meaning.DOMAIN)
+@refuses("DOMAIN_DIFFERS", "domain")
 def domain_is_the_contracts_own(case: Case) -> Objections:
     """The contract tells its domain, so a changed name or version is seen."""
     claim = case.claim
-    if not claim.typed or claim.contract is None or claim.act is Act.UNKNOWN:
+    if not claim.typed or claim.contract is None or claim.act == "unknown":
         return
-    field = next(claim.of(Meaning.DOMAIN), None)
+    field = next(claim.of("domain"), None)
     own = case.facts.answers.get(domain_read(claim.contract))
     if own is None:
         yield Objection("The contract's own domain could not be read.", field)
@@ -196,18 +196,18 @@ CONTRACT_RULES = (
 )
 
 
-@refuses("SPENDER_UNKNOWN", Meaning.SPENDER)
+@refuses("SPENDER_UNKNOWN", "spender")
 def spender_is_the_venues(case: Case) -> Objections:
     """An approval of nothing may name anybody."""
     claim = case.claim
     if claim.revokes:
         return
-    spenders = list(claim.texts(Meaning.SPENDER))
-    if claim.act is Act.ALLOW and not spenders:
+    spenders = list(claim.texts("spender"))
+    if claim.act == "allow" and not spenders:
         yield Objection("Nobody is named who may take the token.")
     allowed = {one.address for one in case.policy.contracts_of(case.promise.venue)}
     allowed |= case.policy.spenders
-    if claim.target is Target.TOKEN:
+    if claim.target == "token":
         # Permit2 takes nothing without a further signature of the owner.
         allowed.add(PERMIT2)
     for field, spender in spenders:
@@ -215,11 +215,11 @@ def spender_is_the_venues(case: Case) -> Objections:
             yield Objection("The spender is none of the venue's contracts.", field)
 
 
-@refuses("SPENDER_WITHOUT_CODE", Meaning.SPENDER)
+@refuses("SPENDER_WITHOUT_CODE", "spender")
 def spender_has_code(case: Case) -> Objections:
     if case.claim.revokes:
         return
-    for field, spender in case.claim.texts(Meaning.SPENDER):
+    for field, spender in case.claim.texts("spender"):
         code = case.facts.code.get(spender)
         if code is None:
             yield Objection("Whether the spender is a contract could not be read.", field)
@@ -234,21 +234,21 @@ def _crosses(case: Case) -> bool:
     return case.promise.chain_out != case.promise.chain
 
 
-@refuses("RECIPIENT_DIFFERS", Meaning.RECEIVER)
+@refuses("RECIPIENT_DIFFERS", "receiver")
 def receiver_is_the_confirmed_one(case: Case) -> Objections:
     claim = case.claim
-    receivers = list(claim.texts(Meaning.RECEIVER))
-    if claim.act in (Act.ORDER, Act.SWAP) and not receivers:
+    receivers = list(claim.texts("receiver"))
+    if claim.act in ("order", "swap") and not receivers:
         yield Objection("It does not say who gets what is bought.")
     for field, receiver in receivers:
         if receiver != case.promise.recipient:
             yield Objection("Somebody else gets what is bought.", field)
 
 
-@refuses("RECIPIENT_UNSAFE", Meaning.RECEIVER, Meaning.PAYEE)
+@refuses("RECIPIENT_UNSAFE", "receiver", "payee")
 def receiver_is_an_address_of_somebody(case: Case) -> Objections:
     read = sol.read if case.claim.solana else evm.read
-    for meaning in (Meaning.RECEIVER, Meaning.PAYEE):
+    for meaning in ("receiver", "payee"):
         for field, receiver in case.claim.texts(meaning):
             try:
                 read(receiver)
@@ -256,34 +256,34 @@ def receiver_is_an_address_of_somebody(case: Case) -> Objections:
                 yield Objection("Nobody can use what is sent to this address.", field)
 
 
-@refuses("RECIPIENT_IS_CONTRACT", Meaning.RECEIVER, Meaning.PAYEE)
+@refuses("RECIPIENT_IS_CONTRACT", "receiver", "payee")
 def receiver_is_no_token_and_no_venue(case: Case) -> Objections:
     promise = case.promise
     taboo = {promise.sell.contract, promise.buy.contract, case.claim.contract}
     taboo |= {one.address for one in case.policy.venues}
-    for meaning in (Meaning.RECEIVER, Meaning.PAYEE):
+    for meaning in ("receiver", "payee"):
         for field, receiver in case.claim.texts(meaning):
             if receiver in taboo:
                 yield Objection("This is a contract that keeps what it is sent.", field)
 
 
-@refuses("DESTINATION_DIFFERS", Meaning.DESTINATION)
+@refuses("DESTINATION_DIFFERS", "destination")
 def chain_out_is_the_confirmed_one(case: Case) -> Objections:
     promise = case.promise
-    stated = list(case.claim.numbers(Meaning.DESTINATION))
+    stated = list(case.claim.numbers("destination"))
     for field, chain_id in stated:
         if promise.chain_out_id is None or chain_id != promise.chain_out_id:
             yield Objection("It is paid out on another chain.", field)
-    if case.claim.act in (Act.ORDER, Act.SWAP) and not stated and _crosses(case):
+    if case.claim.act in ("order", "swap") and not stated and _crosses(case):
         yield Objection("It pays out on the chain it is paid on; you confirmed another.")
 
 
-@warns("RECIPIENT_HAS_CODE", Meaning.RECEIVER, Meaning.PAYEE)
+@warns("RECIPIENT_HAS_CODE", "receiver", "payee")
 def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
     """A contract may exist on one chain only, and keep for ever what it gets on another."""
     if case.claim.solana or case.purpose is Purpose.FUND:
         return
-    for meaning in (Meaning.RECEIVER, Meaning.PAYEE):
+    for meaning in ("receiver", "payee"):
         for field, receiver in case.claim.texts(meaning):
             code = case.facts.code.get(receiver)
             if code is None:
@@ -296,9 +296,9 @@ def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
                 yield Objection("The recipient is a contract.", field)
 
 
-@warns("RECIPIENT_LOOKS_LIKE", Meaning.RECEIVER)
+@warns("RECIPIENT_LOOKS_LIKE", "receiver")
 def receiver_that_resembles_another_is_told(case: Case) -> Objections:
-    for field, receiver in case.claim.texts(Meaning.RECEIVER):
+    for field, receiver in case.claim.texts("receiver"):
         if receiver not in case.policy.known and any(
             looks_like(receiver, known) for known in sorted(case.policy.known)
         ):

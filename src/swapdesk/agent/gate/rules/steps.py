@@ -19,12 +19,12 @@ from swapdesk.agent.gate.case import (
 from swapdesk.agent.gate.rules.envelope import is_free
 from swapdesk.agent.gate.words import amount
 from swapdesk.agent.shapes.calls import nonce_of
-from swapdesk.agent.shapes.claim import Act, Claim, Meaning
+from swapdesk.agent.shapes.claim import Act, Claim
 from swapdesk.wallet.promise import Purpose
 
 MOST_STEPS = 8
-_PAYING = frozenset({Act.ORDER, Act.SWAP, Act.PAY, Act.BUNDLE, Act.WITHDRAW})
-_TAKING = frozenset({Act.SWAP, Act.PAY})
+_PAYING: frozenset[Act] = frozenset({"order", "swap", "pay", "bundle", "withdraw"})
+_TAKING: frozenset[Act] = frozenset({"swap", "pay"})
 
 
 def _chain(case: Case) -> list[PastSignature]:
@@ -100,7 +100,7 @@ def complete_chain_is_over(case: Case) -> Objections:
 @refuses("STEP_CHAIN_CHANGED")
 def chain_stays_with_its_first_step(case: Case) -> Objections:
     """Quote, chain, owner and token of the first step hold for all that moves something."""
-    if case.claim.act is Act.NOTHING:
+    if case.claim.act == "nothing":
         return
     for one in case.memory:
         if one.quote_id != case.promise.quote_id:
@@ -130,7 +130,7 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
     """Once a swap or payment was signed, no contract needs the token any more. An order is
     different: it is settled out of an allowance that may be given after it."""
     claim = case.claim
-    if claim.act is not Act.ALLOW or claim.revokes or case.purpose is Purpose.REVOKE:
+    if claim.act != "allow" or claim.revokes or case.purpose is Purpose.REVOKE:
         return
     if any(one.act in _TAKING and not one.spent for one in case.memory) and not any(
         one.content == claim.content for one in case.memory
@@ -138,7 +138,7 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
         yield Objection("The swap was paid already; nobody needs to take the token any more.")
 
 
-@refuses("ALLOWANCE_SUM", Meaning.ALLOWED_UNITS, Meaning.SOLD_UNITS)
+@refuses("ALLOWANCE_SUM", "allowed units", "sold units")
 def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
     """Each may be within it and more than it with the others. What takes the place of one that was
     signed, as a bundle that is built again without a row, lets no more be taken than that."""
@@ -151,7 +151,7 @@ def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
         return
     if taken > own.units > 0 and taken > _bound(case):
         sell = case.promise.sell
-        field = next(case.claim.of(Meaning.ALLOWED_UNITS, Meaning.SOLD_UNITS), None)
+        field = next(case.claim.of("allowed units", "sold units"), None)
         yield Objection(
             f"With what you signed before {amount(taken, sell)} could be taken in all; you"
             f" confirmed {amount(case.promise.sell_units, sell)}.",
@@ -182,7 +182,7 @@ def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
         taking, once = one.taking, one.content.hex()
         if one.nonce is not None:
             once = f"nonce {one.nonce}"
-        elif one.act is Act.BUNDLE and one.key is not None:
+        elif one.act == "bundle" and one.key is not None:
             once = one.key
         elif taking is not None and taking.once is not None:
             once = taking.once
@@ -197,7 +197,7 @@ def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
     """What makes a claim be executed once: two with the same never both are."""
     if nonce is not None:
         return f"nonce {nonce}"
-    if claim.act is Act.BUNDLE and not claim.solana:
+    if claim.act == "bundle" and not claim.solana:
         return nonce_of(claim)
     return own.once or claim.content.hex()
 

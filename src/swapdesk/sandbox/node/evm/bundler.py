@@ -18,15 +18,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import ENTRY_POINT
 from swapdesk.chain.rpc.evm import revert_words
+from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.chain.smart_account import (
     BEFORE_EXECUTION_EVENT,
     FEE_FIELDS,
@@ -50,7 +51,7 @@ from swapdesk.chain.smart_account import (
 )
 from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
 from swapdesk.sandbox.node.evm.blocks import Document, data, quantity
-from swapdesk.sandbox.node.evm.json_rpc import Code, Problem, read_bytes
+from swapdesk.sandbox.node.evm.json_rpc import Problem, read_bytes
 from swapdesk.sandbox.node.evm.methods import Table
 from swapdesk.sandbox.node.evm.node import ChainAccount, LiveChain
 from swapdesk.sandbox.node.mined_log import MinedLog, chains_in
@@ -67,7 +68,6 @@ class BundlerCode(IntEnum):
     SIGNATURE = -32507
     EXECUTION = -32521
     """The calls inside would fail."""
-    FIELDS = -32602
 
 
 _CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
@@ -84,7 +84,7 @@ def refused(failed: FailedOp) -> Problem:
 
 
 def fields(words: str) -> Problem:
-    return Problem(words, BundlerCode.FIELDS)
+    return Problem(words, RpcCode.BAD_PARAMS)
 
 
 ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
@@ -167,7 +167,7 @@ async def tried(
     said = bytes.fromhex(returned[2:]) if isinstance(returned, str) else b""
     failed = read_failed_op(said)
     if failed is None:
-        words = error["message"] if said or error["code"] != Code.REVERTED else _NOBODY
+        words = error["message"] if said or error["code"] != RpcCode.REVERTED else _NOBODY
         raise Problem(words, BundlerCode.REJECTED, returned)
     return dict.fromkeys(range(failed.index, len(operations)), refused(failed))
 
@@ -479,12 +479,8 @@ _SAMPLE = bytes.fromhex(
 """A signature of the right form by nobody, so that checking it costs what a good one's does."""
 
 
-class _Part(StrEnum):
-    """What is executed one after the other; the value is the EntryPoint's word for its failure."""
-
-    CREATE = "AA13 initCode failed or OOG"
-    VERIFY = "AA23 reverted"
-    CALL = "execution"
+_Part = Literal["AA13 initCode failed or OOG", "AA23 reverted", "execution"]
+"""What is executed one after the other; the value is the EntryPoint's word for its failure."""
 
 
 async def estimate(
@@ -495,12 +491,14 @@ async def estimate(
         operation = operation.signed(_SAMPLE)
     told = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)
     validates = VALIDATE_USER_OP.call(tuple(pack(operation)), told, 0)
-    parts = {_Part.VERIFY: _call(ENTRY_POINT, operation.sender, validates)}
+    parts: dict[_Part, dict[str, str]] = {
+        "AA23 reverted": _call(ENTRY_POINT, operation.sender, validates)
+    }
     if operation.factory is not None:
         creates = _call(SENDER_CREATOR, operation.factory, operation.factory_data)
-        parts = {_Part.CREATE: creates, **parts}
+        parts = {"AA13 initCode failed or OOG": creates, **parts}
     if operation.call_data:
-        parts[_Part.CALL] = _call(ENTRY_POINT, operation.sender, operation.call_data)
+        parts["execution"] = _call(ENTRY_POINT, operation.sender, operation.call_data)
     block: dict[str, Any] = {"calls": list(parts.values())}
     if overrides is not None:
         block["stateOverrides"] = overrides
@@ -510,7 +508,7 @@ async def estimate(
     used = {
         part: _used(part, outcome) for part, outcome in zip(parts, simulated["calls"], strict=True)
     }
-    inside = used.pop(_Part.CALL, 0)
+    inside = used.pop("execution", 0)
     # The widest numbers there are, so that what is filled in later costs no more bytes.
     widest = (1 << 120) - 1
     whole = replace(
@@ -536,7 +534,7 @@ def _used(part: _Part, outcome: dict[str, Any]) -> int:
         return int(outcome["gasUsed"], 16)
     error = outcome["error"]
     data = error.get("data")
-    if part is _Part.CALL:
+    if part == "execution":
         raise Problem(error["message"], BundlerCode.EXECUTION, data)
     raise Problem(f"{part}: {error['message']}", BundlerCode.REJECTED, data)
 

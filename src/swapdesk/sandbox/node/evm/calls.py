@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.chain.rpc.evm import revert_words
+from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
@@ -34,7 +35,6 @@ from swapdesk.sandbox.node.evm.blocks import (
 from swapdesk.sandbox.node.evm.chain import EvmChain
 from swapdesk.sandbox.node.evm.json_rpc import (
     CallRequest,
-    Code,
     Problem,
     bad,
     read_address,
@@ -162,12 +162,12 @@ class CallExecutor:
         options = read_object(value, "the simulation", _OPTIONS)
         asked = options.get("blockStateCalls")
         if not isinstance(asked, list) or not asked:
-            raise Problem("empty input", Code.BAD_PARAMS)
+            raise Problem("empty input", RpcCode.BAD_PARAMS)
         if options.get("validation"):
-            raise Problem("validation is not supported", Code.BAD_PARAMS)
+            raise Problem("validation is not supported", RpcCode.BAD_PARAMS)
         read = [read_object(each, "a block", _BLOCK) for each in asked]
         if len(read) > MOST_BLOCKS or sum(len(_calls(each)) for each in read) > MOST_CALLS:
-            raise Problem(f"at most {MOST_BLOCKS} blocks with {MOST_CALLS} calls", Code.LIMIT)
+            raise Problem(f"at most {MOST_BLOCKS} blocks with {MOST_CALLS} calls", RpcCode.LIMIT)
         state = self.state(block, block, None)
         state.shows_transfers = bool(options.get("traceTransfers"))
         shown = []
@@ -253,7 +253,7 @@ def failure(error: VMError, output: bytes) -> Problem:
     if isinstance(error, Revert):
         # Libraries show the reason out of the message, and read own errors of a contract.
         reason = f": {revert_words(output)}" if output[:4] in _REASONS else ""
-        return Problem(f"execution reverted{reason}", Code.REVERTED, "0x" + output.hex())
+        return Problem(f"execution reverted{reason}", RpcCode.REVERTED, "0x" + output.hex())
     if isinstance(error, OutOfGas):
         return Problem("out of gas")
     return Problem(f"execution failed: {_words(error)}")
@@ -286,7 +286,7 @@ def _result(outcome: ExecutionOutcome, block: Block, position: int, first_log: i
     }
     if outcome.error is not None:
         problem = failure(outcome.error, outcome.output)
-        code = problem.code if problem.code == Code.REVERTED else _VM_ERROR
+        code = problem.code if problem.code == RpcCode.REVERTED else _VM_ERROR
         document["error"] = {**problem.as_json(), "code": int(code)}
         return document
     pretended = keccak(b"simulated" + block.parent_hash + position.to_bytes(4, "big"))

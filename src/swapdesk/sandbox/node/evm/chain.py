@@ -28,6 +28,7 @@ from eth_utils.exceptions import ValidationError
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
@@ -41,7 +42,7 @@ from swapdesk.sandbox.node.evm.blocks import (
     quantity,
 )
 from swapdesk.sandbox.node.evm.genesis import Genesis
-from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.evm.mempool import Candidate
 from swapdesk.sandbox.node.evm.state import (
     Changes,
@@ -262,7 +263,7 @@ class EvmChain:
                         found.append((log, block, each.hash, position, place))
                     place += 1
             if len(found) > MOST_LOGS:
-                raise Problem(f"query returned more than {MOST_LOGS} results", Code.LIMIT)
+                raise Problem(f"query returned more than {MOST_LOGS} results", RpcCode.LIMIT)
         return found
 
     def _kept(self, mined: Mined) -> Mined:

@@ -18,9 +18,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.sandbox.faults import NODE_DOWN, ChainFaults
 from swapdesk.sandbox.http_server import CUT, misled
-from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
 from swapdesk.sandbox.node.solana.terms import PATH as SOLANA_PATH
 from swapdesk.sandbox.tables import EVM_CHAINS
@@ -89,18 +90,18 @@ class Door:
         try:
             asked = _read(body)
         except ValueError:
-            return _failed(None, Problem("parse error", Code.BAD_JSON))
+            return _failed(None, Problem("parse error", RpcCode.BAD_JSON))
         if not isinstance(asked, list):
             return await self._one(chain, asked) or b""
         if not asked:
-            return _failed(None, Problem("empty batch", Code.BAD_REQUEST))
+            return _failed(None, Problem("empty batch", RpcCode.BAD_REQUEST))
         if len(asked) > MOST_IN_BATCH:
-            return _failed(None, Problem("batch too large", Code.BAD_REQUEST))
+            return _failed(None, Problem("batch too large", RpcCode.BAD_REQUEST))
         answers: list[bytes] = []
         size = 0
         for each in asked:
             if size > ANSWER_LIMIT:
-                answer = _failed(_id_of(each), Problem("response too large", Code.LIMIT))
+                answer = _failed(_id_of(each), Problem("response too large", RpcCode.LIMIT))
             else:
                 answer = await self._one(chain, each)
             size += len(answer)
@@ -116,7 +117,7 @@ class Door:
             or asked.get("jsonrpc") != "2.0"
             or not isinstance(asked.get("method"), str)
         ):
-            return _failed(number, Problem("invalid request", Code.BAD_REQUEST))
+            return _failed(number, Problem("invalid request", RpcCode.BAD_REQUEST))
         try:
             call = self._solana if chain == SOLANA else self._evm
             result = await call(chain, asked["method"], asked.get("params"))
@@ -125,7 +126,7 @@ class Door:
         except Exception:
             # The boundary of a call: logged whole, and the caller learns that it is our fault.
             logger.exception("%s of %s failed", asked["method"][:64], chain)
-            answer = _failed(number, Problem("internal error", Code.INTERNAL))
+            answer = _failed(number, Problem("internal error", RpcCode.INTERNAL))
         else:
             answer = msgspec.json.encode({"jsonrpc": "2.0", "id": number, "result": result})
         return answer if "id" in asked else b""

@@ -13,25 +13,13 @@ from typing import Any
 
 from msgspec import Struct
 
-
-class Code(IntEnum):
-    BAD_JSON = -32700
-    BAD_REQUEST = -32600
-    NO_METHOD = -32601
-    BAD_PARAMS = -32602
-    INTERNAL = -32603
-    REFUSED = -32000
-    """Anything the node understood and does not do."""
-    LIMIT = -32005
-    """More than one call may take or return."""
-    REVERTED = 3
-    """The contract said no; ``data`` is what it returned."""
+from swapdesk.chain.rpc.ledger import RpcCode
 
 
 class Problem(Exception):
     """An error object of JSON-RPC."""
 
-    def __init__(self, message: str, code: IntEnum = Code.REFUSED, data: object = None) -> None:
+    def __init__(self, message: str, code: IntEnum = RpcCode.REFUSED, data: object = None) -> None:
         super().__init__(message)
         self.code = code
         self.data = data
@@ -49,7 +37,7 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 def bad(message: str) -> Problem:
     """Parameters that cannot be read."""
-    return Problem(f"invalid argument: {message}", Code.BAD_PARAMS)
+    return Problem(f"invalid argument: {message}", RpcCode.BAD_PARAMS)
 
 
 def read_quantity(value: Any, name: str) -> int:

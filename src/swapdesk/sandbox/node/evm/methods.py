@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from swapdesk import __version__
+from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.sandbox.faults import FORGED_RECEIPT
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
@@ -26,7 +27,6 @@ from swapdesk.sandbox.node.evm.blocks import (
 from swapdesk.sandbox.node.evm.chain import LogWords, fee_history, usual_tip
 from swapdesk.sandbox.node.evm.json_rpc import (
     CallRequest,
-    Code,
     Problem,
     bad,
     read_address,
@@ -190,17 +190,17 @@ class Methods:
         """The result of a method, as JSON holds it. Raises Problem."""
         if not isinstance(name, str) or name not in self._table:
             raise Problem(
-                f"the method {str(name)[:64]} does not exist/is not available", Code.NO_METHOD
+                f"the method {str(name)[:64]} does not exist/is not available", RpcCode.NO_METHOD
             )
         run, least, most = self._table[name]
         if params is None:
             params = []
         if not isinstance(params, list):
-            raise Problem("non-array args", Code.BAD_PARAMS)
+            raise Problem("non-array args", RpcCode.BAD_PARAMS)
         if len(params) > most:
-            raise Problem(f"too many arguments, want at most {most}", Code.BAD_PARAMS)
+            raise Problem(f"too many arguments, want at most {most}", RpcCode.BAD_PARAMS)
         if len(params) < least:
-            raise Problem(f"missing value for required argument {len(params)}", Code.BAD_PARAMS)
+            raise Problem(f"missing value for required argument {len(params)}", RpcCode.BAD_PARAMS)
         return await run(*params)
 
     async def _block_number(self) -> str:

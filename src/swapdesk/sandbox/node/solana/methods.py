@@ -24,6 +24,7 @@ from solders.transaction import VersionedTransaction
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.base58 import decode
+from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.chain.solana import (
     LOADERS,
     MEMO,
@@ -36,7 +37,7 @@ from swapdesk.chain.solana import (
     read_serialized_message,
     read_transaction,
 )
-from swapdesk.sandbox.node.evm.json_rpc import Code, Problem
+from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.solana.chain import Mined, SolanaChain
 from swapdesk.sandbox.node.solana.machine import (
     SLOTS_PER_EPOCH,
@@ -77,7 +78,7 @@ class SolanaCode(IntEnum):
 
 
 def bad_params(message: str) -> Problem:
-    return Problem(message, Code.BAD_PARAMS)
+    return Problem(message, RpcCode.BAD_PARAMS)
 
 
 _WORDS = {
@@ -563,7 +564,7 @@ METHODS: dict[str, tuple[int, Method]] = {
 def answer(chain: SolanaChain, method: str, given: Any) -> Any:
     """Raises Problem."""
     if method not in METHODS:
-        raise Problem("Method not found", Code.NO_METHOD)
+        raise Problem("Method not found", RpcCode.NO_METHOD)
     values, found = METHODS[method]
     asked = Params(given, values)
     for name in NOT_SERVED:

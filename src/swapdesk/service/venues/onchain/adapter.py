@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from swapdesk.chain.rpc.evm import EvmError
+from swapdesk.chain.rpc.evm import Call, EvmError
 from swapdesk.chain.rpc.solana import SolanaError
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.wire.chains import SwapProvider
@@ -133,17 +133,11 @@ class Deal(Struct, frozen=True):
         return int(self.expires.timestamp()) + SIGNATURE_SECONDS
 
 
-class ApprovalCall(Struct, frozen=True):
-    """A call of the token sold that lets the venue take it."""
-
-    to: str
-    data: bytes
-
-
 class Permission(Struct, frozen=True):
     """What is still missing before the venue may take the tokens."""
 
-    approvals: Sequence[ApprovalCall] = ()
+    approvals: Sequence[Call] = ()
+    """Calls of the token sold that let the venue take it."""
     signatures: Sequence[SignatureRequirement] = ()
 
 

@@ -75,18 +75,11 @@ SLOT_SECONDS = Decimal("0.4")
 """About how long a block takes; blocks decide, and seconds only tell somebody when."""
 
 
-class Offer(Struct, frozen=True):
-    """``out`` units of the token bought; ``impact`` is the share that the size costs."""
-
-    out: int
-    impact: Decimal
-
-
 def offered(
     amount: int, decimals_in: int, decimals_out: int, price_in: Decimal, price_out: Decimal
-) -> Offer | None:
-    """What the maker pays for ``amount`` units at these prices in dollars; None for nothing, and
-    for more than it takes."""
+) -> tuple[int, Decimal] | None:
+    """What the maker pays for ``amount`` units at these prices in dollars: units of the token
+    bought, and the share that the size costs. None for nothing, and for more than it takes."""
     worth = Fraction(amount, 10**decimals_in) * Fraction(price_in)
     if worth > MOST_USD:
         return None
@@ -95,7 +88,7 @@ def offered(
     if out <= 0:
         return None
     shown = Decimal(impact.numerator) / Decimal(impact.denominator)
-    return Offer(out, shown.quantize(Decimal("0.000001")))
+    return out, shown.quantize(Decimal("0.000001"))
 
 
 PriceOfToken = Callable[[Token], Decimal | None]
@@ -149,11 +142,12 @@ class Atoll(Unsigned):
         rent, held = await asyncio.gather(
             self._rent(token_out, question.receiver or question.sender), self._held(token_out)
         )
-        if held < offer.out:
+        out, impact = offer
+        if held < out:
             return Unavailable("the maker does not hold enough at present")
         # The maker signs exactly what it quoted, so no slippage is needed.
-        plan = Plan(question.amount, offer.out, offer.out, Decimal(0), ())
-        return DexPrice(plan, minutes=_MINUTES, impact=offer.impact, gas=UNITS, gas_wei=FEE + rent)
+        plan = Plan(question.amount, out, out, Decimal(0), ())
+        return DexPrice(plan, minutes=_MINUTES, impact=impact, gas=UNITS, gas_wei=FEE + rent)
 
     async def _rent(self, token: Token, owner: str | None) -> int:
         """Lamports for the token account of an owner, where there may be none."""

@@ -62,7 +62,7 @@ class ChainFacilitator:
             payment.nonce,
         )
         if signed_by(document, payment.signature, payment.payer) is None:
-            return Reason.SIGNATURE
+            return "invalid_exact_evm_payload_signature"
         nonce = bytes.fromhex(payment.nonce[2:])
         try:
             held, used = await self._reader.numbers(
@@ -72,12 +72,12 @@ class ChainFacilitator:
                 ]
             )
         except EvmError:
-            return Reason.CHAIN
+            return "chain_unavailable"
         if held is None or used is None:
-            return Reason.CHAIN
+            return "chain_unavailable"
         if used:
-            return Reason.USED
-        return Reason.FUNDS if held < payment.units else None
+            return "invalid_exact_evm_nonce_already_used"
+        return "invalid_exact_evm_insufficient_balance" if held < payment.units else None
 
     async def settle(self, payment: CallPayment, note: Note) -> Settled:
         parts = read_signature(payment.signature)
@@ -96,12 +96,14 @@ class ChainFacilitator:
         try:
             sent = await self._wallet.send(self._reader, payment.terms.asset, data, note)
         except StoreUnavailable:
-            return Settled(reason=Reason.CHAIN)
+            return Settled(reason="chain_unavailable")
         except (EvmRefused, EvmUnreachable) as error:
             refused = isinstance(error, EvmRefused)
-            return Settled(reason=Reason.FAILED if refused else Reason.CHAIN)
+            return Settled(
+                reason="invalid_exact_evm_transaction_failed" if refused else "chain_unavailable"
+            )
         except EvmError:
-            return Settled(reason=Reason.CHAIN, open=True)
+            return Settled(reason="chain_unavailable", open=True)
         until = self._clock.monotonic() + SETTLE_SECONDS
         while (settled := await self.outcome(sent)).open:
             if self._clock.monotonic() >= until:
@@ -115,5 +117,9 @@ class ChainFacilitator:
         except EvmError:
             receipt = None
         if receipt is None:
-            return Settled(reason=Reason.CHAIN, open=True)
-        return Settled(transaction) if receipt.succeeded else Settled(reason=Reason.FAILED)
+            return Settled(reason="chain_unavailable", open=True)
+        return (
+            Settled(transaction)
+            if receipt.succeeded
+            else Settled(reason="invalid_exact_evm_transaction_failed")
+        )

@@ -18,7 +18,7 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call, EvmRefused, TransactionReceipt
 from swapdesk.service.store.database import Still
 from swapdesk.service.store.store import Store
-from swapdesk.service.venues.onchain.adapter import ApprovalCall, Deal, DexRefused
+from swapdesk.service.venues.onchain.adapter import Deal, DexRefused
 from swapdesk.service.venues.onchain.reader import OnchainReader
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 
@@ -97,7 +97,7 @@ class Spender(Struct, frozen=True):
         allowed = await reader.allowance(deal.plan.path[0], owner, self.address)
         return allowed >= deal.plan.amount
 
-    async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[ApprovalCall]:
+    async def approvals(self, reader: OnchainReader, deal: Deal, owner: str) -> list[Call]:
         """Approvals of exactly the amount, to be mined in this order; none when enough is allowed.
 
         A token that refuses to change one allowance into another is set to zero first. Which ones
@@ -107,7 +107,7 @@ class Spender(Struct, frozen=True):
         allowed = await reader.allowance(token, owner, self.address)
         if allowed >= amount:
             return []
-        wanted = ApprovalCall(token, erc20.APPROVE.call(self.address, amount))
+        wanted = Call(token, erc20.APPROVE.call(self.address, amount))
         if allowed == 0:
             return [wanted]
         try:
@@ -115,7 +115,7 @@ class Spender(Struct, frozen=True):
         except EvmRefused as refused:
             if not refused.reverted:
                 raise
-            return [ApprovalCall(token, erc20.APPROVE.call(self.address, 0)), wanted]
+            return [Call(token, erc20.APPROVE.call(self.address, 0)), wanted]
         return [wanted]
 
 
