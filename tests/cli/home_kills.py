@@ -56,6 +56,11 @@ CLAIMS = {
     "withdraw": "withdraw",
 }
 """What a claim of each kind begins with."""
+BATCH_STEPS = {
+    "BUILT_BEFORE": ("build", "sign", "submit"),
+    "NOT_BEGUN": ("sign", "submit"),
+}
+"""What a trader does who is told so."""
 STEPS = ("approve", "reset", "sign", "swap", "confirm")
 KEPT = ("deposit", "batch")
 """Kinds whose claim stands when they are done."""
@@ -228,7 +233,7 @@ class Home:
 
     def _went_on(self, *words: str) -> bool:
         """Whether a command came through, or had nothing to do."""
-        result = self.run(*words, "--yes")
+        result = self.run(*words, *(() if words[1] in ("build", "submit") else ("--yes",)))
         assert result is not None
         return result.code == Exit.DONE or result.error["code"] == "NOTHING_HELD"
 
@@ -239,7 +244,12 @@ class Home:
             return ran.code == Exit.DONE
         (name,) = re.findall(r"batch (\w{8}) already", ran.error["message"])
         resumed = self.run("batch", "resume", name, "--yes")
-        return resumed is not None and resumed.code == Exit.DONE
+        assert resumed is not None
+        if resumed.code == Exit.DONE:
+            return True
+        # Another batch used the smart account meanwhile, or its bundle was never agreed to.
+        steps = BATCH_STEPS.get(resumed.error["code"], ())
+        return bool(steps) and all(self._went_on("batch", step, name) for step in steps)
 
     def _deposit_settled(self, service_id: str) -> bool:
         paid = self.run("fund", service_id, "--yes")
