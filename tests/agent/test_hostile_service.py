@@ -80,7 +80,6 @@ from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import PaymentTerms, RequiredPayment
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.bundle_promise import (
-    Payer,
     funding_payload,
     funding_promise,
     item_promise,
@@ -89,7 +88,7 @@ from swapdesk.flows.batch.bundle_promise import (
 from swapdesk.flows.deposits.wallet_funding import NotPayable, deposit_payload, deposit_promise
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
-from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, FundingNeed
+from swapdesk.flows.journal.payments import Bundle, BundleDeposit, BundleItem, Sum
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.wallet.call_payments import CallPayer
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
@@ -112,8 +111,10 @@ from swapdesk.wallet.promise import (
 )
 from swapdesk.wallet.protocol import AgentOperation, Frame, Refused
 from swapdesk.wallet.spending import Limit, PolicyToken, SpendingPolicy, SpendWindow
+from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.operations import OPERATIONS
+from swapdesk.wire.tokens import Token
 
 PHRASE = Secret("correct horse battery staple")
 ETHEREUM, BASE = "ethereum", "base"
@@ -640,7 +641,7 @@ async def bridge(trader: Trader, service: Service) -> bool:
     return await trader.signs(payload, promise, buying(made, {PORTAL}), taken, got)
 
 
-def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Payer, Built, BundleItem]:
+def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Token, Bundle, BundleItem]:
     """Two deposits of one token, and an operation as the service makes it."""
     listed = service.listed(service.random.choice(["USDC", "WBTC", "PEPE"]))
     flips(trader, service, listed)
@@ -672,9 +673,18 @@ def bundle_of(trader: Trader, service: Service, multi_id: str) -> tuple[Payer, B
     item = BundleItem(
         listed.id, asset.symbol, asset.decimals, asset.contract, 0, deposits, sum(rows), told
     )
-    payer = Payer(multi_id, ETHEREUM, IDS[ETHEREUM], TRUE[ETHEREUM]["ETH"], Decimal(2_500))
-    built = Built("evm", ETHEREUM, trader.address, operation.sender, (item,), gas_units=10**16)
-    return payer, built, item
+    chain = Chain(id="1", name="Ethereum", short_name=ETHEREUM, kind="evm", chain_id=IDS[ETHEREUM])
+    coin = Token(
+        id="e" * 24,
+        chain=ETHEREUM,
+        chain_data=chain,
+        decimals=18,
+        symbol="ETH",
+        name="Ether",
+        price=Decimal(2_500),
+    )
+    built = Bundle("evm", ETHEREUM, trader.address, operation.sender, (item,), gas_units=10**16)
+    return coin, built, item
 
 
 def _paying(contract: str | None, to: str, units: int) -> InnerCall:
@@ -692,8 +702,8 @@ def _taken(call: InnerCall) -> Taken:
 
 async def bundle(trader: Trader, service: Service) -> bool:
     multi_id = f"group-{service.random.random()}"
-    payer, built, item = bundle_of(trader, service, multi_id)
-    promise = item_promise(payer, built, item, multi_id)
+    coin, built, item = bundle_of(trader, service, multi_id)
+    promise = item_promise(multi_id, coin, built, item, multi_id)
     data = bytes.fromhex(item.document["userOperation"]["callData"][2:])
     taken = [_taken(one) for one in decode_batch(data, EntryPointVersion.V07)]
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({DEPOSIT}))
@@ -702,10 +712,10 @@ async def bundle(trader: Trader, service: Service) -> bool:
 
 async def funding(trader: Trader, service: Service) -> bool:
     multi_id = f"fund-{service.random.random()}"
-    payer, built, item = bundle_of(trader, service, multi_id)
+    coin, built, item = bundle_of(trader, service, multi_id)
     contract = service.contract(item.contract)
-    need = FundingNeed(item.symbol, item.decimals, item.contract, service.units(item.units))
-    promise = funding_promise(payer, built, need, f"{multi_id} fund 0")
+    need = Sum(item.symbol, item.decimals, item.contract, service.units(item.sum.units))
+    promise = funding_promise(coin, built, need, f"{multi_id} fund 0")
     payload = funding_payload(built, replace(need, contract=contract))
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({trader.smart_account}))
     return await trader.signs(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from agent.gate_world import NOW
 from swapdesk.agent.gate.case import Facts
 from swapdesk.agent.process.chains import MAINNET_SOLANA, Chains, refuse_foreign_chain
-from swapdesk.agent.process.payload_assessment import ChainReading, Looked
+from swapdesk.agent.process.payload_assessment import Looked
 from swapdesk.agent.process.signing import require_agreement
 from swapdesk.agent.process.wallet_session import IdleLock
 from swapdesk.clock import ManualClock
@@ -24,12 +24,12 @@ from swapdesk.wallet.protocol import RefusalCode, Refused
 WARNING = RuleFinding("RECIPIENT_HAS_CODE", Severity.WARN, "There is code.", "Paid to")
 PLAN = EvmTerms(1, 7, 21_000, 100, 1)
 VERDICT = Review("", "A payment", "0x00", "base", "0xaa", (), (WARNING,), None, NOW, "phrase")
-SEEN = Looked(None, ChainReading(Facts(NOW), base_fee=90), VERDICT, PLAN)
+SEEN = Looked(None, Facts(NOW, base_fee=90), VERDICT, PLAN)
 
 
 def test_the_same_is_signed() -> None:
     require_agreement(SEEN, SEEN)
-    require_agreement(SEEN, replace(SEEN, read=replace(SEEN.read, base_fee=100)))
+    require_agreement(SEEN, replace(SEEN, facts=replace(SEEN.facts, base_fee=100)))
     require_agreement(SEEN, replace(SEEN, verdict=replace(VERDICT, findings=())))
 
 
@@ -43,11 +43,11 @@ def test_the_same_is_signed() -> None:
         ({"phrase": None}, "stale_review"),
         ({"plan": replace(PLAN, nonce=8)}, "stale_review"),
         ({"plan": None}, "stale_review"),
-        ({"read": replace(SEEN.read, base_fee=101)}, "stale_review"),
+        ({"facts": replace(SEEN.facts, base_fee=101)}, "stale_review"),
     ],
 )
 def test_whatever_differs_is_not(changed: dict[str, Any], code: RefusalCode) -> None:
-    of_look = {name: value for name, value in changed.items() if name in ("plan", "read")}
+    of_look = {name: value for name, value in changed.items() if name in ("plan", "facts")}
     verdict = VERDICT if of_look else replace(VERDICT, **changed)
     with pytest.raises(Refused) as refused:
         require_agreement(SEEN, replace(SEEN, verdict=verdict, **of_look))

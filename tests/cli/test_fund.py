@@ -114,7 +114,7 @@ def test_what_is_not_to_be_paid_is_not(desk: Desk, account: str) -> None:
     refused(faucet["serviceId"], "PAID_BEFORE")
 
 
-KILLED = ("wallet.sign.after.1", "calls.add_payment.after.1", "wallet.broadcast.after.1")
+KILLED = ("wallet.sign.after.1", "ledger.deposit_prepared.after.1", "wallet.broadcast.after.1")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_what_was_never_signed_is_told_and_what_may_have_been_stays_unknown(
     nonce = int(chain("eth_getTransactionCount", account, "latest"), 16)
 
     # The trader said yes, and the journal does not have it.
-    desk.killed("calls.mark_asked.before.1", "fund", shown, "--yes", "--json")
+    desk.killed("ledger.deposit_sent.before.1", "fund", shown, "--yes", "--json")
     keys = desk.home / "profiles" / "sandbox" / "keys"
     with (keys / "lock").open("rb") as others:
         fcntl.flock(others, fcntl.LOCK_EX)

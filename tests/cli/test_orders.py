@@ -30,8 +30,8 @@ from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import SCHEMA_VERSION
-from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import unanswered
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -356,18 +356,19 @@ def test_calls_by_hand_stay_unresolved_until_their_end_is_known(tmp_path: Path) 
     """Also after a restart; without a file none is noted, and so none is sent."""
     clock = ManualClock()
     journal = Journal.open(tmp_path / "journal.db", clock)
-    ids = [journal.calls.add("POST", "/exchanges", b'{"quoteId":"q"}') for _ in range(5)]
+    ledger, sent = journal.ledger, {"method": "POST", "path": "/exchanges", "body": "{}"}
+    ids = [ledger.begin("call", sent, state=State.SENT).id for _ in range(5)]
     order = Order(service_id="abcdefghijklmnopqrstuv")
-    journal.calls.mark_created(ids[0], order, status=200, request_id="r-1")
-    journal.calls.mark_refused(ids[1], code="INVALID_SWAP", status=422)
-    journal.calls.mark_done(ids[2], status=200, request_id=None)
-    journal.calls.mark_unknown(ids[3], code="NO_ANSWER")
+    journal.call_created(ids[0], order, status=200, request_id="r-1")
+    ledger.move(ids[1], State.REFUSED, code="INVALID_SWAP", status=422)
+    ledger.move(ids[2], State.DONE, status=200)
+    ledger.move(ids[3], State.UNKNOWN, code="NO_ANSWER")
     assert journal.orders.get(order.service_id).intent_id is None
     journal.close()
     with pytest.raises(JournalUnavailable):
-        journal.calls.add("POST", "/exchanges", b"{}")
+        ledger.begin("call", sent, state=State.SENT)
     again = Journal.open(tmp_path / "journal.db", clock)
-    left = {call.id: call for call in again.calls.unresolved()}
+    left = {call.id: call for call in unanswered(again.ledger)}
     assert left.keys() == set(ids[3:])
-    assert (left[ids[4]].state, left[ids[4]].sent_at) == (StepState.SENT, clock.now())
+    assert (left[ids[4]].state, left[ids[4]].sent_at) == (State.SENT, clock.now())
     again.close()

@@ -23,13 +23,13 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.creation import BatchCreation
-from swapdesk.flows.batch.group_payment import GroupSettling
+from swapdesk.flows.batch.group_payment import GroupPayment
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.batch_records import Built
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.payments import Bundle
 from swapdesk.flows.transactions import Agreed
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.answers import Review
@@ -76,11 +76,13 @@ async def pay(api: PartnerApi, log: Journal, agent: WalletClient, chain: str, by
     # Two groups that are alike, and left without an answer, could be either.
     recipient = derive_address("evm", sha256(by.encode()).digest())
     write_batch(log, find, BATCH, ROWS[chain], chain, recipient)
-    (made,) = await BatchCreation(api, log, clock, looks=(0.0,)).run(BATCH)
-    assert made.error is None, made.error
+    ((made, error),) = [
+        each async for each in BatchCreation(api, log, clock, looks=(0.0,)).run(BATCH)
+    ]
+    assert error is None, error
     coin = find(chain, "SOL" if chain == "solana" else "ETH")
-    settling = GroupSettling(
-        api, log, clock, agent, tokens.get, coin, BATCH, made.group, account, agree, pace=QUICK
+    settling = GroupPayment(
+        api, log, clock, agent, tokens.get, coin, made, account, agree, pace=QUICK
     )
     ending = await settling.advance(Until.SETTLED)
     assert ending.failure is None, ending.failure
@@ -151,11 +153,12 @@ async def gone_on_with(place: PayingPlace, directory: Path, boundary: str) -> As
         keys, what = place.wallet(directory / "keys"), [place.CHAIN, someone.account.address]
         async with killed_at(place.service, keys, what, boundary) as someone.agent:
             assert someone.journal.ledger.take_over(BATCH)
-            await someone.creation().run(BATCH)
+            async for _ in someone.creation().run(BATCH):
+                pass
             yield someone
 
 
-async def paid_once(someone: Payer, purpose: Purpose, arrives: timedelta | None = None) -> Built:
+async def paid_once(someone: Payer, purpose: Purpose, arrives: timedelta | None = None) -> Bundle:
     """What was paid by one bundle, by as many transactions of a purpose as were needed."""
     ending = await someone.settling(BATCH, arrives=arrives).advance(Until.SETTLED)
     if ending.code == "NOT_SUBMITTED":
@@ -166,12 +169,12 @@ async def paid_once(someone: Payer, purpose: Purpose, arrives: timedelta | None 
     assert bundle.number == 1
     assert await someone.paid_exactly(BATCH)
     left = await someone.held(someone.account.address, "USDC")
-    assert left == 1000 * 10**6 - sum(one.units for one in bundle.built.deposits)
-    assert len(bundle.built.deposits) == len(ROWS[someone.place.CHAIN])
+    assert left == 1000 * 10**6 - sum(one.units for one in bundle.deposits)
+    assert len(bundle.deposits) == len(ROWS[someone.place.CHAIN])
     signed = await someone.agent.transactions()
     states = [one.word for one in signed if one.purpose is purpose]
     assert states.count("succeeded") == 2
-    return bundle.built
+    return bundle
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from swapdesk.flows.batch.batches import (
     leave_group,
     move_row,
 )
-from swapdesk.flows.batch.rows import Group, Row, SheetColumn
+from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import (
     RELEASED,
@@ -27,16 +27,17 @@ from swapdesk.flows.intents.intent import (
     ReleaseVerdict,
     TokenFacts,
 )
-from swapdesk.flows.journal.batch_records import (
-    Built,
-    BundleDeposit,
-    BundleItem,
-    FundingNeed,
-    JournaledBundle,
-)
 from swapdesk.flows.journal.creates import become_order, begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    BundleDeposit,
+    BundleItem,
+    Sum,
+    add_bundle,
+    sign_bundle,
+)
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, Order
 
@@ -123,7 +124,7 @@ def tracked(
     return TrackedOrder(one, of, withheld, False, NOW, "stream", standing=standing)
 
 
-NEED = FundingNeed("USDC", 6, "0xdd", 243 * 10**6)
+NEED = Sum("USDC", 6, "0xdd", 243 * 10**6)
 
 
 def batch_of_one(journal: Journal, number: int = 1) -> str:
@@ -135,7 +136,7 @@ def batch_of_one(journal: Journal, number: int = 1) -> str:
 
 def begin_group(journal: Journal, batch_id: str, rows: int = 1, body: str = "{}") -> Group:
     """A batch of one group, written down and not sent; ``body`` is its request."""
-    cells = {SheetColumn.TO: "@bob"}
+    cells = {"to": "@bob"}
     some = tuple(Row(number, number + 1, cells) for number in range(1, rows + 1))
     groups = [(Group(1, "base", "bundle", some), body)]
     begin_batch(journal.ledger, batch_id, "payout.csv", f"digest {batch_id}", groups)
@@ -172,17 +173,17 @@ def created_batch(journal: Journal, batch_id: str, multi_id: str, *names: str, *
     assert create_group(journal, group, multi_id, *names, **ends)
 
 
-def built(*paid: str) -> Built:
+def built(*paid: str) -> Bundle:
     """A bundle with an operation for each order, at least one."""
     expires = NOW + timedelta(minutes=30)
     items = tuple(
         BundleItem("usdc", "USDC", 6, "0xdd", at, (deposit,), 1, {})
         for at, deposit in enumerate(BundleDeposit(1, one, "0x01", 1, expires) for one in paid)
     )
-    return Built("evm", "base", "0x5e", "0x5e", items, (NEED,))
+    return Bundle("evm", "base", "0x5e", "0x5e", items, (NEED,))
 
 
-def signed_bundle(journal: Journal, batch_id: str, *paid: str) -> JournaledBundle:
-    bundle = journal.bundles.add(batch_id, 1, built(*paid))
-    assert journal.bundles.signed(bundle, ["0x51"] * len(paid))
+def signed_bundle(journal: Journal, batch_id: str, *paid: str) -> Bundle:
+    bundle = add_bundle(journal.ledger, group_of(journal, batch_id).act.id, built(*paid))
+    assert sign_bundle(journal.ledger, bundle, ["0x51"] * len(paid))
     return bundle

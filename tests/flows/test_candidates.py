@@ -24,7 +24,6 @@ from swapdesk.flows.creation.order_verification import (
     SKEW,
     Created,
     CreateUnknown,
-    OrderMatch,
     match,
 )
 from swapdesk.flows.creation.resume import (
@@ -40,6 +39,8 @@ from swapdesk.flows.intents.intent import UNREPEATED, Intent
 from swapdesk.flows.journal.creates import become_order, begin_create, open_creates
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import begin_payment
+from swapdesk.flows.support.support_case import create_request
 from swapdesk.wire.orders import ExchangeRequest, Order
 from world import World
 
@@ -219,7 +220,7 @@ async def test_what_a_start_still_looks_for_is_not_given_up_meanwhile(
 SINCE = NOW - timedelta(seconds=10)
 
 
-SAME, POSSIBLE, OTHER = OrderMatch
+SAME, POSSIBLE, OTHER = True, None, False
 ENDS = intent().valid_until
 OURS, THEIRS = derive_address("bitcoin", b"o" * 32), derive_address("bitcoin", b"t" * 32)
 FIXED = {"fixed": True}
@@ -262,7 +263,7 @@ FIXED = {"fixed": True}
     ],
 )
 def test_what_contradicts_decides_and_what_is_absent_does_not(
-    asked: dict[str, Any], change: dict[str, Any], verdict: OrderMatch
+    asked: dict[str, Any], change: dict[str, Any], verdict: bool | None
 ) -> None:
     wanted = intent(**asked)
     assert match(wanted, order(wanted, **change), since=SINCE) is verdict
@@ -270,7 +271,7 @@ def test_what_contradicts_decides_and_what_is_absent_does_not(
 
 def test_the_smallest_order_a_service_gives_is_possible() -> None:
     smallest = Order(service_id="h8Kq2P", created=NOW, status=0, in_amount=Decimal("0.5"))
-    assert match(intent(memo="7"), smallest, since=SINCE) is OrderMatch.POSSIBLE
+    assert match(intent(memo="7"), smallest, since=SINCE) is POSSIBLE
 
 
 def test_a_stated_output_is_the_same_payment_whatever_a_quote_asks_for_it() -> None:
@@ -285,7 +286,7 @@ ORDER = order()
 
 
 def named(journal: Journal) -> str | None:
-    return journal.create_requests.of(ORDER.service_id)
+    return create_request(journal.ledger, ORDER.service_id)
 
 
 async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -> None:
@@ -295,7 +296,7 @@ async def test_the_request_of_a_create_that_was_answered_is_kept(trade: World) -
         "POST", lambda _, response: answered.append(response.headers["x-request-id"])
     )
     outcome = await trade.created()
-    assert [trade.journal.create_requests.of(outcome.order.service_id)] == answered
+    assert [create_request(trade.journal.ledger, outcome.order.service_id)] == answered
     assert answered[0]
 
 
@@ -308,7 +309,7 @@ def unsafe(request: httpx2.Request, response: httpx2.Response) -> httpx2.Respons
 async def test_a_name_that_is_unsafe_or_was_lost_is_not_kept(trade: World, after: After) -> None:
     trade.network.after = after
     outcome = await trade.created()
-    assert trade.journal.create_requests.of(outcome.order.service_id) is None
+    assert create_request(trade.journal.ledger, outcome.order.service_id) is None
 
 
 def test_what_the_failed_answer_was_called_stays_when_its_order_is_found(journal: Journal) -> None:
@@ -334,11 +335,11 @@ def test_an_order_of_a_batch_was_created_by_the_request_of_its_group(journal: Jo
 
 
 def test_a_call_by_hand_is_named_and_a_payment_is_not(journal: Journal) -> None:
-    paid = journal.calls.add_payment(ORDER.service_id, b"{}")
-    journal.calls.mark_unknown(paid, code="NO_ANSWER", request_id="r-pay")
+    paid = begin_payment(journal.ledger, ORDER.service_id, "faucet", b"{}")
+    journal.ledger.move(paid.id, State.UNKNOWN, code="NO_ANSWER", request_id="r-pay")
     assert named(journal) is None
-    made = journal.calls.add("POST", "/exchanges", b"{}")
-    journal.calls.mark_created(made, ORDER, status=200, request_id="r-9")
+    made = journal.ledger.begin("call", {}, state=State.SENT)
+    journal.call_created(made.id, ORDER, status=200, request_id="r-9")
     assert named(journal) == "r-9"
 
 
@@ -347,5 +348,5 @@ def test_orders_without_a_known_request_name_none(journal: Journal, tmp_path: Pa
     created_here(journal, ORDER)
     assert named(journal) is None
     old = Journal.open(old_journals.written(tmp_path / "old" / "journal.db"), ManualClock(NOW))
-    assert old.create_requests.of("oldPaidByFaucet1") is None
+    assert create_request(old.ledger, "oldPaidByFaucet1") is None
     old.close()

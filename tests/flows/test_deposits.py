@@ -53,6 +53,8 @@ from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now,
 from swapdesk.flows.deposits.wallet_funding import (
     DepositTransfer,
     NotPayable,
+    PaymentEntry,
+    WalletFunding,
     check_payable,
     deposit_payload,
     deposit_promise,
@@ -62,7 +64,8 @@ from swapdesk.flows.deposits.wallet_funding import (
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import DepositRelease, TokenFacts
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT, PaidBefore
+from swapdesk.flows.journal.ledger import ClaimTaken
+from swapdesk.flows.journal.payments import begin_payment, payment_of, waits_for_signature
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession, Stage
 from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
@@ -308,6 +311,46 @@ def test_an_end_marks_the_step_it_ended_at_and_says_where_the_money_is(
     assert told.next.startswith(failure[2])
 
 
+def test_what_was_never_signed_is_not_told_to_be_on_its_way() -> None:
+    """The wallet is gone while its review is read."""
+    stopped = on_screen(payment_open("AGENT_GONE", "gone"), "o1", faucet=True, unsigned=True)
+    assert stopped.open
+    assert stopped.cause == "Nothing was signed. Gone."
+    assert (stopped.failure.money, stopped.failure.next) == (UNPAID, "you: r goes on with it")
+
+
+class Asked:
+    """The agent of a desk that signed nothing under any intent."""
+
+    def __init__(self, *, read_only: bool) -> None:
+        self.accounts = SimpleNamespace(read_only=read_only)
+
+    async def transactions(self, intent_id: str) -> tuple[SignedTransaction, ...]:
+        return ()
+
+    async def review(self, payload: object, promise: Promise) -> Review:
+        return deposit_review()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+async def test_a_desk_killed_between_asking_and_signing_left_nothing_on_its_way(
+    journal: Journal, clock: ManualClock, read_only: bool
+) -> None:
+    """While its next run shows the review again; another desk that has the wallet may sign."""
+    one, states = waiting(), []
+    entry = PaymentEntry(journal.ledger, one.service_id, TRADING, None)
+    entry.begin()
+    entry.asks()
+
+    async def look(review: Review) -> Agreed | None:
+        states.append(waits_for_signature(payment_of(journal.ledger, one.service_id)))
+        return None
+
+    funding = WalletFunding(Asked(read_only=read_only), journal, clock, look, lambda _: one)
+    await funding.fund(one, account(Kind.EVM, TRADING), None)
+    assert states == [not read_only]
+
+
 async def test_an_order_that_ends_takes_the_question_back(
     session: DepositSession, clock: ManualClock
 ) -> None:
@@ -328,8 +371,8 @@ def ways(
     journal: Journal, clock: ManualClock, *nodes: ChainLink, faucet: bool = True
 ) -> DepositWays:
     control = SandboxControl("http://127.0.0.1:9/sandbox", Secret("not asked here"))
-    tap = SandboxFaucet(control, clock, journal.calls) if faucet else None
-    return DepositWays(lambda: nodes, lambda: tap, clock, journal.calls, live=not faucet)
+    tap = SandboxFaucet(control, clock, journal.ledger) if faucet else None
+    return DepositWays(lambda: nodes, lambda: tap, clock, journal.ledger, live=not faucet)
 
 
 def test_the_wallet_pays_where_a_node_is_known(journal: Journal, clock: ManualClock) -> None:
@@ -358,29 +401,33 @@ def test_what_the_wallet_lacks_is_paid_by_the_faucet_where_there_is_one(
 def test_nobody_pays_twice(journal: Journal, clock: ManualClock) -> None:
     one, here = waiting(), ways(journal, clock, NODE)
     assert here.refusal(one) is None
-    call = journal.calls.add_payment(one.service_id, b"{}", path=WALLET_PAYMENT)
+    entry, ledger = PaymentEntry(journal.ledger, one.service_id, "0xme", None), journal.ledger
+    entry.begin()
     assert here.under_way(one)
     assert here.refusal(one) is None, "the same payment goes on"
     assert here.unsigned(one)
     assert _money(here, one) == "in your wallet; nothing was signed"
-    assert journal.calls.mark_asked(call)
+    entry.asks()
     assert not here.unsigned(one)
     assert _money(here, one) == "in your wallet, or on its way to the deposit address"
-    with pytest.raises(PaidBefore):
-        journal.calls.add_payment(one.service_id, b"{}")
-    assert journal.calls.mark_unsigned(call)
+    with pytest.raises(ClaimTaken):
+        begin_payment(ledger, one.service_id, "faucet", b"{}")
+    entry.unsigned()
     assert here.unsigned(one)
-    with pytest.raises(PaidBefore):
-        journal.calls.add_payment(one.service_id, b"{}")
-    assert journal.calls.mark_signed(call, "0xsigned")
+    with pytest.raises(ClaimTaken):
+        begin_payment(ledger, one.service_id, "faucet", b"{}")
+    entry.asks()
+    entry.signed("0xsigned")
     assert not here.unsigned(one)
-    assert not journal.calls.mark_unsigned(call), "what was signed is never unsigned"
-    journal.calls.mark_done(call, status=200, request_id=None)
+    entry.unsigned()
+    assert not here.unsigned(one), "what was signed is never unsigned"
+    entry.done("0xsigned")
+    assert payment_of(ledger, one.service_id).hash == "0xsigned"
     assert not here.under_way(one)
     assert here.paid(one)
     assert here.refusal(one) == SENT_BEFORE
     other = waiting(service_id="r3Tz9W8mLqKjHgFdSaPoIu")
-    journal.calls.add_payment(other.service_id, b"{}")
+    begin_payment(ledger, other.service_id, "faucet", b"{}")
     assert not here.under_way(other)
     assert here.refusal(other) == MAY_BE_PAID
 

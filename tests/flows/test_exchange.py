@@ -25,6 +25,7 @@ from flows.faulty_network import (
     with_date,
 )
 from flows.orders import order
+from flows.signing import swap_intent
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
 from swapdesk.flows.creation.exchange import ExchangeFlow
@@ -41,7 +42,12 @@ from swapdesk.flows.intents.intent import (
     Intent,
     ReleaseVerdict,
 )
-from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
+from swapdesk.flows.journal.creates import (
+    become_order,
+    begin_create,
+    open_swaps,
+    refuse_create,
+)
 from swapdesk.flows.journal.ledger import State
 from swapdesk.wire.encoding.codec import encode_json
 from world import World
@@ -504,3 +510,19 @@ async def test_a_create_that_came_too_often_is_sent_once_more_while_the_quote_la
         assert isinstance(outcome, NotCreated)
         assert outcome.code == "RATE_LIMIT_EXCEEDED"
         assert trade.entry(intent.id).state is State.REFUSED
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_a_swap_that_was_stopped_before_its_create_is_over_or_goes_on(
+    trade: World, refused: bool
+) -> None:
+    """A desk that dies after a part was refused, and before the swap was, blocks no twin of it."""
+    one, ledger = swap_intent(), trade.journal.ledger
+    begin_create(ledger, one, "digest")
+    part = ledger.begin("approve", {}, parent=one.id)
+    if refused:
+        ledger.move(part.id, State.REFUSED, code="NOT_CONFIRMED")
+    report = await resume(trade.journal, trade.flow)
+    assert report.not_created == ([one] if refused else [])
+    assert open_swaps(ledger) == ([] if refused else [one])
+    assert trade.entry(one.id).state is (State.REFUSED if refused else State.PREPARED)

@@ -25,8 +25,8 @@ from swapdesk.flows.deposits.funding import (
     settle_payments,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.outgoing_writes import PAYMENT
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import begin_payment, payment_of, unanswered
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.secret import Secret
@@ -60,8 +60,8 @@ def refusing(error: type[httpx2.HTTPError]) -> SandboxControl:
     return over(refuse)
 
 
-def state_of(journal: Journal) -> StepState | None:
-    found = journal.calls.payment_of(WAITING.service_id)
+def state_of(journal: Journal) -> State | None:
+    found = payment_of(journal.ledger, WAITING.service_id)
     return found.state if found is not None else None
 
 
@@ -72,19 +72,19 @@ async def faucet_of(
     """A faucet over a sandbox that behaves so, one request after the other."""
     async with RudeServer(*behaviours) as server:
         control = SandboxControl(f"http://127.0.0.1:{server.port}/sandbox", Secret("token"))
-        yield SandboxFaucet(control, clock, journal.calls), server
+        yield SandboxFaucet(control, clock, journal.ledger), server
         await control.close()
 
 
 def ways(journal: Journal, clock: ManualClock) -> DepositWays:
-    return DepositWays(lambda: (), lambda: None, clock, journal.calls, live=False)
+    return DepositWays(lambda: (), lambda: None, clock, journal.ledger, live=False)
 
 
 async def test_an_order_is_paid_once(journal: Journal, clock: ManualClock) -> None:
     async with faucet_of(journal, clock, PAID) as (faucet, server):
         assert not ways(journal, clock).paid(WAITING)
         assert await faucet.pay(WAITING) == Funded("f" * 64)
-        assert state_of(journal) is StepState.ACKED
+        assert state_of(journal) is State.DONE
         assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE, may_have_left=True)
         assert ways(journal, clock).paid(WAITING)
         assert faucet.refusal(WAITING) == SENT_BEFORE
@@ -100,15 +100,15 @@ async def test_a_refusal_that_comes_after_the_deposit_arrived_frees_nothing(
 
     async def refuse(request: httpx2.Request) -> httpx2.Response:
         asked.append(state_of(journal))
-        settle_payments(journal.calls, lambda _: there)
+        settle_payments(journal.ledger, lambda _: there)
         body = httpx2.ByteStream(b'{"code": "CONFLICT", "message": "no"}')
         return httpx2.Response(409, stream=body, request=request)
 
-    faucet = SandboxFaucet(over(refuse), clock, journal.calls)
+    faucet = SandboxFaucet(over(refuse), clock, journal.ledger)
     assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE, may_have_left=True)
-    assert state_of(journal) is StepState.ACKED
+    assert state_of(journal) is State.DONE
     assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE, may_have_left=True)
-    assert asked == [StepState.SENT], "in the journal before it leaves"
+    assert asked == [State.SENT], "in the journal before it leaves"
 
 
 @pytest.mark.parametrize(
@@ -136,10 +136,10 @@ async def test_a_lost_answer_is_never_followed_by_a_second_payment(
         assert "Nothing was sent" not in paid.reason
         assert MAY_BE_PAID in paid.reason
         assert paid.may_have_left
-        assert state_of(journal) is StepState.UNKNOWN
+        assert state_of(journal) is State.UNKNOWN
         # A second process, or this one after a restart.
         other = Journal.open(tmp_path / "journal.db", clock)
-        again = await SandboxFaucet(faucet._control, clock, other.calls).pay(WAITING)
+        again = await SandboxFaucet(faucet._control, clock, other.ledger).pay(WAITING)
         assert again == NotFunded(MAY_BE_PAID, may_have_left=True)
         other.close()
         assert len(server.requests) == 1
@@ -148,7 +148,7 @@ async def test_a_lost_answer_is_never_followed_by_a_second_payment(
 async def test_a_crash_between_sending_and_the_answer_forbids_a_second_payment(
     journal: Journal, clock: ManualClock
 ) -> None:
-    journal.calls.add_payment(WAITING.service_id, b"{}")
+    begin_payment(journal.ledger, WAITING.service_id, "faucet", b"{}")
     async with faucet_of(journal, clock, PAID) as (faucet, server):
         assert await faucet.pay(WAITING) == NotFunded(MAY_BE_PAID, may_have_left=True)
         assert server.requests == []
@@ -169,7 +169,7 @@ async def test_a_crash_between_sending_and_the_answer_forbids_a_second_payment(
 async def test_only_what_found_no_connection_may_be_tried_again(
     error: type[httpx2.HTTPError], left: bool, journal: Journal, clock: ManualClock
 ) -> None:
-    paid = await SandboxFaucet(refusing(error), clock, journal.calls).pay(WAITING)
+    paid = await SandboxFaucet(refusing(error), clock, journal.ledger).pay(WAITING)
     assert paid.may_have_left is left
     assert paid.reason.startswith("Nothing was sent") is not left
     async with faucet_of(journal, clock, PAID) as (faucet, _):
@@ -213,24 +213,20 @@ async def test_a_closed_control_sent_nothing() -> None:
 def test_a_payment_that_was_killed_is_settled_by_the_order_that_has_it(
     journal: Journal, clock: ManualClock, seen: dict[str, object], settled: bool
 ) -> None:
-    journal.calls.add_payment(WAITING.service_id, b"{}")
+    begin_payment(journal.ledger, WAITING.service_id, "faucet", b"{}")
     now = replace(WAITING, order=order(**seen))
-    settle_payments(journal.calls, {WAITING.service_id: now}.get)
-    assert (not journal.calls.unresolved()) is settled
+    settle_payments(journal.ledger, {WAITING.service_id: now}.get)
+    assert (not unanswered(journal.ledger)) is settled
     # It is never paid again, either way.
-    paid = journal.calls.payment_of(WAITING.service_id)
-    assert paid.state is (StepState.ACKED if settled else StepState.SENT)
+    paid = payment_of(journal.ledger, WAITING.service_id)
+    assert paid.state is (State.DONE if settled else State.SENT)
 
 
 def test_the_call_that_created_an_order_is_no_payment_of_it(journal: Journal) -> None:
     created = order()
-    call_id = journal.calls.add("POST", "/exchanges", b"{}")
-    journal.calls.mark_created(call_id, created, status=200, request_id=None)
-    assert journal.calls.payment_of(created.service_id) is None
-    journal.calls.add_payment(created.service_id, b"{}")
-    (open_call,) = journal.calls.unresolved()
-    assert (open_call.path, open_call.pays, open_call.service_id) == (
-        PAYMENT,
-        True,
-        created.service_id,
-    )
+    call = journal.ledger.begin("call", {"path": "/exchanges"}, state=State.SENT)
+    journal.call_created(call.id, created, status=200)
+    assert payment_of(journal.ledger, created.service_id) is None
+    begin_payment(journal.ledger, created.service_id, "faucet", b"{}")
+    (left,) = unanswered(journal.ledger)
+    assert (left.kind, left.body["by"], left.subject) == ("deposit", "faucet", created.service_id)

@@ -35,22 +35,28 @@ from swapdesk.flows.batch.batches import (
     lose_group,
     refuse_group,
 )
-from swapdesk.flows.batch.group_transactions import _PaymentEntry
 from swapdesk.flows.batch.rows import NOT_CREATED
 from swapdesk.flows.deposits.wallet_funding import PaymentEntry
 from swapdesk.flows.dex.dex_permission import SwapPart
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
-from swapdesk.flows.journal.batch_records import (
-    BundleState,
-    Paying,
-    WalletPayment,
-)
 from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.ledger import LEFT, OPEN, State
-from swapdesk.flows.journal.outgoing_writes import WALLET_PAYMENT, PaidBefore
-from swapdesk.flows.journal.wallet_payment_log import Taken
+from swapdesk.flows.journal.ledger import LEFT, OPEN, ClaimTaken, Ledger, Operation, State
+from swapdesk.flows.journal.payments import (
+    Sum,
+    accept_bundle,
+    begin_payment,
+    begin_transaction,
+    begin_withdrawal,
+    commit_signed,
+    end_payment,
+    end_transaction,
+    move_bundle,
+    newest_bundle,
+    payment_of,
+    transactions_of,
+)
+from swapdesk.flows.transactions import ActEntry
 
 LENGTH = 3
 
@@ -179,135 +185,133 @@ def a_bundle(journal: Journal, number: int) -> Act:
     batch_id, paid = batch_of_one(journal, number), f"paid{number}"
     one = signed_bundle(journal, batch_id, paid)
     assert payable(journal, paid)
-    assert journal.bundles.sent(one, NOW)
+    assert move_bundle(journal.ledger, one, State.SENT, server_at=NOW)
     assert not payable(journal, paid)
     with pytest.raises(ValueError, match="on its way"):
         signed_bundle(journal, batch_id, paid)
-    state = BundleState
-    under_way = (state.SENT, state.UNKNOWN, state.SUBMITTED)
-    open_ = (state.SIGNED, *under_way)
-    unsure = (state.SENT, state.UNKNOWN)
+    under_way = ("sent", "unknown", "submitted")
+    open_ = ("signed", *under_way)
+    unsure = ("sent", "unknown")
 
-    def ended(to: BundleState, hash_: str | None = None) -> Law:
-        return Law(lambda j: j.bundles.ended(one, to, tx_hash=hash_), to, open_, hash_, keeps=True)
+    def to(state: State, word: str, among: tuple[str, ...], **told: Any) -> Law:
+        return Law(lambda j: move_bundle(j.ledger, one, state, **told), word, among)
+
+    def ended(state: State, word: str, hash_: str | None = None, **told: Any) -> Law:
+        return Law(
+            lambda j: move_bundle(j.ledger, one, state, hash=hash_, **told),
+            word,
+            open_,
+            hash_,
+            keeps=True,
+        )
 
     laws = {
-        "sent": Law(lambda j: j.bundles.sent(one, NOW), state.SENT, (state.SIGNED,)),
-        "again": Law(lambda j: j.bundles.again(one), state.SIGNED, unsure),
-        "unknown": Law(lambda j: j.bundles.unknown(one, "LOST"), state.UNKNOWN, unsure),
-        "submitted": Law(lambda j: j.bundles.submitted(one), state.SUBMITTED, open_),
-        "confirmed": ended(state.CONFIRMED, f"0xpaid{number}"),
-        "failed": ended(state.FAILED),
-        "withdrawn": ended(state.WITHDRAWN),
-        "refused": ended(state.REFUSED),
+        "sent": to(State.SENT, "sent", ("signed",), server_at=NOW),
+        "again": to(State.PREPARED, "signed", unsure),
+        "unknown": to(State.UNKNOWN, "unknown", unsure, code="LOST"),
+        "submitted": Law(lambda j: accept_bundle(j.ledger, one), "submitted", open_),
+        "confirmed": ended(State.DONE, "confirmed", f"0xpaid{number}"),
+        "failed": ended(State.REFUSED, "failed", code="FAILED"),
+        "withdrawn": ended(State.REFUSED, "withdrawn", code="WITHDRAWN"),
+        "refused": ended(State.REFUSED, "refused", code="REFUSED"),
     }
 
     def of(journal: Journal) -> str:
-        newest = journal.bundles.newest(batch_id, 1)
-        return newest.state
+        newest = newest_bundle(journal.ledger, group_of(journal, batch_id).act.id)
+        return newest.word
 
     return Act(laws, of, paid, "confirmed")
 
 
-def a_payment(journal: Journal, number: int) -> Act:
-    """A part of a group on Solana, which pays an order itself."""
-    batch_id, paid = batch_of_one(journal, number), f"paid{number}"
-    one: WalletPayment = journal.payments.begin(
-        batch_id, 1, Paying.PART, NEED, f"part{number}", [paid]
-    )
-    open_ = (StepState.PREPARED, StepState.SENT)
+def _state_of(id_: str) -> Callable[[Journal], str]:
+    def state(journal: Journal) -> str:
+        return journal.ledger.get(id_).state
 
-    def to(state: StepState, hash_: str | None = None) -> Law:
-        return Law(
-            lambda j: j.payments.set(batch_id, 1, one, state, hash_=hash_),
-            state,
-            open_,
-            hash_,
-            keeps=state is StepState.ACKED,
+    return state
+
+
+def _ended(journal: Journal, kind: str, number: int) -> Act:
+    """A transaction of the wallet that pays an order, or none."""
+    hash_ = f"0xpaid{number}"
+    if kind == "part":
+        group, paid = group_of(journal, batch_of_one(journal, number)).act.id, f"paid{number}"
+        act = begin_transaction(journal.ledger, "part", group, NEED, f"part{number}", [paid])
+    else:
+        taken, paid = (Sum("USDC", 6, "0xdd", 1),), None
+        act = begin_withdrawal(
+            journal.ledger, f"withdraw#{number}", "0xowner", f"0x{number}", "base", taken
         )
-
     laws = {
-        "sent": to(StepState.SENT, f"0xpaid{number}"),
-        "done": to(StepState.ACKED, f"0xpaid{number}"),
-        "refused": to(StepState.REFUSED),
+        "sent": Law(
+            lambda j: commit_signed(j.ledger, act.id, hash_), "sent", ("prepared", "sent"), hash_
+        ),
+        "done": Law(
+            lambda j: end_transaction(j.ledger, act, State.DONE, hash_=hash_),
+            "done",
+            OPEN,
+            hash_,
+            keeps=paid is not None,
+        ),
+        "refused": Law(
+            lambda j: end_transaction(j.ledger, act, State.REFUSED, code="LOST", hash_=None),
+            "refused",
+            OPEN,
+        ),
     }
-    return Act(laws, lambda j: j.payments.of(batch_id, 1)[-1].state, paid, "done")
+    return Act(laws, _state_of(act.id), paid, "done")
+
+
+def a_payment(journal: Journal, number: int) -> Act:
+    """Of a group on Solana, which pays an order itself."""
+    return _ended(journal, "part", number)
 
 
 def a_withdrawal(journal: Journal, number: int) -> Act:
-    name, taken = f"withdraw#{number}", (Taken("USDC", 6, "0xdd", 1),)
-    prepared, sent = StepState.PREPARED, StepState.SENT
-
-    def begin(journal: Journal) -> bool:
-        return journal.withdrawals.begin(name, "0xowner", "0xsender", "base", taken)
-
-    def ended(journal: Journal, succeeded: bool) -> bool:
-        return journal.withdrawals.ended(name, f"0x{number}", succeeded=succeeded)
-
-    assert begin(journal)
-    open_ = (prepared, sent)
-    laws = {
-        "begun": Law(begin, prepared, (prepared,)),
-        "sent": Law(lambda j: j.withdrawals.sent(name, f"0x{number}"), sent, (prepared,)),
-        "done": Law(lambda j: ended(j, True), StepState.ACKED, open_, f"0x{number}"),
-        "refused": Law(lambda j: ended(j, False), StepState.REFUSED, open_, f"0x{number}"),
-    }
-
-    def of(journal: Journal) -> str:
-        entry = journal.withdrawals.get(name)
-        return entry.state
-
-    return Act(laws, of)
-
-
-def _state_of(journal: Journal, call_id: int) -> str:
-    [row] = journal._file.read("SELECT state FROM call WHERE id = ?", (call_id,))
-    return str(row["state"])
+    return _ended(journal, "withdraw", number)
 
 
 def a_deposit(journal: Journal, number: int) -> Act:
     """The payment of an order from the wallet."""
     paid = f"paid{number}"
-    id_ = journal.calls.add_payment(paid, b"{}", path=WALLET_PAYMENT)
-    left = (StepState.SENT, StepState.UNKNOWN)
-    open_ = (StepState.PREPARED, *left)
+    act = begin_payment(journal.ledger, paid, "wallet", b"{}")
     hash_ = f"0xpaid{number}"
+
+    def to(state: State, *among: State) -> Law:
+        return Law(lambda j: j.ledger.move(act.id, state, code="WHY"), state, among)
+
     laws = {
-        "asked": Law(lambda j: j.calls.mark_asked(id_), StepState.SENT, open_),
-        "unsigned": Law(lambda j: j.calls.mark_unsigned(id_), StepState.PREPARED, left),
+        "asked": to(State.SENT, State.PREPARED),
+        "unsigned": to(State.PREPARED, *LEFT),
         "done": Law(
-            lambda j: j.calls.mark_done(id_, status=200, request_id=None, hash_=hash_),
-            StepState.ACKED,
-            open_,
-            hash_,
-            keeps=True,
+            lambda j: end_payment(j.ledger, act, hash_), State.DONE, OPEN, hash_, keeps=True
         ),
-        "refused": Law(lambda j: j.calls.mark_refused(id_, code="NO"), StepState.REFUSED, open_),
-        "unknown": Law(lambda j: j.calls.mark_unknown(id_, code="LOST"), StepState.UNKNOWN, open_),
+        "refused": to(State.REFUSED, *OPEN),
+        "unknown": to(State.UNKNOWN, *LEFT),
     }
-    return Act(laws, lambda j: _state_of(j, id_), paid, "done")
+    return Act(laws, _state_of(act.id), paid, "done")
 
 
 def a_call(journal: Journal, number: int) -> Act:
     """A create by hand."""
-    id_ = journal.calls.add("POST", "/exchanges", b"{}")
+    act = journal.ledger.begin("call", {}, state=State.SENT)
     made = order(service_id=f"order{number}")
-    left = (StepState.SENT, StepState.UNKNOWN)
+
+    def to(state: State) -> Law:
+        return Law(lambda j: j.ledger.move(act.id, state, code="WHY"), state, LEFT)
+
     laws = {
         "created": Law(
-            lambda j: j.calls.mark_created(id_, made, status=200, request_id="r"),
-            StepState.ACKED,
-            left,
+            lambda j: j.call_created(act.id, made, status=200),
+            State.DONE,
+            LEFT,
             made.service_id,
             keeps=True,
         ),
-        "done": Law(
-            lambda j: j.calls.mark_done(id_, status=200, request_id=None), StepState.ACKED, left
-        ),
-        "refused": Law(lambda j: j.calls.mark_refused(id_, code="NO"), StepState.REFUSED, left),
-        "unknown": Law(lambda j: j.calls.mark_unknown(id_, code="LOST"), StepState.UNKNOWN, left),
+        "done": to(State.DONE),
+        "refused": to(State.REFUSED),
+        "unknown": to(State.UNKNOWN),
     }
-    return Act(laws, lambda j: _state_of(j, id_))
+    return Act(laws, _state_of(act.id))
 
 
 LOGS = {
@@ -343,10 +347,10 @@ def text_of(path: Path) -> str:
 def payable(journal: Journal, service_id: str) -> bool:
     """Whether the journal lets the order be paid. A payment that it lets begin is taken back."""
     try:
-        id_ = journal.calls.add_payment(service_id, b"{}")
-    except PaidBefore:
+        act = begin_payment(journal.ledger, service_id, "faucet", b"{}")
+    except ClaimTaken:
         return False
-    assert journal.calls.mark_refused(id_, code="NOT_SENT")
+    assert journal.ledger.move(act.id, State.REFUSED, code="NOT_SENT")
     return True
 
 
@@ -381,7 +385,7 @@ def test_what_was_decided_first_stands(
                 ids.add(law.id)
         if act.order is not None and act.paid in told:
             assert not payable(both[1], act.order), told
-        refused = act.state(both[0]) in (StepState.REFUSED, State.REFUSED)
+        refused = act.state(both[0]) == State.REFUSED
         if act.order is not None and act.paid not in told and refused:
             assert payable(both[1], act.order), told
     said = text_of(tmp_path / "journal.db")
@@ -425,14 +429,52 @@ def test_what_stands_open_of_a_swap_is_over_with_it_before_its_create_left(
 def test_a_bundle_that_never_left_says_nothing_of_what_an_earlier_one_may_have_paid(
     both: tuple[Journal, Journal],
 ) -> None:
-    batch_id, bundles = batch_of_one(both[0]), both[0].bundles
+    batch_id, ledger = batch_of_one(both[0]), both[0].ledger
     first = signed_bundle(both[0], batch_id, "paid1", "paid2")
-    assert bundles.sent(first, NOW)
-    assert bundles.ended(first, BundleState.FAILED)
+    assert move_bundle(ledger, first, State.SENT)
+    assert move_bundle(ledger, first, State.REFUSED, code="FAILED")
     second = signed_bundle(both[0], batch_id, "paid1", "paid2")
     assert not payable(both[1], "paid1")
-    assert bundles.ended(second, BundleState.REFUSED)
+    assert move_bundle(ledger, second, State.REFUSED, code="REFUSED")
     assert not payable(both[1], "paid1")
+
+
+def test_the_next_bundle_goes_on_with_what_an_earlier_one_may_have_paid(
+    both: tuple[Journal, Journal],
+) -> None:
+    here, there = (journal.ledger for journal in both)
+    batch_id = batch_of_one(both[0])
+    first = signed_bundle(both[0], batch_id, "paid1", "paid2")
+    assert move_bundle(here, first, State.SENT)
+    assert move_bundle(here, first, State.REFUSED, code="FAILED")
+    second = signed_bundle(both[0], batch_id, "paid1", "paid2")
+    assert move_bundle(there, second, State.SENT)
+    assert payment_of(here, "paid1").parent == second.operation.id
+    # What a bundle on its way pays, no bundle of another group takes over.
+    third = signed_bundle(both[0], batch_of_one(both[0], 2), "paid1")
+    with pytest.raises(ClaimTaken):
+        move_bundle(here, third, State.SENT)
+    # It was the first one that paid, whatever is said of the second.
+    move_bundle(here, first, State.DONE, hash="0xpaid")
+    assert move_bundle(there, second, State.REFUSED, code="REFUSED")
+    assert {payment_of(here, paid).hash for paid in ("paid1", "paid2")} == {"0xpaid"}
+    assert not payable(both[1], "paid2")
+
+
+def test_signatures_that_arrived_after_all_pay_their_orders(
+    both: tuple[Journal, Journal],
+) -> None:
+    """The service was said not to have them; meanwhile somebody paid one of the orders."""
+    here, there = (journal.ledger for journal in both)
+    bundle = signed_bundle(both[0], batch_of_one(both[0]), "paid1", "paid2")
+    assert move_bundle(here, bundle, State.SENT)
+    assert move_bundle(here, bundle, State.PREPARED)
+    own = begin_payment(there, "paid1", "wallet", b"{}")
+    assert accept_bundle(here, bundle)
+    assert payment_of(there, "paid1").id == own.id
+    assert payment_of(there, "paid2").parent == bundle.operation.id
+    assert not move_bundle(here, bundle, State.PREPARED)
+    assert not payable(both[1], "paid2")
 
 
 def test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle(
@@ -440,45 +482,76 @@ def test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle(
 ) -> None:
     batch_id = batch_of_one(both[0])
     bundle = signed_bundle(both[0], batch_id, "paid1")
-    both[1].calls.add_payment("paid1", b"{}")
-    with pytest.raises(PaidBefore):
-        both[0].bundles.sent(bundle, NOW)
-    assert both[1].bundles.newest(batch_id, 1).state is BundleState.SIGNED
+    begin_payment(both[1].ledger, "paid1", "faucet", b"{}")
+    with pytest.raises(ClaimTaken):
+        move_bundle(both[0].ledger, bundle, State.SENT)
+    assert newest_bundle(both[1].ledger, group_of(both[1], batch_id).act.id).signed
 
 
 def test_a_deposit_that_is_signed_after_it_was_refused_is_a_payment_of_its_own(
     both: tuple[Journal, Journal],
 ) -> None:
-    here, there = both
-    entry = PaymentEntry(here.calls, "paid1", "0xme", None)
+    here, there = (journal.ledger for journal in both)
+    entry = PaymentEntry(here, "paid1", "0xme", None)
     entry.begin()
-    begun = there.calls.payment_of("paid1")
-    assert there.calls.mark_refused(begun.id, code="NOT_PAYABLE")
+    begun = payment_of(there, "paid1")
+    assert there.move(begun.id, State.REFUSED, code="NOT_PAYABLE")
     entry.signed("0xhash")
-    stands = there.calls.payment_of("paid1")
-    assert (stands.id != begun.id, stands.hash, stands.state) == (True, "0xhash", StepState.SENT)
+    stands = payment_of(there, "paid1")
+    assert (stands.id != begun.id, stands.hash, stands.state) == (True, "0xhash", State.SENT)
     # Where another payment stands by then, not a byte of this one leaves.
-    assert there.calls.mark_refused(stands.id, code="NOT_PAYABLE")
-    there.calls.add_payment("paid1", b"{}")
-    with pytest.raises(PaidBefore):
+    assert there.move(stands.id, State.REFUSED, code="NOT_PAYABLE")
+    begin_payment(there, "paid1", "faucet", b"{}")
+    with pytest.raises(ClaimTaken):
         entry.signed("0xhash")
 
 
 def test_a_part_of_a_group_that_is_signed_after_it_was_refused_is_one_of_its_own(
     both: tuple[Journal, Journal],
 ) -> None:
-    here, there = both
-    batch_id = batch_of_one(here)
-    one = here.payments.begin(batch_id, 1, Paying.PART, NEED, "part", ["paid1"])
-    entry = _PaymentEntry(here.payments, batch_id, 1, one, True)
-    assert there.payments.set(batch_id, 1, one, StepState.REFUSED, code="NOT_SIGNED")
+    here, there = (journal.ledger for journal in both)
+    group = group_of(both[0], batch_of_one(both[0])).act.id
+    entry = ActEntry(here, lambda: begin_transaction(here, "part", group, NEED, "part", ["paid1"]))
+    entry.begin()
+    (one,) = transactions_of(there, group)
+    assert end_transaction(there, one, State.REFUSED, code="NOT_SIGNED", hash_=None)
     entry.signed("0xhash")
     entry.done("0xhash")
-    assert [each.state for each in there.payments.of(batch_id, 1)] == [
-        StepState.REFUSED,
-        StepState.ACKED,
-    ]
-    assert not payable(there, "paid1")
+    assert [each.state for each in transactions_of(there, group)] == [State.REFUSED, State.DONE]
+    assert not payable(both[1], "paid1")
+    # Where another payment stands by then, not a byte of it leaves.
+    entry = ActEntry(here, lambda: begin_transaction(here, "part", group, NEED, "again", ["paid2"]))
+    entry.begin()
+    one = transactions_of(there, group)[-1]
+    assert end_transaction(there, one, State.REFUSED, code="NOT_SIGNED", hash_=None)
+    begin_payment(there, "paid2", "faucet", b"{}")
+    with pytest.raises(ClaimTaken):
+        entry.signed("0xhash")
+
+
+def test_one_withdrawal_of_a_smart_account_is_under_way_at_a_time(
+    both: tuple[Journal, Journal],
+) -> None:
+    """One that was prepared and never signed gives way to the next of its intent, one that left
+    to none."""
+    here, there = (journal.ledger for journal in both)
+    taken = (Sum("USDC", 6, "0xdd", 1),)
+
+    def begin(ledger: Ledger, intent_id: str, chain: str = "base") -> Operation:
+        return begin_withdrawal(ledger, intent_id, "0xowner", "0xsender", chain, taken)
+
+    first = begin(here, "withdraw#0")
+    with pytest.raises(ClaimTaken):
+        begin(there, "withdraw#1")
+    again = begin(there, "withdraw#0")
+    assert (here.get(first.id).code, here.get(again.id).state) == ("REPLACED", State.PREPARED)
+    assert commit_signed(here, again.id, "0xhash")
+    for intent_id in ("withdraw#0", "withdraw#1"):
+        with pytest.raises(ClaimTaken):
+            begin(there, intent_id)
+    begin(there, "withdraw#0", "ethereum")
+    assert end_transaction(there, again, State.DONE, hash_="0xhash")
+    begin(here, "withdraw#1")
 
 
 def test_a_swap_that_was_executed_after_it_was_refused_is_told_as_executed(

@@ -20,8 +20,9 @@ from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import linked_deposit
-from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
+from swapdesk.flows.journal.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY, deposit_destination
@@ -102,29 +103,29 @@ def test_what_an_older_desk_journaled_is_found(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "end", "fate"),
+    ("by", "end", "fate"),
     [
-        (WALLET_PAYMENT, "sent", "sent"),
-        (WALLET_PAYMENT, "done", "confirmed"),
-        (WALLET_PAYMENT, "FAILED", "failed"),
-        (WALLET_PAYMENT, "ABANDONED", None),
-        (WALLET_PAYMENT, "REPLACED", None),
-        (PAYMENT, "done", "sent"),
+        ("wallet", "sent", "sent"),
+        ("wallet", "done", "confirmed"),
+        ("wallet", "FAILED", "failed"),
+        ("wallet", "ABANDONED", None),
+        ("wallet", "REPLACED", None),
+        ("faucet", "done", "sent"),
     ],
 )
 def test_a_payment_keeps_its_transaction(
-    journal: Journal, place: str, end: str, fate: Fate | None
+    journal: Journal, by: By, end: str, fate: Fate | None
 ) -> None:
-    call = journal.calls.add_payment(ID, b"{}", path=place)
+    payment = begin_payment(journal.ledger, ID, by, b"{}")
     assert journal.transactions.of(ID) == ()
-    journal.calls.mark_signed(call, HASH)
+    commit_signed(journal.ledger, payment.id, HASH)
     if end == "done":
         # A higher fee has another hash, and that one counts.
-        journal.calls.mark_done(call, status=200, request_id=None, hash_=OTHER)
+        end_payment(journal.ledger, payment, OTHER)
     elif end != "sent":
-        journal.calls.mark_refused(call, code=end, hash_=OTHER)
-    by = "wallet" if place == WALLET_PAYMENT else "faucet"
-    expected = () if fate is None else (deposit(HASH if end == "sent" else OTHER, fate, by),)
+        journal.ledger.move(payment.id, State.REFUSED, code=end, hash=OTHER)
+    hash_ = HASH if end == "sent" else OTHER
+    expected = () if fate is None else (deposit(hash_, fate, by),)
     assert journal.transactions.of(ID) == expected
 
 

@@ -38,6 +38,7 @@ from swapdesk.flows.journal.order_writes import (
     OrderWrites,
     Writing,
 )
+from swapdesk.flows.journal.payments import begin_payment, end_payment
 from swapdesk.flows.tracking.tracking import LOAD_STEP
 from swapdesk.wire.orders import DisplayStatus, Order
 
@@ -471,8 +472,8 @@ def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
     assert named("0x" + "b2" * 32) == {"oldDexSwap12345"}
     assert "oldDexSwap12345" in named("of-step")
     assert named("REQ-OF-GROUP") == {"oldBatchRow0001", "oldBatchRow0002"}
-    call = journal.calls.add_payment("paidByHand", b"{}")
-    journal.calls.mark_done(call, status=200, request_id="req-of-call", hash_="0xfeed")
+    payment = begin_payment(journal.ledger, "paidByHand", "faucet", b"{}")
+    end_payment(journal.ledger, payment, "0xfeed", request_id="req-of-call")
     assert named("of-call") == named("feed") == {"paidByHand"}
     journal.close()
 

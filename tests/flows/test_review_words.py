@@ -173,11 +173,11 @@ def on_solana(number: int) -> list[ReviewLine]:
 def test_each_payment_is_one_row_and_what_is_alike_stands_once(named: object) -> None:
     assert callable(named)
     rows = [CHAIN, *named(1), *named(2), *named(3)]
-    drawn = folded(rows)
-    assert drawn.payments == tuple(
+    left, payments = folded(rows)
+    assert payments == tuple(
         PaymentRow(f"{100 + at} USDC", PAYEES[at], f"order order{at + 1}") for at in range(3)
     )
-    chain, alike = drawn.rows
+    chain, alike = left
     assert chain == CHAIN
     assert alike.field.endswith(", 3 times")
     assert (alike.signed, alike.match) == (rows[3].signed, rows[3].match)
@@ -191,8 +191,8 @@ def test_an_account_opened_for_who_is_paid_names_him_where_he_is_paid() -> None:
     other = ReviewLine(
         "Account for (13)", "0x 9999 9999", "one that the payment needs", Match.EQUAL
     )
-    drawn = folded([*opened, other, *on_solana(1), *on_solana(2)])
-    assert [(row.field, row.signed) for row in drawn.rows[:2]] == [
+    left, _ = folded([*opened, other, *on_solana(1), *on_solana(2)])
+    assert [(row.field, row.signed) for row in left[:2]] == [
         ("Account for, 2 times", PAID_BELOW),
         ("Account for (13)", "0x 9999 9999"),
     ]
@@ -200,8 +200,7 @@ def test_an_account_opened_for_who_is_paid_names_him_where_he_is_paid() -> None:
 
 def test_one_payment_keeps_its_fields() -> None:
     rows = [CHAIN, *of_bundle(1)]
-    assert folded(rows).rows == tuple(rows)
-    assert folded(rows).payments == ()
+    assert folded(rows) == (tuple(rows), ())
 
 
 @pytest.mark.parametrize(
@@ -219,11 +218,11 @@ def test_what_objects_keeps_a_row_for_every_field(wrong: ReviewLine) -> None:
     second = [wrong if row.field == wrong.field else row for row in of_bundle(2)]
     if wrong not in second:
         second.append(wrong)
-    drawn = folded([CHAIN, *of_bundle(1), *second, *of_bundle(3)])
-    assert [one.promised for one in drawn.payments] == ["order order1", "order order3"]
-    assert wrong in drawn.rows
+    left, payments = folded([CHAIN, *of_bundle(1), *second, *of_bundle(3)])
+    assert [one.promised for one in payments] == ["order order1", "order order3"]
+    assert wrong in left
     kept = {"Paid to 2", "Amount 2"}
-    assert kept <= {row.field for row in drawn.rows}
+    assert kept <= {row.field for row in left}
 
 
 def test_what_says_something_else_once_is_seen() -> None:
@@ -231,6 +230,6 @@ def test_what_says_something_else_once_is_seen() -> None:
     rows = [*of_bundle(1), *of_bundle(2)]
     other = ReviewLine("Token 3", "0x 2222 2222", "USDT", Match.EQUAL)
     rows += [*of_bundle(3)[:2], other]
-    drawn = folded(rows)
-    assert [row.field for row in drawn.rows] == ["Token, 2 times", "Token 3"]
-    assert len(drawn.payments) == 3
+    left, payments = folded(rows)
+    assert [row.field for row in left] == ["Token, 2 times", "Token 3"]
+    assert len(payments) == 3

@@ -26,9 +26,10 @@ from swapdesk.client.live import OrderStream, StreamState
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.journal.journal_records import PaidOnChain, Source
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
-from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
+from swapdesk.flows.journal.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.flows.orders.order_listing import NEVER, Group, stale_words
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -281,6 +282,22 @@ async def test_what_its_owner_dealt_with_holds_nobody_until_it_goes_wrong_otherw
     assert tracker.open_count == 1
 
 
+async def test_what_is_told_of_an_order_that_waits_to_be_written_stands_with_it(
+    followed: Followed,
+) -> None:
+    tracker, clock = followed.tracker, followed.trade.clock
+    seen = followed.order.order.model_copy(update={"service_id": "s" * 22})
+    tracker._apply(seen, "read")
+    assert tracker._writes.waiting("s" * 22)
+    paid = PaidOnChain(
+        "ab" * 32, "bitcoin", "Bitcoin", "bc1q", None, "BTC", None, None, 1, None, clock.now()
+    )
+    tracker.keep_payment("s" * 22, paid)
+    await tracker._writes.flush()
+    assert followed.trade.journal.orders.payments() == {"s" * 22: (paid,)}
+    assert tracker_of(followed.trade.journal, clock).recall("s" * 22).payments == (paid,)
+
+
 async def test_a_past_order_is_recalled_when_it_is_asked_for(followed: Followed) -> None:
     """Whoever only asks for one thing does not read every order there ever was."""
     followed.told("read", **OVER)
@@ -328,15 +345,15 @@ def said(known: Tracker) -> OrderStatus:
     return order_status(known.get(ID), NOW)
 
 
-@pytest.mark.parametrize("place", [PAYMENT, WALLET_PAYMENT])
+@pytest.mark.parametrize("by", ["faucet", "wallet"])
 def test_what_another_program_of_this_home_pays_is_not_asked_for(
-    unpaid: Tracker, journal: Journal, path: Path, place: str
+    unpaid: Tracker, journal: Journal, path: Path, by: By
 ) -> None:
     assert said(unpaid).payable
-    other = Journal.open(path, ManualClock(NOW)).calls
-    call = other.add_payment(ID, b"{}", path=place)
+    other = Journal.open(path, ManualClock(NOW)).ledger
+    payment = begin_payment(other, ID, by, b"{}")
     assert announced(unpaid) == []
-    other.mark_signed(call, HASH)
+    commit_signed(other, payment.id, HASH)
     assert announced(unpaid) == [ID]
     assert announced(unpaid) == []
     assert (said(unpaid).word, said(unpaid).actor, said(unpaid).payable) == (
@@ -352,15 +369,16 @@ def test_what_another_program_of_this_home_pays_is_not_asked_for(
 def test_a_payment_that_failed_leaves_the_order_to_be_paid(
     unpaid: Tracker, journal: Journal
 ) -> None:
-    call = journal.calls.add_payment(ID, b"{}", path=WALLET_PAYMENT)
-    journal.calls.mark_signed(call, HASH)
+    ledger = journal.ledger
+    failed = begin_payment(ledger, ID, "wallet", b"{}")
+    commit_signed(ledger, failed.id, HASH)
     assert announced(unpaid) == [ID]
-    journal.calls.mark_refused(call, code="FAILED", hash_=HASH)
+    ledger.move(failed.id, State.REFUSED, code="FAILED", hash=HASH)
     assert announced(unpaid) == [ID]
     assert said(unpaid).payable
-    again = journal.calls.add_payment(ID, b"{}", path=WALLET_PAYMENT)
-    journal.calls.mark_signed(again, OTHER)
-    journal.calls.mark_done(again, status=200, request_id=None, hash_=OTHER)
+    again = begin_payment(ledger, ID, "wallet", b"{}")
+    commit_signed(ledger, again.id, OTHER)
+    end_payment(ledger, again, OTHER)
     assert announced(unpaid) == [ID]
     assert said(unpaid).money == f"at the deposit address, by transaction {OTHER}."
 
@@ -368,7 +386,8 @@ def test_a_payment_that_failed_leaves_the_order_to_be_paid(
 def test_a_sighting_keeps_what_was_paid_until_the_service_saw_it(
     unpaid: Tracker, journal: Journal
 ) -> None:
-    journal.calls.mark_signed(journal.calls.add_payment(ID, b"{}", path=WALLET_PAYMENT), HASH)
+    payment = begin_payment(journal.ledger, ID, "wallet", b"{}")
+    commit_signed(journal.ledger, payment.id, HASH)
     unpaid.look_at_payments()
     sighted(unpaid, order(eta=7))
     assert said(unpaid).word == "Paid by you"

@@ -16,10 +16,8 @@ from flows.signing import swap_intent
 from flows.test_ranking import LATER, NOW, quote
 from flows.test_recipients import BTC, ETH
 from swapdesk.flows.creation.order_verification import (
-    Guarantee,
-    Guarantor,
-    guaranteed,
-    guaranteed_by,
+    confirmed_least,
+    promised_least,
 )
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.quotes.quote_columns import (
@@ -360,35 +358,34 @@ REVERSE = quote(1, "2.001", amount_in=Decimal("0.07"), fixed=True)
 
 
 @pytest.mark.parametrize(
-    ("row", "wish", "by", "least"),
+    ("row", "wish", "least"),
     [
-        (quote(1, "14.5"), {}, Guarantor.NOBODY, None),
-        (quote(1, "14.5", type="private"), {}, Guarantor.NOBODY, None),
-        (quote(1, "14.5", fixed=True), {}, Guarantor.SERVICE, "14.5"),
-        (REVERSE, {"amount": Decimal(2), "receive": True}, Guarantor.SERVICE, "2"),
-        (ON_A_CHAIN, {}, Guarantor.CHAIN, "14.4275"),
-        (ON_A_CHAIN, {"slippage": Decimal(2)}, Guarantor.CHAIN, "14.21"),
-        (ON_A_CHAIN, {"slippage": Decimal(0)}, Guarantor.CHAIN, "14.5"),
+        (quote(1, "14.5"), {}, None),
+        (quote(1, "14.5", type="private"), {}, None),
+        (quote(1, "14.5", fixed=True), {}, "14.5"),
+        (REVERSE, {"amount": Decimal(2), "receive": True}, "2"),
+        (ON_A_CHAIN, {}, "14.4275"),
+        (ON_A_CHAIN, {"slippage": Decimal(2)}, "14.21"),
+        (ON_A_CHAIN, {"slippage": Decimal(0)}, "14.5"),
     ],
 )
 def test_the_least_is_what_somebody_promised(
-    row: Quote, wish: dict[str, Any], by: Guarantor, least: str | None
+    row: Quote, wish: dict[str, Any], least: str | None
 ) -> None:
     asked = board(row, wish=replace(WISH, **wish))
     promised = None if least is None else Decimal(least)
-    assert guaranteed(asked, asked.ranking.rows[0]) == Guarantee(by, promised)
+    assert promised_least(asked, asked.ranking.rows[0]) == promised
 
 
 def test_the_least_of_an_intent_is_that_of_its_route_on_a_chain_what_the_wallet_is_promised() -> (
     None
 ):
     intent = swap_intent()
-    found = guaranteed_by(intent)
+    least = confirmed_least(intent)
     promise = promise_of(intent)
-    assert found.by is Guarantor.CHAIN
-    assert found.least == from_base_units(promise.least_units, promise.buy.decimals)
-    assert found.least == Decimal("0.298829345")
+    assert least == from_base_units(promise.least_units, promise.buy.decimals)
+    assert least == Decimal("0.298829345")
     floating = swap_intent(route="standard", dex=None, fixed=False)
-    assert guaranteed_by(floating) == Guarantee(Guarantor.NOBODY)
+    assert confirmed_least(floating) is None
     fixed = swap_intent(route="standard", dex=None, fixed=True, net_amount_out=Decimal("0.3"))
-    assert guaranteed_by(fixed).least == Decimal("0.3")
+    assert confirmed_least(fixed) == Decimal("0.3")

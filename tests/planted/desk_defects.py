@@ -251,9 +251,9 @@ CREATING = (
     Defect(
         "payment-after-refusal-unnoted",
         "A deposit that was refused and paid all the same may be paid again.",
-        "swapdesk/flows/journal/outgoing_writes.py",
-        "            if not moved:\n                self._note_paid_after_all(db, call_id, hash_)",
-        "            if not moved:\n                pass",
+        "swapdesk/flows/journal/payments.py",
+        "        if not moved and act.subject and payment_of(ledger, act.subject) is None:",
+        "        if moved and act.subject and payment_of(ledger, act.subject) is None:",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
@@ -298,8 +298,8 @@ CREATING = (
         "older-order-adopted",
         "An order of another payment is taken for the one that was lost.",
         "swapdesk/flows/creation/order_verification.py",
-        "for one in listed if one.service_id not in known\n",
-        "for one in listed\n",
+        "for order in listed if order.service_id not in known\n",
+        "for order in listed\n",
         ("tests/flows/test_exchange.py::test_an_order_that_was_there_before_is_never_adopted",),
     ),
     Defect(
@@ -604,8 +604,8 @@ CONFIRMED = (
         "one-of-two-alike-adopted",
         "Of two orders that may be the trader's one is taken unasked, and its address is paid.",
         "swapdesk/flows/creation/exchange.py",
-        "if len(found.same) == 1:",
-        "if found.same:",
+        "if len(same) == 1:",
+        "if same:",
         (
             "tests/flows/test_candidates.py"
             "::test_two_orders_alike_are_listed_with_their_facts_and_one_is_chosen",
@@ -748,19 +748,17 @@ PAYING = (
     Defect(
         "lost-payment-made-again",
         "A deposit whose answer was lost is paid a second time.",
-        "swapdesk/flows/journal/outgoing_writes.py",
-        "            if row is not None:\n                raise PaidBefore(_call_of(row))\n"
-        "            state =",
-        '            if row is not None and row["state"] == StepState.ACKED:\n'
-        "                raise PaidBefore(_call_of(row))\n            state =",
+        "swapdesk/flows/journal/payments.py",
+        "        claim=_claim(service_id),\n        state=State.PREPARED if",
+        "        claim=None,\n        state=State.PREPARED if",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
         "signed-away-and-told-unsigned",
         "A desk that was killed once its wallet had signed a deposit says that nothing was signed.",
-        "swapdesk/flows/journal/outgoing_writes.py",
-        '"id = ?", (call_id,), StepState.SENT, OPEN_STEP)',
-        '"id = ?", (call_id,), StepState.PREPARED, OPEN_STEP)',
+        "swapdesk/flows/deposits/wallet_funding.py",
+        "        if not self._ledger.move(act.id, State.SENT):",
+        "        if not act.open:",
         (
             "tests/cli/test_fund.py"
             "::test_what_was_never_signed_is_told_and_what_may_have_been_stays_unknown",
@@ -780,15 +778,9 @@ PAYING = (
     Defect(
         "group-row-paid-twice",
         "A row of a batch that was paid by itself is paid again by the bundle.",
-        "swapdesk/flows/journal/outgoing_writes.py",
-        '            "id = ? AND path = ?",\n'
-        '            (row["id"], BUNDLE_PAYMENT),\n'
-        "            StepState.SENT,\n"
-        "            (StepState.UNKNOWN,),\n",
-        '            "id = ?",\n'
-        '            (row["id"],),\n'
-        "            StepState.SENT,\n"
-        "            LEFT_STEP,\n",
+        "swapdesk/flows/journal/payments.py",
+        '        elif stands.body["by"] != "bundle" or not ledger.hand_over(stands.id, payer):',
+        '        elif stands.body["by"] == "bundle" and not ledger.hand_over(stands.id, payer):',
         (
             "tests/flows/test_late_answers.py"
             "::test_a_deposit_that_was_paid_by_itself_is_not_paid_by_a_bundle",
@@ -797,10 +789,33 @@ PAYING = (
     Defect(
         "bundle-submitted-twice",
         "The signatures of a group leave a second time after an answer that was lost.",
-        "swapdesk/flows/journal/bundle_log.py",
-        "            (BundleState.SIGNED,),\n            sent_at=",
-        "            (BundleState.SIGNED, *UNDER_WAY),\n            sent_at=",
+        "swapdesk/flows/journal/payments.py",
+        "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)",
+        "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)\n"
+        "        moved = moved or state is State.SENT",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
+    ),
+    Defect(
+        "two-withdrawals-at-once",
+        "A withdrawal is signed beside one of the same smart account that is under way.",
+        "swapdesk/flows/journal/payments.py",
+        '        return ledger.begin("withdraw", body, claim=claim)',
+        '        return ledger.begin("withdraw", body)',
+        (
+            "tests/flows/test_late_answers.py"
+            "::test_one_withdrawal_of_a_smart_account_is_under_way_at_a_time",
+        ),
+    ),
+    Defect(
+        "unknown-deposit-taken-from-a-bundle-under-way",
+        "A bundle goes on with a deposit that another one is paying right now.",
+        "swapdesk/flows/journal/ledger.py",
+        " AND before.state IN (?, ?, ?))",
+        " AND before.state IN (?, ?, ?) AND 0)",
+        (
+            "tests/flows/test_late_answers.py"
+            "::test_the_next_bundle_goes_on_with_what_an_earlier_one_may_have_paid",
+        ),
     ),
     Defect(
         "revocation-sent-twice",

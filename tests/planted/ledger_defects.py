@@ -6,6 +6,9 @@ from .defect import Defect
 
 ACTS = "swapdesk/flows/journal/ledger.py"
 FILE = "swapdesk/flows/journal/journal_file.py"
+FILLING = "swapdesk/flows/journal/journal_filling.py"
+MIGRATION = "swapdesk/flows/journal/journal_migration.py"
+OLD = "tests/flows/test_old_journals.py"
 TESTS = "tests/flows/test_ledger.py"
 SEQUENCES = f"{TESTS}::test_every_sequence_of_events_follows_the_law"
 FACTS = f"{TESTS}::test_facts_are_merged_and_each_is_what_was_told_last"
@@ -177,5 +180,53 @@ LEDGER = (
         "server_at = coalesce(?, server_at)",
         "server_at = ?",
         (f"{TESTS}::test_each_moment_is_of_its_own_move",),
+    ),
+    Defect(
+        "old-payment-without-its-claim",
+        "A deposit that an older desk paid is paid again by the one that took its journal over.",
+        FILLING,
+        "iif(means IS NULL, NULL, 'deposit:' || service_id)",
+        "NULL",
+        (f"{OLD}::test_calls_and_deposits_stand_in_the_ledger",),
+    ),
+    Defect(
+        "old-payment-that-may-have-been-holds-its-claim",
+        "Of two payments the journal keeps the one that is refused later, and a third is made.",
+        FILLING,
+        "ORDER BY (state = 'done') = (kind = 'batch')",
+        "ORDER BY (state <> 'done') = (kind = 'batch')",
+        (f"{OLD}::test_a_claim_is_held_by_what_was_done_or_came_first",),
+    ),
+    Defect(
+        "old-unknown-told-as-refused",
+        "An exchange whose answer an older desk lost is created a second time.",
+        FILLING,
+        "('unknown', 'unknown'), ('confirmed', 'done')",
+        "('unknown', 'refused'), ('confirmed', 'done')",
+        (f"{OLD}::test_creates_and_their_steps_stand_in_the_ledger",),
+    ),
+    Defect(
+        "old-tables-left-behind",
+        "A desk of an older version goes on in tables that nobody reads, and pays by them.",
+        MIGRATION,
+        'db.execute(f"DROP TABLE IF EXISTS {table}")',
+        "pass",
+        (f"{OLD}::test_a_desk_of_an_older_version_finds_nothing_to_write_to",),
+    ),
+    Defect(
+        "old-journal-without-a-copy",
+        "Who goes back to the older version has no journal for it.",
+        MIGRATION,
+        "        _copy(path, version)\n",
+        "        pass\n",
+        (f"{OLD}::test_the_file_is_copied_as_it_was_before",),
+    ),
+    Defect(
+        "old-word-that-nobody-knows",
+        "A journal with a state of no version is taken over with that act missing.",
+        FILLING,
+        "LEFT JOIN word ON word.word = step.state",
+        "JOIN word ON word.word = step.state",
+        (f"{OLD}::test_a_journal_of_another_kind_is_refused_and_left_as_it_is",),
     ),
 )

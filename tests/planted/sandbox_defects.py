@@ -262,8 +262,8 @@ DISHONEST: tuple[Defect, ...] = (
         "field-beside-the-document",
         "A document says more than what is signed of it, and is shown as if that counted.",
         "swapdesk/agent/typed_data.py",
-        "        if set(raw) - names:\n",
-        "        if names - names:\n",
+        "        if set(raw) - set(fields):\n",
+        "        if set(fields) - set(fields):\n",
         (A_LIE, "tests/agent/test_typed_data.py"),
     ),
     Defect(

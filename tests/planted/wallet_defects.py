@@ -470,8 +470,8 @@ SIGNING = (
         "second-look-at-a-higher-price",
         "A transaction is signed for a price of gas at which no block takes it.",
         "swapdesk/agent/process/signing.py",
-        "(looked.read.base_fee or 0) > looked.plan.max_fee:",
-        "(looked.read.base_fee or 0) < 0:",
+        "(looked.facts.base_fee or 0) > looked.plan.max_fee:",
+        "(looked.facts.base_fee or 0) < 0:",
         ("tests/agent/test_second_look.py",),
     ),
     Defect(
@@ -503,7 +503,7 @@ SIGNING = (
         "A key that was imported into the sandbox, and holds money outside, is asked to sign for"
         " a chain of a real id.",
         "swapdesk/agent/process/signing.py",
-        "        refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)\n",
+        "        refuse_foreign_chain(account, link, looked.facts.genesis_hash)\n",
         "",
         (
             "tests/wallet/test_live_profile.py"

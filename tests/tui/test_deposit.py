@@ -17,6 +17,7 @@ from flows.orders import BTC, ETH, NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_codes, deposit_phase
 from swapdesk.flows.intents.intent import Intent, TokenFacts
+from swapdesk.flows.journal.payments import begin_payment, end_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.deposit import DepositCodeScreen, DepositScreen
@@ -80,11 +81,11 @@ async def test_a_deposit_that_left_is_on_its_way_and_the_card_folds_when_it_is_s
     async with market.desk() as run:
         screen = await from_xrp(run)
         assert "Funds in your wallet." in run.text
-        calls = run.app.session.desk.journal.calls
-        call_id = calls.add_payment(screen.service_id, b"{}")
+        ledger = run.app.session.desk.journal.ledger
+        payment = begin_payment(ledger, screen.service_id, "faucet", b"{}")
         run.app.tick()
         await run.see("you: send the deposit within")
-        calls.mark_done(call_id, status=200, request_id=None)
+        end_payment(ledger, payment, None)
         run.app.tick()
         await run.see("Funds on its way to")
         assert "the chain: it confirms the deposit" in run.text

@@ -13,10 +13,17 @@ from swapdesk.acts import State
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.group_signing import begin_group, group_id, groups_left_open, standing_of
 from swapdesk.flows.batch.group_status import Until
-from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
-from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.creates import begin_create, intent_of
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import Ledger
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    accept_bundle,
+    add_bundle,
+    group_of,
+    move_bundle,
+    sign_bundle,
+)
 from swapdesk.flows.signing.signing_session import RunningSignings
 from swapdesk.flows.tracking.open_business import quit_warning
 from swapdesk.paths import Home
@@ -199,11 +206,11 @@ async def test_what_is_found_later_is_told_where_the_desk_is(market: Market) -> 
         assert market.network.posts() == 1
 
 
-MOVES: dict[str, Callable[[BundleLog, JournaledBundle], object]] = {
-    "signed": lambda log, bundle: log.signed(bundle, ("0x01",)),
-    "sent": lambda log, bundle: log.sent(bundle, NOW),
-    "unknown": lambda log, bundle: log.unknown(bundle, "NOT_REACHABLE"),
-    "submitted": BundleLog.submitted,
+MOVES: dict[str, Callable[[Ledger, Bundle], object]] = {
+    "signed": lambda ledger, bundle: sign_bundle(ledger, bundle, ("0x01",)),
+    "sent": lambda ledger, bundle: move_bundle(ledger, bundle, State.SENT, server_at=NOW),
+    "unknown": lambda ledger, bundle: move_bundle(ledger, bundle, State.UNKNOWN, code="LOST"),
+    "submitted": accept_bundle,
 }
 LEFT: dict[tuple[str, ...], Until] = {
     (): Until.SIGNED,
@@ -212,7 +219,7 @@ LEFT: dict[tuple[str, ...], Until] = {
     ("signed", "sent", "unknown"): Until.SETTLED,
     ("signed", "sent", "submitted"): Until.SETTLED,
 }
-OVER = (BundleState.FAILED, BundleState.WITHDRAWN, BundleState.CONFIRMED)
+OVER = ((State.REFUSED, "FAILED"), (State.REFUSED, "WITHDRAWN"), (State.DONE, None))
 """What is confirmed paid its orders, so that no other bundle of them is sent behind it."""
 
 
@@ -221,7 +228,9 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
 ) -> None:
     async with market.desk() as run:
         bundle = await bundled(run)
-        log = run.app.session.desk.journal.bundles
+        ledger = run.app.session.desk.journal.ledger
+        batch_id, number = group_of(ledger, bundle.operation)
+        group = str(bundle.operation.parent)
 
         def begun() -> RunningSignings:
             """Of a desk that has begun nothing yet."""
@@ -231,25 +240,25 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
         fund(run, bundle)
         for steps, due in LEFT.items():
             for step in steps:
-                MOVES[step](log, bundle)
+                MOVES[step](ledger, bundle)
             with subtests.test(steps=steps):
                 bundles = begun()
                 (session,) = groups_left_open(bundles)
                 about = session.about
-                assert (about.batch_id, about.group.number) == (bundle.batch_id, bundle.group)
-                assert about.account == bundle.built.account
+                assert (about.batch_id, about.group.number) == (batch_id, number)
+                assert about.account == bundle.account
                 assert standing_of(session).next is due
-                assert bundles.get(group_id(bundle.batch_id, bundle.group)) is session
+                assert bundles.get(group_id(batch_id, number)) is session
                 assert bundles.open == [session]
                 # A second look finds it in hand, and so does whoever begins it by a key.
                 assert groups_left_open(bundles) == []
-                assert begin_group(bundles, bundle.batch_id, bundle.group) is session
+                assert begin_group(bundles, batch_id, number) is session
             # Once it has failed the group is built anew.
-            log.ended(bundle, BundleState.FAILED)
-            bundle = log.add(bundle.batch_id, bundle.group, bundle.built)
-        for state in OVER:
+            move_bundle(ledger, bundle, State.REFUSED, code="FAILED")
+            bundle = add_bundle(ledger, group, bundle)
+        for state, code in OVER:
             for step in ("signed", "sent", "submitted"):
-                MOVES[step](log, bundle)
-            log.ended(bundle, state)
+                MOVES[step](ledger, bundle)
+            move_bundle(ledger, bundle, state, code=code)
             assert groups_left_open(begun()) == [], state
-            bundle = log.add(bundle.batch_id, bundle.group, bundle.built)
+            bundle = add_bundle(ledger, group, bundle)

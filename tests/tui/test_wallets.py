@@ -13,8 +13,16 @@ from msgspec.structs import replace
 from harness import Sandbox
 from patience import PATIENCE
 from swapdesk.chain.smart_account import account_address
-from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, BundleState
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    BundleDeposit,
+    BundleItem,
+    add_bundle,
+    move_bundle,
+    sign_bundle,
+)
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.commands.wallets import WALLETS
@@ -45,9 +53,10 @@ def left_by_bundle(journal: Journal, owner: str, smart: str, token: Asset) -> No
     item = BundleItem(
         "usdc", token.symbol, token.decimals, token.contract, 0, (deposit,), 1_000, {}
     )
-    bundle = journal.bundles.add("batch", 1, Built("evm", "base", owner, smart, (item,)))
-    journal.bundles.signed(bundle, ("0x01",))
-    journal.bundles.ended(bundle, BundleState.FAILED)
+    built = Bundle("evm", "base", owner, smart, (item,))
+    bundle = add_bundle(journal.ledger, "batch/1", built)
+    sign_bundle(journal.ledger, bundle, ("0x01",))
+    move_bundle(journal.ledger, bundle, State.REFUSED, code="FAILED")
 
 
 MADE = datetime(2026, 6, 1, tzinfo=UTC)

@@ -18,9 +18,17 @@ from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import account_address
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.withdrawing import Withdrawal, Withdrawing
-from swapdesk.flows.journal.batch_records import Built, BundleDeposit, BundleItem, BundleState
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.wallet_payment_log import Taken
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    BundleDeposit,
+    BundleItem,
+    Sum,
+    add_bundle,
+    move_bundle,
+    sign_bundle,
+)
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
@@ -83,9 +91,9 @@ class Owner(Struct):
         return int.from_bytes(await self.here.client.call(asked), "big")
 
     async def left_by_bundle(
-        self, state: BundleState = BundleState.FAILED, wei: int = COINS, dollars: int = DOLLARS
+        self, wei: int = COINS, dollars: int = DOLLARS, *, failed: bool = True
     ) -> None:
-        """A bundle of the smart account ended in ``state`` and left this."""
+        """A bundle of the smart account failed, or is signed only, and left this."""
         await self.here.fund(self.mine, wei=wei, dollars=dollars)
         expires = datetime.now(UTC) + timedelta(minutes=20)
         items = tuple(
@@ -101,16 +109,18 @@ class Owner(Struct):
             )
             for one in (ETH, USDC)
         )
-        built = Built("evm", CHAIN, self.trader.address, self.mine, items)
-        bundle = self.journal.bundles.add(f"batch{state}", 1, built)
-        self.journal.bundles.signed(bundle, ("0x01", "0x02"))
-        if state is BundleState.FAILED:
-            self.journal.bundles.ended(bundle, state)
+        built = Bundle("evm", CHAIN, self.trader.address, self.mine, items)
+        ledger = self.journal.ledger
+        group = ledger.begin("create_group", {"number": 1}, parent="batch")
+        bundle = add_bundle(ledger, group.id, built)
+        sign_bundle(ledger, bundle, ("0x01", "0x02"))
+        if failed:
+            move_bundle(ledger, bundle, State.REFUSED, code="FAILED")
 
 
 async def taken_out(
     flow: Withdrawing, account: Account, link: ChainLink, token: str | None = None
-) -> tuple[Outcome, tuple[Taken, ...]]:
+) -> tuple[Outcome, tuple[Sum, ...]]:
     """The command: what made the account is gone on from. How it ended, and what it took out."""
     while True:
         step = await flow.propose(account, link, token)
@@ -187,7 +197,7 @@ class Opened(Struct):
     async def propose(self, *more: Any, **how: Any) -> Any:
         return await self.flow.propose(self.account, self.owner.link, *more, **how)
 
-    async def taken_out(self) -> tuple[Outcome, tuple[Taken, ...]]:
+    async def taken_out(self) -> tuple[Outcome, tuple[Sum, ...]]:
         return await taken_out(self.flow, self.account, self.owner.link)
 
     async def stands(self) -> None:

@@ -12,6 +12,8 @@ import pytest_asyncio
 from msgspec import Struct
 
 from patience import eventually
+from swapdesk.flows.journal.ledger import OPEN
+from swapdesk.flows.journal.payments import withdrawals
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, ReplacementKind
@@ -155,4 +157,4 @@ async def test_the_same_command_ends_what_a_kill_left(owner: Owner, name: str, m
     assert (await owner.here.coins(owner.mine), await owner.dollars(owner.mine)) == (0, 0)
     assert await someone.paid() == before + kind.paid
     assert await owner.dollars(someone.address) == DOLLARS + kind.dollars
-    assert owner.journal.withdrawals.open(someone.address, CHAIN) == []
+    assert withdrawals(owner.journal.ledger, someone.address, CHAIN, *OPEN) == []

@@ -19,6 +19,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.deposits.wallet_funding import WalletFunding
 from swapdesk.flows.dex.swap_signing import SWAP, Swap
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.payments import payment_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import SigningSession, replace
 from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
@@ -205,7 +206,7 @@ async def test_an_order_whose_payment_was_taken_back_says_so(owner: Opened, tmp_
         ended = await funding.fund(tracked, owner.account, None)
         assert (ended.refused, ended.code) == (True, "TAKEN_BACK")
         assert "was cancelled" in ended.cause
-        assert journal.calls.payment_of(tracked.service_id) is None
+        assert payment_of(journal.ledger, tracked.service_id) is None
     assert await owner.trader.paid() == before
 
 

@@ -22,8 +22,14 @@ from swapdesk.flows.batch.withdrawing import (
     TakingBack,
     take_back,
 )
-from swapdesk.flows.journal.batch_records import BundleState
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import OPEN, State
+from swapdesk.flows.journal.payments import (
+    begin_withdrawal,
+    move_bundle,
+    open_bundles,
+    withdrawal_of,
+    withdrawals,
+)
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.signing.wallet_signing import token_facts
 from swapdesk.flows.transactions import NotAgreed, Outcome, UnderWay
@@ -106,7 +112,7 @@ async def test_one_token_comes_back_to_its_owner_and_then_the_rest(left: Opened)
     assert (first.proposal.action.purpose, first.sender) == (Purpose.DEPLOY, mine)
     assert (first.proposal.review.phrase, first.proposal.review.findings) == (None, ())
     assert (await flow.send(first)).done
-    assert owner.journal.withdrawals.open(account.address, CHAIN) == []
+    assert withdrawals(owner.journal.ledger, account.address, CHAIN, *OPEN) == []
     assert nothing_held(await left.propose("DAI"))
     second = await left.propose("usdc")
     assert second.proposal.action.purpose is Purpose.WITHDRAW
@@ -118,8 +124,8 @@ async def test_one_token_comes_back_to_its_owner_and_then_the_rest(left: Opened)
     }
     ended = await flow.send(second)
     assert ended.done
-    entry = owner.journal.withdrawals.get(second.proposal.action.intent_id)
-    assert (entry.state, entry.hash, entry.sender) == (StepState.ACKED, ended.hash, mine)
+    act = withdrawal_of(owner.journal.ledger, second.proposal.action.intent_id)
+    assert (act.state, act.hash, act.body["sender"]) == (State.DONE, ended.hash, mine)
     assert await left.held() == (COINS, 0)
     assert nothing_held(await left.propose(USDC.contract))
     rest, taken = await left.taken_out()
@@ -137,8 +143,13 @@ async def test_a_withdrawal_that_was_taken_back_took_nothing_out(left: Opened) -
     owner, account = left.owner, left.account
     await left.stands()
     step = await left.propose()
-    owner.journal.withdrawals.begin(
-        step.proposal.action.intent_id, account.address, step.sender, CHAIN, step.taken
+    begin_withdrawal(
+        owner.journal.ledger,
+        step.proposal.action.intent_id,
+        account.address,
+        step.sender,
+        CHAIN,
+        step.taken,
     )
     first, _ = await left.contested(step.proposal.review)
     again = await left.propose()
@@ -149,7 +160,7 @@ async def test_a_withdrawal_that_was_taken_back_took_nothing_out(left: Opened) -
     ended = await left.flow.send(again)
     assert (ended.code, ended.hash) == ("NOT_WITHDRAWN", first.hash)
     assert ended.cause == "Nothing was taken out. The transaction is replaced."
-    assert owner.journal.withdrawals.open(account.address, CHAIN) == []
+    assert withdrawals(owner.journal.ledger, account.address, CHAIN, *OPEN) == []
     assert await left.held() == (COINS, DOLLARS)
     assert (await left.taken_out())[0].done
 
@@ -182,12 +193,12 @@ async def test_what_was_prepaid_for_gas_comes_back_too(owner: Owner) -> None:
 async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(left: Opened) -> None:
     journal = left.owner.journal
     await left.stands()
-    await left.owner.left_by_bundle(BundleState.SIGNED, 0, 0)
+    await left.owner.left_by_bundle(0, 0, failed=False)
     needed = await left.propose()
     assert needed.code == "NEEDED_BY_BUNDLE"
     assert "is signed" in needed.cause
     step = await left.propose(despite_bundle=True)
     assert (await left.flow.send(step)).done
     assert await left.held() == (0, 0)
-    (bundle,) = [one for one in journal.bundles.open() if one.batch_id == "batchsigned"]
-    journal.bundles.ended(bundle, BundleState.REFUSED)
+    (bundle,) = open_bundles(journal.ledger)
+    move_bundle(journal.ledger, bundle, State.REFUSED, code="REFUSED")

@@ -70,19 +70,8 @@ class FieldType(Struct, frozen=True):
         return self.name + "".join("[]" if n is None else f"[{n}]" for n in self.dimensions)
 
 
-class Field(Struct, frozen=True):
-    name: str
-    type: FieldType
-
-
-class StructType(Struct, frozen=True):
-    name: str
-    fields: tuple[Field, ...]
-
-    @property
-    def declaration(self) -> str:
-        """As it stands in an encoded type: ``Mail(Person from,string contents)``."""
-        return f"{self.name}({','.join(f'{one.type} {one.name}' for one in self.fields)})"
+Fields = dict[str, FieldType]
+"""Of a struct, by name and in their order."""
 
 
 def is_elementary(name: str) -> bool:
@@ -97,7 +86,7 @@ def is_elementary(name: str) -> bool:
 class Schema:
     """The structs of a document by name, checked, without the domain's if it declares none."""
 
-    def __init__(self, structs: dict[str, StructType]) -> None:
+    def __init__(self, structs: dict[str, Fields]) -> None:
         self.structs = structs
 
     @classmethod
@@ -107,14 +96,13 @@ class Schema:
             raise TypedDataRefused("TYPES", f"types must be 1 to {MAX_STRUCTS} structs", "types")
         structs = {name: _struct(name, fields) for name, fields in types.items()}
         schema = cls(structs)
-        for struct in structs.values():
-            for field in struct.fields:
-                inner = field.type.name
-                if not is_elementary(inner) and inner not in structs:
+        for name, fields in structs.items():
+            for field, kind in fields.items():
+                if not is_elementary(kind.name) and kind.name not in structs:
                     raise TypedDataRefused(
                         "UNKNOWN_TYPE",
                         "the type of a field is not declared",
-                        f"types.{struct.name}.{field.name}",
+                        f"types.{name}.{field}",
                     )
         for name in structs:
             schema._refuse_recursion(name)
@@ -128,17 +116,19 @@ class Schema:
         found = {name}
         waiting = [name]
         while waiting:
-            for field in self.structs[waiting.pop()].fields:
-                inner = field.type.name
-                if inner in self.structs and inner not in found:
-                    found.add(inner)
-                    waiting.append(inner)
+            for kind in self.structs[waiting.pop()].values():
+                if kind.name in self.structs and kind.name not in found:
+                    found.add(kind.name)
+                    waiting.append(kind.name)
         yield name
         yield from sorted(found - {name})
 
     def encoded_type(self, name: str) -> str:
-        """EIP-712: Definition of encodeType."""
-        return "".join(self.structs[one].declaration for one in self.uses(name))
+        """EIP-712: Definition of encodeType, as ``Mail(Person from,string contents)``."""
+        return "".join(
+            f"{one}({','.join(f'{kind} {field}' for field, kind in self.structs[one].items())})"
+            for one in self.uses(name)
+        )
 
     def _refuse_recursion(self, name: str) -> None:
         done: set[str] = set()
@@ -148,15 +138,15 @@ class Schema:
                 raise TypedDataRefused("RECURSIVE", "a struct contains itself", f"types.{name}")
             if one in done:
                 return
-            for field in self.structs[one].fields:
-                if field.type.name in self.structs:
-                    walk(field.type.name, above | {one})
+            for kind in self.structs[one].values():
+                if kind.name in self.structs:
+                    walk(kind.name, above | {one})
             done.add(one)
 
         walk(name, frozenset())
 
 
-def _struct(name: object, fields: object) -> StructType:
+def _struct(name: object, fields: object) -> Fields:
     if type(name) is not str or _IDENTIFIER.fullmatch(name) is None:
         raise TypedDataRefused("TYPE_NAME", "the name of a struct is no identifier", "types")
     if _LOOKS_ELEMENTARY.fullmatch(name):
@@ -167,13 +157,13 @@ def _struct(name: object, fields: object) -> StructType:
         raise TypedDataRefused(
             "FIELDS", f"a struct must have 1 to {MAX_FIELDS} fields", f"types.{name}"
         )
-    read = tuple(_field(name, one) for one in fields)
-    if len({one.name for one in read}) != len(read):
+    read = dict(_field(name, one) for one in fields)
+    if len(read) != len(fields):
         raise TypedDataRefused("DUPLICATE_FIELD", "a field stands twice", f"types.{name}")
-    return StructType(name, read)
+    return read
 
 
-def _field(struct: str, raw: object) -> Field:
+def _field(struct: str, raw: object) -> tuple[str, FieldType]:
     path = f"types.{struct}"
     if not isinstance(raw, Mapping) or set(raw) != {"name", "type"}:
         raise TypedDataRefused("FIELD", "a field is a name and a type", path)
@@ -182,7 +172,7 @@ def _field(struct: str, raw: object) -> Field:
         raise TypedDataRefused("FIELD_NAME", "the name of a field is no identifier", path)
     if type(kind) is not str:
         raise TypedDataRefused("FIELD_TYPE", "the type of a field is no text", f"{path}.{name}")
-    return Field(name, _field_type(kind, f"{path}.{name}"))
+    return name, _field_type(kind, f"{path}.{name}")
 
 
 def _field_type(text: str, path: str) -> FieldType:
@@ -207,13 +197,13 @@ def _field_type(text: str, path: str) -> FieldType:
     return FieldType(name, tuple(dimensions))
 
 
-def _check_domain(domain: StructType) -> None:
-    for field in domain.fields:
-        if DOMAIN_FIELDS.get(field.name) != str(field.type):
+def _check_domain(domain: Fields) -> None:
+    for field, kind in domain.items():
+        if DOMAIN_FIELDS.get(field) != str(kind):
             raise TypedDataRefused(
                 "DOMAIN_FIELD",
                 "the domain has a field that the standard does not know, or of another type",
-                f"types.{DOMAIN}.{field.name}",
+                f"types.{DOMAIN}.{field}",
             )
 
 
@@ -342,16 +332,15 @@ class Document(Struct, frozen=True, dict=True):
             for i, item in enumerate(node):
                 yield from self._leaves(kind.element, item, f"{path}[{i}]")
         elif isinstance(node, dict):
-            for field in self.schema.structs[kind.name].fields:
-                yield from self._leaves(field.type, node[field.name], f"{path}.{field.name}")
+            for name, inner in self.schema.structs[kind.name].items():
+                yield from self._leaves(inner, node[name], f"{path}.{name}")
         else:
             yield Leaf(path, str(kind), node)
 
     def _hash_struct(self, name: str, values: Mapping[str, Node]) -> bytes:
         data = [keccak(self.schema.encoded_type(name).encode())]
         data += [
-            self._encode(field.type, values[field.name])
-            for field in self.schema.structs[name].fields
+            self._encode(kind, values[field]) for field, kind in self.schema.structs[name].items()
         ]
         return keccak(b"".join(data))
 
@@ -392,10 +381,8 @@ def _with_domain(schema: Schema, domain: object) -> Schema:
         raise TypedDataRefused(
             "DOMAIN", "the domain has no field that the standard knows", "domain"
         )
-    fields = tuple(
-        Field(name, FieldType(kind)) for name, kind in DOMAIN_FIELDS.items() if name in domain
-    )
-    return Schema({**schema.structs, DOMAIN: StructType(DOMAIN, fields)})
+    fields = {name: FieldType(kind) for name, kind in DOMAIN_FIELDS.items() if name in domain}
+    return Schema({**schema.structs, DOMAIN: fields})
 
 
 class _Reader:
@@ -405,20 +392,18 @@ class _Reader:
         self._schema = schema
         self._left = MAX_VALUES
 
-    def struct(self, struct: StructType, raw: object, path: str) -> dict[str, Node]:
+    def struct(self, fields: Fields, raw: object, path: str) -> dict[str, Node]:
         if not isinstance(raw, Mapping):
             raise TypedDataRefused("STRUCT", "the fields of a struct are needed", path)
-        names = {field.name for field in struct.fields}
-        if set(raw) - names:
+        if set(raw) - set(fields):
             raise TypedDataRefused("EXTRA_FIELD", "a field stands there that is not signed", path)
-        missing = [field.name for field in struct.fields if raw.get(field.name) is None]
+        missing = [name for name in fields if raw.get(name) is None]
         if missing:
             raise TypedDataRefused(
                 "MISSING_FIELD", "a field that is signed is missing", f"{path}.{missing[0]}"
             )
         return {
-            field.name: self._node(field.type, raw[field.name], f"{path}.{field.name}")
-            for field in struct.fields
+            name: self._node(kind, raw[name], f"{path}.{name}") for name, kind in fields.items()
         }
 
     def _node(self, kind: FieldType, raw: object, path: str) -> Node:

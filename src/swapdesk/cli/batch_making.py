@@ -37,15 +37,15 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import consent, make_ready, says_yes, unlock
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.batches import Batch
-from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
+from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import (
-    NotSettled,
     group_account,
+    payment_of_group,
     require_payers,
-    settling_of,
 )
 from swapdesk.flows.batch.group_status import (
     GroupStanding,
+    Stopped,
     Until,
     group_standing,
     outcome_of,
@@ -54,7 +54,7 @@ from swapdesk.flows.batch.group_status import (
 )
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
-from swapdesk.flows.batch.rows import Became
+from swapdesk.flows.batch.rows import Became, Group
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
@@ -197,9 +197,12 @@ async def created(
 async def gone_on(session: CommandSession, batch_id: str) -> tuple[Batch, CommandError | None]:
     """Look for what is unknown, and create what never left; as :func:`created`."""
     creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
-    outcomes = await creation.run(batch_id, lambda one: _say(session.call.output, one))
+    stopped: ClientError | None = None
+    async for group, error in creation.run(batch_id):
+        _say(session.call.output, group)
+        stopped = stopped or error
     batch = find_batch(session, batch_id)
-    return batch, _creation_error(batch, outcomes)
+    return batch, _creation_error(batch, stopped)
 
 
 def _before(batch: Operation) -> CommandError:
@@ -214,15 +217,14 @@ def _before(batch: Operation) -> CommandError:
     )
 
 
-def _say(output: Output, outcome: GroupOutcome) -> None:
-    group = outcome.group
+def _say(output: Output, group: Group) -> None:
     counts = Counter(row.became for row in group.rows)
     told = ", ".join(f"{counts[word]} {word}" for word in get_args(Became) if counts[word])
     name = f" {group.multi_id}" if group.multi_id else ""
     output.talk(f"Group {group.number}{name}: {told}.")
 
 
-def _creation_error(batch: Batch, outcomes: list[GroupOutcome]) -> CommandError | None:
+def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
     """Why the groups were not all created: exit 8 when one is unknown, else what stopped it."""
     unknown = any(row.became == "unknown" for row in batch.rows)
     if unknown or any(group.act.left for group in batch.groups):
@@ -233,7 +235,6 @@ def _creation_error(batch: Batch, outcomes: list[GroupOutcome]) -> CommandError 
             money=HOME,
             next=f"you: swapdesk batch resume {batch.id[:8]} looks for it; it is never sent twice",
         )
-    stopped: ClientError | None = next((one.error for one in outcomes if one.error), None)
     if stopped is not None:
         failed = of_client_error(stopped)
         failed.money = money_with_payment(HOME, stopped)
@@ -418,7 +419,7 @@ class _Work:
             if signs(standing, until) and not self._unlocked:
                 await unlock(session)
                 self._unlocked = True
-            settling = await settling_of(
+            payment = await payment_of_group(
                 desk,
                 standing,
                 account,
@@ -426,8 +427,8 @@ class _Work:
                 pace=Pace(),
                 watch=_Progress(session.call.output, standing),
             )
-            return await settling.advance(until)
-        except NotSettled as error:
+            return await payment.advance(until)
+        except Stopped as error:
             raise _not_settled(error, standing.whereabouts) from None
         except WalletError as error:
             failed = of_wallet_error(error)
@@ -475,7 +476,7 @@ async def _require_payers(session: CommandSession, plan: BatchPlan, account: str
     """What could not be paid from here is not created."""
     try:
         await require_payers(session.desk, plan, account)
-    except NotSettled as error:
+    except Stopped as error:
         raise _not_settled(error, f"{IN_WALLET}; nothing was created") from None
 
 
@@ -489,7 +490,7 @@ def _owned(standing: GroupStanding) -> CommandError:
     )
 
 
-def _not_settled(error: NotSettled, money: str) -> CommandError:
+def _not_settled(error: Stopped, money: str) -> CommandError:
     end = _ENDS.get(error.code, Exit.OWN_REFUSAL)
     return CommandError(end, error.code, str(error), money, error.next)
 
@@ -520,7 +521,7 @@ def _end(session: CommandSession, standing: GroupStanding, outcome: Outcome) -> 
     failure = outcome.failure
     if failure is None:
         return
-    now = group_standing(session.desk.journal, standing.batch_id, standing.group)
+    now = group_standing(session.desk.journal, standing.group)
     end = _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
     if (now.bundle is not None and now.bundle.under_way) or any(one.open for one in now.payments):
         end = Exit.UNKNOWN

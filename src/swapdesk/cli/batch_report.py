@@ -9,10 +9,9 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
-from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_client_error
@@ -25,9 +24,11 @@ from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
     BatchPlan,
+    BudgetDocument,
+    PlanDocument,
     Total,
     against_means,
-    plan_document,
+    with_payers,
 )
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
@@ -45,17 +46,11 @@ from swapdesk.flows.batch.rows import (
     GroupWord,
     Row,
     Sheet,
-    SheetColumn,
     skipping,
 )
-from swapdesk.flows.journal.batch_records import (
-    BundleState,
-    JournaledBundle,
-    Paying,
-    WalletPayment,
-)
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.journal.payments import Bundle, BundleWord, paid_orders, sum_of
 from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
@@ -81,7 +76,10 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
     output = output or session.call.output
     left = session.link.api.budget.left(RateClass.EXCHANGE)
     if output.json:
-        output.document(plan_document(plan, left))
+        budget = None
+        if left is not None:
+            budget = BudgetDocument(left.left, left.limit, round(left.resets_in))
+        output.document(PlanDocument(plan, budget))
         return
     rows = [_row(row) for row in plan.rows]
     output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
@@ -103,12 +101,11 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
             ("Read as", plan.sheet.said),
             (
                 "Rows",
-                f"{plan.count('ready')} ready, {plan.count('look')} to look at, "
-                f"{plan.count('problem')} with problems"
-                + (f", {skipped} skipped" if (skipped := plan.count("skipped")) else ""),
+                f"{plan.ready} ready, {plan.look} to look at, {plan.wrong} with problems"
+                + (f", {plan.skipped} skipped" if plan.skipped else ""),
             ),
             ("Sells", sells_words(plan)),
-            *(("Wallet", wallet_words(plan, total)) for total in plan.totals),
+            *(("Wallet", wallet_words(total)) for total in plan.totals),
             ("Arrives", arrives_words(plan)),
             ("Orders", ", ".join(f"{count} {route}" for route, count in plan.routes.items())),
             *((f"Group {group.number}", group_words(group)) for group in plan.groups),
@@ -126,12 +123,11 @@ def sells_words(plan: BatchPlan) -> str:
     )
 
 
-def wallet_words(plan: BatchPlan, total: Total) -> str:
+def wallet_words(total: Total) -> str:
     """``10,000 of 50,000 USDC on Ethereum in trading; 40,000 are missing``, or why it is not
     known."""
     what = f"{total.token.symbol} on {total.token.chain_data.name}"
-    payer = plan.payer(total)
-    has = payer.has(total.token) if payer is not None else None
+    payer, has = total.payer, total.held
     if payer is None or has is None:
         why = f": {payer.problem}" if payer is not None and payer.problem else "."
         return f"what it has of {what} is not known{why}"
@@ -162,7 +158,7 @@ def group_words(group: Group) -> str:
 
 def calls_words(plan: BatchPlan) -> str:
     """``1 create, 1 build, 1 submit``."""
-    return f"{plan.creates} create, {plan.creates} build, {plan.submits} submit"
+    return f"{plan.calls.create} create, {plan.calls.build} build, {plan.calls.submit} submit"
 
 
 def _row(row: Row) -> tuple[str, ...]:
@@ -170,9 +166,9 @@ def _row(row: Row) -> tuple[str, ...]:
     found = () if row.skipped else row.problems or row.findings
     said = found[0].short if found else row.state
     if order is None:
-        sold = f"{row.cell(SheetColumn.SELL_AMOUNT)[:44]} {row.cell(SheetColumn.SELL)[:44]}"
-        texts = (row.cell(SheetColumn.TO)[:44], sold.strip(), row.cell(SheetColumn.BUY)[:44])
-        return str(row.number), str(row.line), *texts, row.cell(SheetColumn.ROUTE)[:44], said
+        sold = f"{row.cell('sell_amount')[:44]} {row.cell('sell')[:44]}"
+        texts = (row.cell("to")[:44], sold.strip(), row.cell("buy")[:44])
+        return str(row.number), str(row.line), *texts, row.cell("route")[:44], said
     name = f"{order.label} " if order.label else ""
     return (
         str(row.number),
@@ -254,7 +250,7 @@ async def planned_sheet(
     planner, desk = _planner(session, sell), session.desk
     plan = await planner.with_limits(await planner.judged(sheet), session.link.api)
     means = await means_of_command(desk, plan, payer)
-    return replace(against_means(plan, means), means=means)
+    return with_payers(against_means(plan, means), means)
 
 
 def _planner(session: CommandSession, sell: str) -> BatchPlanner:
@@ -297,11 +293,14 @@ class NeedFacts(Struct, frozen=True):
     amount: Decimal
 
 
+PaymentWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
+
+
 class BundleFacts(Struct, frozen=True, rename="camel"):
     """Amounts are in whole tokens, ``gasAtMost`` in the coin of the chain."""
 
     number: int
-    state: BundleState
+    state: BundleWord
     account: str
     smart_account: str | None
     items: list[BundleItemFacts]
@@ -318,11 +317,11 @@ class GroupPayment(Struct, frozen=True, rename="camel"):
     """One transaction that the wallet signed for a group; ``serviceIds`` are the orders whose
     deposits it pays itself."""
 
-    paying: Paying = field(name="for")
+    paying: Literal["fund", "part"] = field(name="for")
     token: str
     contract: str | None
     amount: Decimal
-    state: StepState
+    state: PaymentWord
     hash: str | None
     service_ids: Sequence[str]
     code: str | None
@@ -393,29 +392,28 @@ def _group(standing: GroupStanding, orders: Mapping[str, Order]) -> GroupDocumen
     )
 
 
-def _bundle(standing: GroupStanding, bundle: JournaledBundle) -> BundleFacts:
-    built = bundle.built
+def _bundle(standing: GroupStanding, bundle: Bundle) -> BundleFacts:
     return BundleFacts(
         number=bundle.number,
-        state=bundle.state,
-        account=built.account,
-        smart_account=built.sender if built.kind == "evm" else None,
+        state=bundle.word,
+        account=bundle.account,
+        smart_account=bundle.sender if bundle.kind == "evm" else None,
         items=[
             BundleItemFacts(
                 item.symbol,
                 item.contract,
-                item.amount,
-                [one.service_id for one in item.deposits],
+                item.sum.amount,
+                item.service_ids,
             )
-            for item in built.items
+            for item in bundle.items
         ],
-        needs=[NeedFacts(one.symbol, one.contract, one.amount) for one in built.needs],
-        gas_at_most=short(from_base_units(built.gas_units, 9 if standing.solana else 18)),
-        expires=built.expires,
+        needs=[NeedFacts(one.symbol, one.contract, one.amount) for one in bundle.needs],
+        gas_at_most=short(from_base_units(bundle.gas_units, 9 if standing.solana else 18)),
+        expires=bundle.expires,
         signatures=len(bundle.signatures),
-        tx_hash=bundle.tx_hash,
-        code=bundle.code,
-        reason=bundle.reason,
+        tx_hash=bundle.operation.hash,
+        code=bundle.said,
+        reason=bundle.operation.result.get("reason"),
     )
 
 
@@ -430,14 +428,14 @@ def group_facts(
     ]
     facts += [
         (
-            "Funding" if one in standing.fundings else "Transaction",
-            f"{exact_amount(one.amount)} {one.symbol} {one.hash}",
+            "Funding" if act.kind == "fund" else "Transaction",
+            f"{exact_amount(sum_of(act).amount)} {sum_of(act).symbol} {act.hash}",
         )
-        for one in standing.payments
-        if one.hash is not None
+        for act in standing.payments
+        if act.hash is not None
     ]
-    if standing.bundle is not None and standing.bundle.tx_hash is not None:
-        facts.append(("Paid by", standing.bundle.tx_hash))
+    if standing.bundle is not None and standing.bundle.operation.hash is not None:
+        facts.append(("Paid by", standing.bundle.operation.hash))
     funds = f"{money_words(standing, orders or {})}."
     return [*facts, ("Funds", funds), ("Next", next_words(standing, orders))]
 
@@ -465,16 +463,26 @@ def next_words(standing: GroupStanding, orders: Mapping[str, Order] | None = Non
     return or_take_back(next_, standing) if due is Until.BUILT else next_
 
 
-def _payment(one: WalletPayment) -> GroupPayment:
+_PAYMENT_WORDS: Mapping[State, PaymentWord] = {
+    State.PREPARED: "PREPARED",
+    State.SENT: "SENT",
+    State.UNKNOWN: "UNKNOWN",
+    State.DONE: "ACKED",
+    State.REFUSED: "REFUSED",
+}
+
+
+def _payment(act: Operation) -> GroupPayment:
+    paid = sum_of(act)
     return GroupPayment(
-        paying=one.paying,
-        token=one.symbol,
-        contract=one.contract,
-        amount=one.amount,
-        state=one.state,
-        hash=one.hash,
-        service_ids=one.service_ids,
-        code=one.code,
+        paying="fund" if act.kind == "fund" else "part",
+        token=paid.symbol,
+        contract=paid.contract,
+        amount=paid.amount,
+        state=_PAYMENT_WORDS[act.state],
+        hash=act.hash,
+        service_ids=paid_orders(act),
+        code=act.code,
     )
 
 

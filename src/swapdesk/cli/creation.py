@@ -48,7 +48,7 @@ from swapdesk.flows.creation.order_verification import (
     Created,
     NotCreated,
     OrderCheck,
-    guaranteed_by,
+    confirmed_least,
 )
 from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.desk import Desk
@@ -412,10 +412,10 @@ def review_lines(
 
 def _least(intent: Intent) -> str:
     """The least that can arrive, and who stands for it."""
-    promise = guaranteed_by(intent)
-    if promise.least is None:
+    least = confirmed_least(intent)
+    if least is None:
         return "not promised: the rate floats until the deposit is exchanged"
-    amount = f"{exact_amount(promise.least)} {intent.token_out.symbol}"
+    amount = f"{exact_amount(least)} {intent.token_out.symbol}"
     if intent.dex is not None:
         return f"{amount}, or nothing is swapped (slippage {intent.dex.slippage:f}%)"
     return f"{amount}, by the fixed rate of the service"

@@ -35,6 +35,7 @@ from swapdesk.flows.journal.creates import intent_of, open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.order_merge import display_of, payout_hash
+from swapdesk.flows.journal.payments import unanswered, waits_for_signature
 from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import Moment, counted, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
@@ -388,7 +389,7 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting
     output = session.call.output
     orders = await chosen_orders(session, kept, sort)
     with suppress(JournalUnavailable):
-        settle_payments(session.desk.journal.calls, session.link.tracker.recall)
+        settle_payments(session.desk.journal.ledger, session.link.tracker.recall)
     await tell_open_calls(session)
     unknown = [
         intent_of(create)
@@ -428,24 +429,25 @@ async def tell_open_calls(
     """Say of every call without a known outcome, or of those that pay these orders, what it may
     have done."""
     desk, now = session.desk, session.desk.service_clock.now()
-    for call in desk.journal.calls.unresolved():
-        if service_ids is not None and not (call.pays and call.service_id in service_ids):
+    for act in unanswered(desk.journal.ledger):
+        pays = act.kind == "deposit"
+        if service_ids is not None and not (pays and act.subject in service_ids):
             continue
-        if call.by_wallet and call.service_id is not None:
-            tracked = session.link.tracker.recall(call.service_id)
-            asked = not call.waits_for_signature and call.hash is None
+        if act.body.get("by") == "wallet" and act.subject is not None:
+            tracked = session.link.tracker.recall(act.subject)
+            asked = not waits_for_signature(act) and act.hash is None
             session.call.output.talk(
                 open_payment_words(
-                    call,
+                    act,
                     none_signed=asked and await none_signed(desk.wallet, tracked),
                     payable=tracked is not None and not_payable(tracked, now) is None,
                 )
             )
             continue
-        may = f"paid order {call.service_id}" if call.pays else "created an order"
+        may = f"paid order {act.subject}" if pays else "created an order"
+        call = "POST /sandbox/deposits" if pays else f"{act.body['method']} {act.body['path']}"
         session.call.output.talk(
-            f"{call.method} {call.path} of {call.sent_at:%Y-%m-%d %H:%M:%S} UTC got no answer;"
-            f" it may have {may}."
+            f"{call} of {act.prepared_at:%Y-%m-%d %H:%M:%S} UTC got no answer; it may have {may}."
         )
 
 

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
@@ -32,6 +32,7 @@ from swapdesk.flows.catalog.search import CONTRACT_LENGTH, named_contract, searc
 from swapdesk.flows.catalog.token_list import CanDo, TokenRow
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.notation import duration, percent, usd
 from swapdesk.paths import without_mark
 from swapdesk.wire.account import (
@@ -397,35 +398,38 @@ async def _written(
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> RawAnswer:
-    calls = session.desk.journal.calls
+    journal = session.desk.journal
+    sent = {"method": method, "path": path, "body": (body or b"").decode("utf-8", "replace")}
     try:
-        call_id = calls.add(method, path, body or b"")
+        call = journal.ledger.begin("call", sent, state=State.SENT)
     except JournalUnavailable:
         raise own_refusal(
             "NO_JOURNAL", NO_JOURNAL.cause, money=UNTOUCHED, next=NO_JOURNAL.next
         ) from None
+
+    def ended(state: State, code: str, error: OutcomeUnknown | ApiError | None = None) -> None:
+        told: dict[str, Any] = (
+            {} if error is None else {"status": error.status, "request_id": error.request_id}
+        )
+        journal.ledger.move(call.id, state, code=code, **told)
+
     try:
         answer = await _asked(session, method, path, query, body)
     except OutcomeUnknown as error:
-        calls.mark_unknown(
-            call_id,
-            code=error.code or "NO_ANSWER",
-            status=error.status,
-            request_id=error.request_id,
-        )
+        ended(State.UNKNOWN, error.code or "NO_ANSWER", error)
         raise
     except ApiError as error:
-        code = error.code or f"HTTP_{error.status}"
-        calls.mark_refused(call_id, code=code, status=error.status, request_id=error.request_id)
+        ended(State.REFUSED, error.code or f"HTTP_{error.status}", error)
         raise
     except ClientError:
-        calls.mark_refused(call_id, code="NOT_SENT")
+        ended(State.REFUSED, "NOT_SENT")
         raise
     order = _order_of(answer, operation)
+    told: dict[str, Any] = {"status": answer.status, "request_id": answer.request_id}
     if order is None:
-        calls.mark_done(call_id, status=answer.status, request_id=answer.request_id)
+        journal.ledger.move(call.id, State.DONE, **told)
     else:
-        calls.mark_created(call_id, order, status=answer.status, request_id=answer.request_id)
+        journal.call_created(call.id, order, **told)
         session.call.output.talk(f"Order {order.service_id} is in the journal.")
     return answer
 

@@ -22,7 +22,7 @@ from swapdesk.flows.batch.group_status import way_out
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawing
 from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.wallet_payment_log import Taken
+from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
 from swapdesk.flows.transactions import Outcome, UnderWay
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
@@ -256,7 +256,7 @@ class WithdrawalDocument(Struct, frozen=True):
 
     account: str
     chain: str
-    withdrawn: Sequence[Taken]
+    withdrawn: Sequence[Sum]
     hash: str | None
     deployment: str | None
 
@@ -444,7 +444,7 @@ def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
     return lines
 
 
-def _words(one: Taken) -> str:
+def _words(one: Sum) -> str:
     kept = ", prepaid for gas" if one.prepaid else ""
     return f"{exact_amount(one.amount)} {one.symbol}{kept}"
 

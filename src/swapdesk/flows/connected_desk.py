@@ -115,7 +115,7 @@ class ConnectedDesk:
             SandboxControl(*connection.control, transport=transport) if connection.control else None
         )
         self.transport = transport
-        self.faucet = SandboxFaucet(self.control, clock, journal.calls) if self.control else None
+        self.faucet = SandboxFaucet(self.control, clock, journal.ledger) if self.control else None
         self._live = settings.live
         self._catalog = catalog
         self._journal = journal

@@ -158,7 +158,7 @@ class Desk:
                 self.chain_links,
                 lambda: self._link.faucet if self._link is not None else None,
                 self.service_clock,
-                self.journal.calls,
+                self.journal.ledger,
                 live=self.settings.live,
             )
         return self._ways

@@ -48,7 +48,8 @@ from swapdesk.acts import LEFT, State
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure, rule_next
-from swapdesk.flows.journal.batch_records import FundingNeed
+from swapdesk.flows.journal.ledger import Ledger, Operation
+from swapdesk.flows.journal.payments import Sum, commit_signed, end_transaction
 from swapdesk.wallet.answers import (
     CHAIN_UNREAD,
     Review,
@@ -299,7 +300,7 @@ class Turn(Struct, frozen=True):
     """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
     itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
 
-    need: FundingNeed
+    need: Sum
     payees: int
     number: int
     total: int
@@ -386,6 +387,45 @@ class Entry:
     def refused(self, code: str, hash_: str | None = None) -> None:
         """Nothing came of it and nothing can. ``hash_``: of what was signed, None where nothing
         was."""
+
+
+class ActEntry(Entry):
+    """A transaction of the wallet as an act of the ledger, which ``begin`` commits, or which an
+    earlier run began (``act``). What is over is not opened again: a transaction that is signed all
+    the same is an act of its own. Where its claim is held, ClaimTaken is raised, and not a byte of
+    it leaves."""
+
+    def __init__(
+        self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
+    ) -> None:
+        self._ledger = ledger
+        self._begin = begin
+        self._act = act
+        self.fresh = act is None
+
+    def begin(self) -> None:
+        if self._act is None:
+            self._act = self._begin()
+
+    def signed(self, hash_: str) -> None:
+        self.begin()
+        assert self._act is not None  # begun above
+        if commit_signed(self._ledger, self._act.id, hash_):
+            return
+        stands = self._ledger.get(self._act.id)
+        if stands is None or stands.hash != hash_:
+            self._act = self._begin()
+            commit_signed(self._ledger, self._act.id, hash_)
+
+    def done(self, hash_: str) -> None:
+        self._end(State.DONE, None, hash_)
+
+    def refused(self, code: str, hash_: str | None = None) -> None:
+        self._end(State.REFUSED, code, hash_)
+
+    def _end(self, state: State, code: str | None, hash_: str | None) -> None:
+        if self._act is not None:
+            end_transaction(self._ledger, self._act, state, code=code, hash_=hash_)
 
 
 Signing = Callable[[], Awaitable[Signature | SignedTransaction]]

@@ -81,7 +81,7 @@ class Signings(Protocol):
         """Begin a swap that was confirmed, and show what is to be signed."""
 
     def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSession:
-        """Go on with the payment of a group. Raises NotSettled and JournalUnavailable."""
+        """Go on with the payment of a group. Raises Stopped and JournalUnavailable."""
 
     def group(self, batch_id: str, number: int) -> GroupSession | None:
         """The session of a group, once there was one in this run."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from swapdesk.acts import State
 from swapdesk.flows.deposits.funds_location import Funds, funds_now
-from swapdesk.flows.journal.creates import open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.notation import age
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -94,6 +93,8 @@ class Page(DeskScreen):
 
     def _looked_for(self) -> int:
         """Creates of which nobody knows yet whether an order came of them."""
+        from swapdesk.flows.journal.creates import open_creates
+
         try:
             creates = open_creates(self.desk.journal.ledger)
         except JournalUnavailable:

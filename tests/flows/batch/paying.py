@@ -24,15 +24,11 @@ from service.venue import PlainVenue
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.batches import begin_batch
 from swapdesk.flows.batch.creation import BatchCreation
-from swapdesk.flows.batch.group_payment import GroupSettling
+from swapdesk.flows.batch.group_payment import GroupPayment
 from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
-from swapdesk.flows.batch.rows import Group, Row, SheetColumn
-from swapdesk.flows.journal.batch_records import (
-    BundleDeposit,
-    BundleState,
-    JournaledBundle,
-)
+from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.payments import Bundle, BundleDeposit
 from swapdesk.flows.transactions import Outcome
 from swapdesk.sandbox.fault_layer import bundle_end
 from swapdesk.sandbox.faults import ActiveFaults
@@ -77,10 +73,7 @@ def write_batch(
         for symbol, amount in rows
     ]
     body = encode_json(MultiExchangeRequest(orders=orders), exclude_none=True).decode()
-    cells = [
-        {SheetColumn.TO: recipient, SheetColumn.SELL_AMOUNT: amount, SheetColumn.SELL: symbol}
-        for symbol, amount in rows
-    ]
+    cells = [{"to": recipient, "sell_amount": amount, "sell": symbol} for symbol, amount in rows]
     some = tuple(Row(number, number + 1, each) for number, each in enumerate(cells, start=1))
     group = Group(1, chain, "solana" if chain == "solana" else "bundle", some)
     begin_batch(journal.ledger, batch_id, "payout.csv", batch_id, [(group, body)])
@@ -98,8 +91,8 @@ class Payer(Swapper):
     async def created(self, batch_id: str, *rows: tuple[str, str]) -> None:
         """A batch of one group: each row the token that is sold, and how much of it."""
         write_batch(self.journal, self.place.floor.token, batch_id, rows, self.place.CHAIN)
-        (outcome,) = await self.creation().run(batch_id)
-        assert outcome.error is None, outcome.error
+        ((_, error),) = [each async for each in self.creation().run(batch_id)]
+        assert error is None, error
 
     def creation(self) -> BatchCreation:
         return BatchCreation(self.place.api, self.journal, self.place.floor.clock, looks=(0.0,))
@@ -116,19 +109,18 @@ class Payer(Swapper):
         *,
         agent: WalletClient | None = None,
         arrives: timedelta | None = None,
-    ) -> GroupSettling:
+    ) -> GroupPayment:
         floor = self.place.floor
         group = self.group(batch_id)
         coin = floor.token(group.chain, self.place.COIN)
 
-        return GroupSettling(
+        return GroupPayment(
             self.place.api,
             self.journal,
             floor.clock,
             agent or self.agent,
             self.place.token_of,
             coin,
-            batch_id,
             group,
             self.account,
             self.look,
@@ -148,7 +140,7 @@ class Payer(Swapper):
         assert stopped.failure is not None
         return stopped
 
-    def bundle(self, batch_id: str) -> JournaledBundle:
+    def bundle(self, batch_id: str) -> Bundle:
         """The newest one."""
         bundle = self.standing(batch_id).bundle
         assert bundle is not None
@@ -156,7 +148,7 @@ class Payer(Swapper):
 
     def deposits(self, batch_id: str) -> tuple[BundleDeposit, ...]:
         """Of the newest bundle."""
-        return self.bundle(batch_id).built.deposits
+        return self.bundle(batch_id).deposits
 
     async def held(self, address: str, symbol: str) -> int:
         """Units at an address, asked of the node over JSON-RPC."""
@@ -167,13 +159,11 @@ class Payer(Swapper):
         bundle = self.bundle(batch_id)
         wanted = [
             (deposit, await self.held(deposit.address, item.symbol))
-            for item in bundle.built.items
+            for item in bundle.items
             for deposit in item.deposits
         ]
         assert wanted
-        return bundle.state is BundleState.CONFIRMED and all(
-            held == deposit.units for deposit, held in wanted
-        )
+        return bundle.paid and all(held == deposit.units for deposit, held in wanted)
 
 
 def told_otherwise(

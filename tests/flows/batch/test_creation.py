@@ -42,7 +42,7 @@ from swapdesk.flows.batch.progress import (
     result_rows,
     results_csv,
 )
-from swapdesk.flows.batch.rows import Became, GroupWord, SheetColumn, skipping
+from swapdesk.flows.batch.rows import Became, Group, GroupWord, skipping
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import ClaimTaken, State
@@ -74,6 +74,10 @@ class Desk(Struct):
         assert batch is not None
         return batch
 
+    async def run(self, batch_id: str) -> list[Group]:
+        """The groups that came to something."""
+        return [group async for group, _ in self.creation.run(batch_id)]
+
     def left(self, batch_id: str) -> bool:
         """The first group leaves, and the desk dies."""
         (group,) = self.batch(batch_id).groups
@@ -100,16 +104,13 @@ async def test_a_clean_file_becomes_a_group_with_an_order_a_row(desk: Desk) -> N
     batch_id = desk.creation.write(plan)
     written = desk.batch(batch_id)
     assert [group.word for group in written.groups] == ["PREPARED"]
-    (outcome,) = await desk.creation.run(batch_id)
-    assert outcome.error is None
-    assert outcome.group.word == "ACKED"
-    assert [row.became for row in outcome.group.rows] == ["created"] * 2
-    status = await desk.api.get_multi_exchange(str(outcome.group.multi_id))
-    assert [order.service_id for order in status.orders] == [
-        row.service_id for row in outcome.group.rows
-    ]
-    assert await desk.creation.run(batch_id) == []
-    assert await desk.groups() == {outcome.group.multi_id}
+    (group,) = await desk.run(batch_id)
+    assert group.word == "ACKED"
+    assert [row.became for row in group.rows] == ["created"] * 2
+    status = await desk.api.get_multi_exchange(str(group.multi_id))
+    assert [order.service_id for order in status.orders] == [row.service_id for row in group.rows]
+    assert await desk.run(batch_id) == []
+    assert await desk.groups() == {group.multi_id}
     # A result for each line of the file.
     batch = desk.batch(batch_id[:8])
     assert batch.operation.state is State.DONE
@@ -129,12 +130,12 @@ async def test_the_same_rows_are_created_again_only_on_purpose(desk: Desk) -> No
     first = desk.creation.write(plan)
     with pytest.raises(ClaimTaken):
         desk.creation.write(plan, again=True)  # the first one has not left yet
-    await desk.creation.run(first)
+    await desk.run(first)
     with pytest.raises(ClaimTaken) as caught:
         desk.creation.write(plan)
     assert caught.value.holder.id == first
     second = desk.creation.write(plan, again=True)
-    await desk.creation.run(second)
+    await desk.run(second)
     assert len(await desk.groups()) == 2
 
 
@@ -143,7 +144,7 @@ async def test_rows_that_are_orders_stay_so_when_they_are_asked_for_again_and_re
 ) -> None:
     plan = await desk.plan(*CLEAN)
     first = desk.creation.write(plan)
-    await desk.creation.run(first)
+    await desk.run(first)
     second = desk.creation.write(plan, again=True)
     assert desk.left(second)
     assert refuse_group(desk.journal.ledger, desk.batch(second).groups[0], ["no", "no"])
@@ -162,7 +163,7 @@ async def test_rows_that_were_created_are_told_in_every_other_file(desk: Desk) -
     batch_id = desk.creation.write(some)
     waiting = await desk.plan(*CLEAN)
     assert [row.state for row in waiting.rows] == ["look"] * 2
-    await desk.creation.run(batch_id)
+    await desk.run(batch_id)
     again = await desk.plan(more, *CLEAN)
     assert [row.state for row in again.rows] == ["ready", "look", "look"]
     (said,) = again.rows[2].findings
@@ -224,7 +225,7 @@ async def test_a_batch_that_is_to_be_paid_says_so_before_anything_leaves(desk: D
     assert desk.batch(paid).payer == "trading"
     (standing,) = standings(desk.journal, paid)
     assert next_words(standing) == f"you: swapdesk batch resume {paid[:8]}"
-    await desk.creation.run(paid)
+    await desk.run(paid)
     again = desk.creation.write(plan, again=True)
     assert desk.batch(again).payer is None
 
@@ -248,9 +249,7 @@ async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent
     says: str,
 ) -> None:
     """Beside the group of another batch, which is not taken for it."""
-    await desk.creation.run(
-        desk.creation.write(await desk.plan("@bob,101,ETH,base,,,USDC.ethereum"))
-    )
+    await desk.run(desk.creation.write(await desk.plan("@bob,101,ETH,base,,,USDC.ethereum")))
     others = await desk.groups()
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
     desk.network.before, desk.network.after = before, after
@@ -258,18 +257,18 @@ async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent
         assert leave_group(
             desk.journal.ledger, desk.batch(batch_id).groups[0], desk.api.server_now()
         )
-    (outcome,) = await desk.creation.run(batch_id)
-    assert outcome.group.word == state
-    assert isinstance(outcome.error, Unreachable) is (before is not None)
-    assert {row.became for row in outcome.group.rows} == {rows}
+    ((group, error),) = [each async for each in desk.creation.run(batch_id)]
+    assert group.word == state
+    assert isinstance(error, Unreachable) is (before is not None)
+    assert {row.became for row in group.rows} == {rows}
     (standing,) = standings(desk.journal, batch_id)
     assert next_words(standing).startswith(f"you: swapdesk batch {says} {batch_id[:8]}")
     desk.network.before = desk.network.after = None
-    made = {outcome.group.multi_id} if rows == "created" else set()
+    made = {group.multi_id} if rows == "created" else set()
     assert await desk.groups() - others == made
     # Only what never left may leave later.
-    again = await desk.creation.run(batch_id)
-    assert [one.group.word for one in again] == ["ACKED"] * (before is not None)
+    again = await desk.run(batch_id)
+    assert [one.word for one in again] == ["ACKED"] * (before is not None)
 
 
 async def test_a_group_from_before_is_not_the_one_that_was_asked_for(desk: Desk) -> None:
@@ -282,8 +281,8 @@ async def test_a_group_from_before_is_not_the_one_that_was_asked_for(desk: Desk)
     desk.network.after = on("POST", lambda _, response: changed(response, kept))
     ended = []
     for again in (False, True):
-        (outcome,) = await desk.creation.run(desk.creation.write(plan, again=again))
-        ended.append(outcome.group)
+        (group,) = await desk.run(desk.creation.write(plan, again=again))
+        ended.append(group)
     first, second = ended
     assert (first.word, second.word) == ("ACKED", "RESOLVED_YES")
     assert first.multi_id != second.multi_id
@@ -299,8 +298,8 @@ async def test_one_order_is_not_the_order_of_two_rows(desk: Desk) -> None:
 
     desk.network.after = on("POST", lambda _, response: changed(response, repeated))
     plan = await desk.plan(CLEAN[0], CLEAN[0])
-    (outcome,) = await desk.creation.run(desk.creation.write(plan))
-    first, second = outcome.group.rows
+    (group,) = await desk.run(desk.creation.write(plan))
+    first, second = group.rows
     assert first.became == "created"
     assert (second.became, second.service_id) == ("unknown", None)
     assert second.reason == (
@@ -317,7 +316,7 @@ async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
     plan = await desk.plan(*rows)
     assert plan.creatable
     batch_id = desk.creation.write(plan, agreed=True)
-    await desk.creation.run(batch_id)
+    await desk.run(batch_id)
     batch = desk.batch(batch_id)
     desk.planner._sell = ""
     written = results_csv(result_rows(batch, {}))
@@ -338,9 +337,9 @@ async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
 
 async def test_results_say_what_arrived_by_which_transaction_and_when(desk: Desk) -> None:
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
-    (made,) = await desk.creation.run(batch_id)
+    (made,) = await desk.run(batch_id)
     batch = desk.batch(batch_id)
-    paid, back = (str(row.service_id) for row in made.group.rows)
+    paid, back = (str(row.service_id) for row in made.rows)
     at = desk.clock.now()
     about = {"in_transaction_out_hash": "0xpaid", "order_finished_received": at}
     orders = {
@@ -380,13 +379,11 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     move_row(ledger, second, State.REFUSED, code="AMOUNT_TOO_LOW", reason=why)
     batch = desk.batch(batch_id)
     sheet = failed_sheet(batch)
-    assert [(row.number, row.line, row.cell(SheetColumn.TO)) for row in sheet.rows] == [
-        (2, 3, "@rita")
-    ]
+    assert [(row.number, row.line, row.cell("to")) for row in sheet.rows] == [(2, 3, "@rita")]
     plan = await desk.planner.with_limits(await desk.planner.judged(sheet), desk.api)
     again = desk.creation.write(plan)
-    (outcome,) = await desk.creation.run(again)
-    assert [row.became for row in outcome.group.rows] == ["created"]
+    (group,) = await desk.run(again)
+    assert [row.became for row in group.rows] == ["created"]
     with pytest.raises(ClaimTaken):
         desk.creation.write(plan)
     made = desk.batch(again)

@@ -32,11 +32,10 @@ from swapdesk.flows.batch.reading import (
     with_decimal_commas,
 )
 from swapdesk.flows.batch.rows import (
+    SEPARATORS,
     WITHOUT_HEADS,
     Row,
-    Separator,
     Sheet,
-    SheetColumn,
     edited,
 )
 from swapdesk.flows.orders.order_export import as_written
@@ -65,23 +64,23 @@ def test_the_separator_is_found_with_and_without_a_head(mark: str) -> None:
     head = mark.join(["to", "amount", "token", "sell"])
     row = mark.join(["@bob", "1.5", "ETH.base", "USDC.ethereum"])
     sheet = read_sheet("a.csv", f"{head}\n{row}\n".encode())
-    assert (sheet.separator, sheet.headed) == (Separator(mark), True)
-    assert sheet.rows[0].cell(SheetColumn.SELL) == "USDC.ethereum"
+    assert (sheet.separator, sheet.headed) == (mark, True)
+    assert sheet.rows[0].cell("sell") == "USDC.ethereum"
     bare = mark.join(["@bob", "1.5", "ETH", "base", "", "private", "USDC.ethereum"])
     sheet = read_sheet("a.csv", f"{bare}\n{bare}\n".encode())
-    assert (sheet.separator, sheet.headed, len(sheet.rows)) == (Separator(mark), False, 2)
+    assert (sheet.separator, sheet.headed, len(sheet.rows)) == (mark, False, 2)
     assert sheet.columns == WITHOUT_HEADS
-    assert sheet.rows[1].cell(SheetColumn.ROUTE) == "private"
+    assert sheet.rows[1].cell("route") == "private"
 
 
 ROW = {
-    SheetColumn.TO: "@rita",
-    SheetColumn.SELL_AMOUNT: "250",
-    SheetColumn.SELL: "USDC.ethereum",
-    SheetColumn.BUY: "XRP",
-    SheetColumn.CHAIN: "xrp",
-    SheetColumn.MEMO: "20117",
-    SheetColumn.ROUTE: "standard",
+    "to": "@rita",
+    "sell_amount": "250",
+    "sell": "USDC.ethereum",
+    "buy": "XRP",
+    "chain": "xrp",
+    "memo": "20117",
+    "route": "standard",
 }
 
 
@@ -122,20 +121,18 @@ def test_decimal_commas_are_read_as_points_only_when_asked_for() -> None:
     amounts = ("1,5", "1,234", "20", "0,5 ", "abc", "1,2,3")
     content = "".join(f"@bob;{amount};ETH;USDC\n" for amount in amounts)
     sheet = read_sheet("a.csv", HEAD.replace(b",", b";") + content.encode())
-    assert [row.cell(SheetColumn.SELL_AMOUNT) for row in sheet.rows] == [
-        one.strip() for one in amounts
-    ]
+    assert [row.cell("sell_amount") for row in sheet.rows] == [one.strip() for one in amounts]
     read = with_decimal_commas(sheet)
-    found = [row.cell(SheetColumn.SELL_AMOUNT) for row in read.rows]
+    found = [row.cell("sell_amount") for row in read.rows]
     assert found == ["1.5", "1.234", "20", "0.5", "abc", "1,2,3"]
     assert (sheet.said, read.said) == ("semicolon, header", "semicolon, header, decimal comma")
     assert with_decimal_commas(read_sheet("a.csv", HEAD + b"@bob,3,ETH,USDC\n")).decimal_comma
 
 
 def test_a_point_beside_decimal_commas_is_never_guessed() -> None:
-    row = Row(1, 7, {SheetColumn.SELL_AMOUNT: "1.234"})
+    row = Row(1, 7, {"sell_amount": "1.234"})
     with pytest.raises(UnreadableFile) as caught:
-        with_decimal_commas(Sheet("a.csv", Separator.SEMICOLON, True, (), (row,)))
+        with_decimal_commas(Sheet("a.csv", ";", True, (), (row,)))
     assert (caught.value.code, caught.value.line) == ("DECIMAL_COMMA", 7)
 
 
@@ -149,7 +146,7 @@ PAYEES = (
 def test_heads_of_other_payout_files_name_the_recipient(head: str) -> None:
     """As ``token_type,token_address,receiver,amount,id`` of Safe."""
     sheet = read_sheet("a.csv", f"token_type,{head},amount,token,sell\nerc20,@bob,1,A,B\n".encode())
-    assert sheet.rows[0].cell(SheetColumn.TO) == "@bob"
+    assert sheet.rows[0].cell("to") == "@bob"
     assert sheet.unused == ("token_type",)
 
 
@@ -185,16 +182,16 @@ def test_marks_of_bytes_named_separators_and_lines_that_are_no_rows_change_no_ro
     head, row = ("to", "amount", "buy", "sell"), ("@bob", "1.5", "ETH", "USDC")
     whole = text.format(head=separator.join(head), row=separator.join(row))
     sheet = read_sheet("a.csv", whole.encode(encoding))
-    assert (sheet.separator, sheet.remarks) == (Separator(separator), remarks)
+    assert (sheet.separator, sheet.remarks) == (separator, remarks)
     (only,) = sheet.rows
-    assert (only.number, only.line, only.cell(SheetColumn.TO)) == (1, line, "@bob")
-    assert only.cell(SheetColumn.SELL_AMOUNT) == "1.5"
+    assert (only.number, only.line, only.cell("to")) == (1, line, "@bob")
+    assert only.cell("sell_amount") == "1.5"
 
 
 def test_no_row_is_taken_for_a_remark() -> None:
     numbered = b"#,to,amount,buy,sell\n#1,@bob,1,A,B\n#2,@cy,2,A,B\nTotal,@cy,3,A,\n,@cy,3,,\n"
     sheet = read_sheet("a.csv", numbered)
-    assert [row.cell(SheetColumn.TO) for row in sheet.rows] == ["@bob", "@cy", "@cy", "@cy"]
+    assert [row.cell("to") for row in sheet.rows] == ["@bob", "@cy", "@cy", "@cy"]
     assert sheet.remarks == ()
     # What stands above the heads has as many cells as a row: it stays one.
     sheet = read_sheet("a.csv", b"@bob,1,A,,,,B\n" + HEAD + b"@cy,1,A,B\n")
@@ -222,7 +219,7 @@ def test_apostrophes_of_a_spreadsheet_and_blanks_around_a_cell_are_no_part_of_it
 ) -> None:
     content = f'to,amount,buy,memo\n{cell},"{cell}",A,"{cell}"\n'.encode()
     (row,) = read_sheet("a.csv", content).rows
-    for column in (SheetColumn.TO, SheetColumn.MEMO, SheetColumn.SELL_AMOUNT):
+    for column in ("to", "memo", "sell_amount"):
         assert row.cell(column) == means
 
 
@@ -230,7 +227,7 @@ def test_rows_know_their_line_past_quoted_line_breaks_and_blank_lines() -> None:
     content = HEAD + b'@bob,1,"ETH\nbase",USDC\n\n,,,\n@cy,2,ETH,USDC\n'
     sheet = read_sheet("a.csv", content)
     assert [(row.number, row.line) for row in sheet.rows] == [(1, 2), (2, 6)]
-    assert sheet.rows[0].cell(SheetColumn.BUY) == "ETH\nbase"
+    assert sheet.rows[0].cell("buy") == "ETH\nbase"
 
 
 def test_cells_beyond_the_last_column_are_kept_to_be_told() -> None:
@@ -297,10 +294,10 @@ def test_reading_rests_while_it_reads() -> None:
 @settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.tuples(TEXT, TEXT, TEXT, TEXT), min_size=1, max_size=8),
-    st.sampled_from(list(Separator)),
+    st.sampled_from(list(SEPARATORS)),
 )
 def test_what_a_csv_writer_wrote_is_read_cell_by_cell(
-    rows: list[tuple[str, str, str, str]], separator: Separator
+    rows: list[tuple[str, str, str, str]], separator: str
 ) -> None:
     kept = [
         tuple(map(as_written, row))
@@ -308,7 +305,7 @@ def test_what_a_csv_writer_wrote_is_read_cell_by_cell(
         if any(cell.strip() for cell in row) and not row[0].startswith(("#", "//"))
     ]
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=separator.value, quoting=csv.QUOTE_ALL)
+    writer = csv.writer(out, delimiter=separator, quoting=csv.QUOTE_ALL)
     writer.writerow(["to", "amount", "token", "memo"])
     writer.writerows(rows)
     content = out.getvalue().encode()
@@ -316,8 +313,8 @@ def test_what_a_csv_writer_wrote_is_read_cell_by_cell(
         assert refused(content).code == "EMPTY"
         return
     sheet = read_sheet("a.csv", content)
-    assert sheet.separator is separator
-    columns = (SheetColumn.TO, SheetColumn.SELL_AMOUNT, SheetColumn.BUY, SheetColumn.MEMO)
+    assert sheet.separator == separator
+    columns = ("to", "sell_amount", "buy", "memo")
     assert [tuple(row.cells[column] for column in columns) for row in sheet.rows] == kept
 
 
@@ -336,14 +333,14 @@ def test_whatever_is_in_a_file_it_is_read_or_refused(content: bytes) -> None:
 
 def test_a_cell_is_written_anew_and_nothing_else_changes() -> None:
     sheet = read_sheet("a.csv", HEAD + b"@bob,1,ETH,USDC,more\n@cy,2,ETH,USDC\n")
-    after = edited(sheet, 1, SheetColumn.SELL_AMOUNT, "3")
-    assert after.rows[0].cell(SheetColumn.SELL_AMOUNT) == "3"
+    after = edited(sheet, 1, "sell_amount", "3")
+    assert after.rows[0].cell("sell_amount") == "3"
     assert after.rows[0].extra == ()
     assert after.rows[1] is sheet.rows[1]
-    assert sheet.rows[0].cell(SheetColumn.SELL_AMOUNT) == "1"
+    assert sheet.rows[0].cell("sell_amount") == "1"
     for number in (0, 3):
         with pytest.raises(KeyError):
-            edited(sheet, number, SheetColumn.SELL_AMOUNT, "3")
+            edited(sheet, number, "sell_amount", "3")
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from flows.faulty_network import After, DishonestService, changed, lose_answer, 
 from flows.killed_desk import BATCH, gone_on_with, paid_once, sampled
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.batch.rows import Became
-from swapdesk.flows.journal.batch_records import BundleState
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import begin_payment, move_bundle, payment_of, sum_of
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wire.multi import MultiSubmitRequest
 from swapdesk.wire.orders import LegStatus
@@ -47,7 +47,7 @@ async def test_a_group_is_built_funded_signed_submitted_and_paid(someone: Payer)
     await someone.settles("b1000", Until.SIGNED)
     standing = someone.standing("b1000")
     assert (standing.word, standing.next) == ("signed", Until.SETTLED)
-    assert standing.bundle.built.sender in standing.whereabouts
+    assert standing.bundle.sender in standing.whereabouts
     # Coins and dollars to the smart account, then an operation for each token.
     assert len(someone.reviews) == 4
 
@@ -60,7 +60,7 @@ async def test_a_group_is_built_funded_signed_submitted_and_paid(someone: Payer)
     # Nothing more is done for it.
     again = await someone.settling("b1000").advance(Until.SETTLED)
     assert again.hash == done.hash
-    assert [one.state for one in standing.payments] == [StepState.ACKED] * 2
+    assert [act.state for act in standing.payments] == [State.DONE] * 2
 
 
 async def test_no_is_no_and_asked_again(someone: Payer) -> None:
@@ -83,7 +83,7 @@ async def test_no_is_no_and_asked_again(someone: Payer) -> None:
     await someone.settles("b1002")
     # Nothing is funded twice.
     assert len(someone.reviews) == before + 1
-    paid = [one.symbol for one in someone.standing("b1002").payments if one.hash]
+    paid = [sum_of(act).symbol for act in someone.standing("b1002").payments if act.hash]
     assert paid == ["ETH", "USDC"]
     assert await someone.paid_exactly("b1002")
 
@@ -119,13 +119,12 @@ async def test_what_never_arrived_leaves_again_as_it_was(someone: Payer) -> None
     await someone.created("b1004", ("USDC", "25"))
     await someone.settling("b1004").advance(Until.SIGNED)
     bundle = someone.bundle("b1004")
-    log = someone.journal.bundles
     long_ago = someone.place.api.server_now() - timedelta(seconds=70)
-    assert log.sent(bundle, long_ago)
+    assert move_bundle(someone.journal.ledger, bundle, State.SENT, server_at=long_ago)
     stopped = await someone.stops("b1004")
     assert (stopped.code, stopped.open) == ("NOT_SUBMITTED", True)
     again = someone.bundle("b1004")
-    assert (again.state, again.signatures) == (BundleState.SIGNED, bundle.signatures)
+    assert (again.word, again.signatures) == ("signed", bundle.signatures)
     await someone.settles("b1004")
 
 
@@ -165,14 +164,14 @@ async def test_an_answer_to_the_submit_is_no_word_about_the_bundle(
 
 
 @pytest.mark.parametrize(
-    ("fault", "code", "state"),
+    ("fault", "code", "word"),
     [
-        ("bundle_fail", "BUNDLE_FAILED", BundleState.FAILED),
-        ("bundle_withdraw", "WITHDRAWN", BundleState.WITHDRAWN),
+        ("bundle_fail", "BUNDLE_FAILED", "failed"),
+        ("bundle_withdraw", "WITHDRAWN", "withdrawn"),
     ],
 )
 async def test_a_bundle_that_is_given_up_is_told_and_built_again(
-    someone: Payer, fault: str, code: str, state: BundleState
+    someone: Payer, fault: str, code: str, word: str
 ) -> None:
     batch = f"b2{fault[7:]}"
     await someone.created(batch, ("USDC", "25"))
@@ -181,15 +180,15 @@ async def test_a_bundle_that_is_given_up_is_told_and_built_again(
     ended = await someone.stops(batch)
     assert ended.code == code
     standing = someone.standing(batch)
-    assert standing.bundle.state is state
-    assert f"in your smart account {standing.bundle.built.sender}" in ended.failure.money
+    assert standing.bundle.word == word
+    assert f"in your smart account {standing.bundle.sender}" in ended.failure.money
     assert standing.next is Until.BUILT
     # Not by itself: the trader builds it again, and what was funded is there.
     same = await someone.settling(batch).advance(Until.SETTLED)
     assert same.code == code
     await someone.settles(batch, Until.BUILT)
     again = someone.bundle(batch)
-    assert (again.number, again.built.needs) == (2, ())
+    assert (again.number, again.needs) == (2, ())
     await someone.settles(batch)
     assert len(someone.deposits(batch)) == 1
     assert await someone.paid_exactly(batch)
@@ -277,10 +276,10 @@ async def test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both(
     someone: Payer,
 ) -> None:
     await someone.created("b6001", ("USDC", "25"), ("USDC", "35"))
-    calls = someone.journal.calls
+    ledger = someone.journal.ledger
     one, other = (str(row.service_id) for row in someone.group("b6001").rows)
     await someone.settling("b6001").advance(Until.SIGNED)
-    calls.add_payment(one, b"{}")
+    begin_payment(ledger, one, "faucet", b"{}")
     stopped = await someone.settling("b6001").advance(Until.SETTLED)
     assert stopped.code == "GROUP_CHANGED"
     assert someone.standing("b6001").word == "signed"
@@ -289,8 +288,8 @@ async def test_a_deposit_is_paid_by_the_bundle_or_by_itself_and_never_by_both(
     assert [row.service_id for row in someone.deposits("b6001")] == [other]
     assert someone.standing("b6001").left_out == 1
     await someone.settles("b6001")
-    paid = calls.payment_of(other)
-    assert (paid.by_bundle, paid.state) == (True, StepState.ACKED)
+    paid = payment_of(ledger, other)
+    assert (paid.body["by"], paid.state) == ("bundle", State.DONE)
 
 
 async def test_an_account_that_has_too_little_is_told_so(
@@ -309,28 +308,28 @@ async def test_an_account_that_has_too_little_is_told_so(
 CREATING = ("api.create_multi_exchange.before.1", "api.create_multi_exchange.after.1")
 CREATED = ("creation._create.after.1", "api.build_multi_transactions.after.1")
 FUNDING = (
-    "bundles.add.after.1",
-    "payments.begin.after.1",
+    "ledger.bundle_prepared.after.1",
+    "ledger.fund_prepared.after.1",
     "wallet.sign.after.1",
-    "payments.set.after.1",
+    "ledger.fund_sent.after.1",
     "wallet.broadcast.after.1",
-    "payments.begin.after.2",
+    "ledger.fund_prepared.after.2",
     "wallet.sign.after.2",
 )
-SIGNING = ("wallet.review.after.3", "wallet.sign.after.3", "bundles.signed.after.1")
+SIGNING = ("wallet.review.after.3", "wallet.sign.after.3", "ledger.bundle_told.after.1")
 SUBMITTING = (
-    "bundles.sent.after.1",
+    "ledger.bundle_sent.after.1",
     "api.submit_multi_transactions.after.1",
-    "bundles.submitted.after.1",
-    "bundles.ended.before.1",
-    "bundles.ended.after.1",
+    "ledger.bundle_told.after.2",
+    "ledger.bundle_done.before.1",
+    "ledger.bundle_done.after.1",
 )
 BOUNDARIES = CREATING + CREATED + FUNDING + SIGNING + SUBMITTING
 SAMPLE = frozenset(
     {
         "api.create_multi_exchange.after.1",
         "wallet.sign.after.1",
-        "bundles.sent.after.1",
+        "ledger.bundle_sent.after.1",
         "api.submit_multi_transactions.after.1",
     }
 )

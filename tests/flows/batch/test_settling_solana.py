@@ -13,8 +13,8 @@ from flows.batch.paying import Payer, SolanaPayingPlace, paying_on_solana
 from flows.faulty_network import DishonestService
 from flows.killed_desk import gone_on_with, paid_once, sampled
 from swapdesk.flows.batch.group_status import Until
-from swapdesk.flows.journal.batch_records import Paying
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import intent_of
 from swapdesk.wallet.promise import Purpose
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -39,7 +39,7 @@ async def test_a_group_is_paid_by_as_many_transactions_as_it_takes(someone: Paye
     assert await someone.paid_exactly("c1000")
     assert len(someone.reviews) == 3
     payments = someone.standing("c1000").payments
-    assert [(one.paying, one.state) for one in payments] == [(Paying.PART, StepState.ACKED)] * 3
+    assert [(act.kind, act.state) for act in payments] == [("part", State.DONE)] * 3
     again = await someone.settling("c1000").advance(Until.SETTLED)
     assert again.failure is None
     assert len(someone.reviews) == 3
@@ -81,7 +81,7 @@ async def test_what_was_not_executed_in_time_is_signed_anew_and_not_before(
     await someone.settles("c1002")
     assert await someone.paid_exactly("c1002")
     (payment,) = [one for one in someone.standing("c1002").payments if one.code is None]
-    states = [one.word for one in await someone.agent.transactions(payment.intent_id)]
+    states = [one.word for one in await someone.agent.transactions(intent_of(payment))]
     assert states == ["lost", "succeeded"]
 
 
@@ -113,18 +113,18 @@ async def test_a_tampered_transaction_is_never_signed(
 # kill -9 of the desk
 
 ON_SOLANA = (
-    "bundles.add.after.1",
+    "ledger.bundle_prepared.after.1",
     "api.build_multi_transactions.after.2",
-    "payments.begin.after.1",
+    "ledger.part_prepared.after.1",
     "wallet.sign.after.1",
-    "payments.set.after.1",
+    "ledger.part_sent.after.1",
     "wallet.broadcast.before.1",
     "wallet.broadcast.after.1",
-    "payments.begin.after.2",
+    "ledger.part_prepared.after.2",
     "wallet.sign.after.2",
     "wallet.broadcast.after.2",
-    "bundles.ended.before.1",
-    "bundles.ended.after.1",
+    "ledger.bundle_done.before.1",
+    "ledger.bundle_done.after.1",
 )
 SAMPLE_ON_SOLANA = frozenset({"wallet.sign.after.1", "wallet.broadcast.after.2"})
 

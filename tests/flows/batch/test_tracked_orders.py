@@ -7,19 +7,25 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from flows.following import announced, sighted, tracker_of
-from flows.orders import NEED, NOW, built, created_batch, order
+from flows.orders import NEED, NOW, built, created_batch, group_of, order
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.batch.progress import BatchProgress, Payouts, batch_progress
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.batch_records import (
-    BundleState,
-    JournaledBundle,
-    Paying,
-)
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.wallet_payment_log import Taken
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    Sum,
+    accept_bundle,
+    add_bundle,
+    begin_transaction,
+    begin_withdrawal,
+    commit_signed,
+    end_transaction,
+    move_bundle,
+    sign_bundle,
+)
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.wire.orders import DisplayStatus
 
@@ -75,21 +81,23 @@ class Followed:
         self.journal = journal
         self.known = tracker_of(journal, batch_payments=OrderPayments(journal))
 
-    def built(self, service_id: str = ORDER.service_id) -> JournaledBundle:
-        return self.journal.bundles.add(BATCH, 1, built(service_id))
+    def built(self, service_id: str = ORDER.service_id) -> Bundle:
+        return add_bundle(
+            self.journal.ledger, group_of(self.journal, BATCH).act.id, built(service_id)
+        )
 
-    def sent(self, service_id: str = ORDER.service_id) -> JournaledBundle:
+    def sent(self, service_id: str = ORDER.service_id) -> Bundle:
         bundle = self.built(service_id)
         self.funded()
-        assert self.journal.bundles.signed(bundle, ["0x51"])
-        assert self.journal.bundles.sent(bundle, NOW)
+        assert sign_bundle(self.journal.ledger, bundle, ["0x51"])
+        assert move_bundle(self.journal.ledger, bundle, State.SENT, server_at=NOW)
         return bundle
 
     def funded(self) -> None:
-        intent, log = f"{GROUP} fund 1 0xdd", self.journal.payments
-        payment = log.begin(BATCH, 1, Paying.FUND, NEED, intent, ())
-        log.set(BATCH, 1, payment, StepState.SENT, hash_="0xf0", code=None)
-        log.set(BATCH, 1, payment, StepState.ACKED, hash_="0xf0", code=None)
+        intent, ledger = f"{GROUP} fund 1 0xdd", self.journal.ledger
+        act = begin_transaction(ledger, "fund", group_of(self.journal, BATCH).act.id, NEED, intent)
+        commit_signed(ledger, act.id, "0xf0")
+        end_transaction(ledger, act, State.DONE, hash_="0xf0")
 
     def summary(self, minutes: int = 1) -> OrderStatus:
         """What is said once the desk has looked at its batches."""
@@ -110,11 +118,11 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
 ) -> None:
     followed = Followed(journal)
     bundle = followed.sent()
-    journal.bundles.submitted(bundle)
+    accept_bundle(journal.ledger, bundle)
     moving = followed.summary()
     assert (moving.word, moving.actor) == ("Batch under way", "the service")
     assert moving.money == "on its way from your smart account to 1 deposit address."
-    journal.bundles.ended(bundle, BundleState.FAILED, reason="given up")
+    move_bundle(journal.ledger, bundle, State.REFUSED, code="FAILED", reason="given up")
     for minutes in (1, 60):
         said = followed.summary(minutes)
         assert said.money == f"in your smart account {SENDER}; this bundle paid nobody."
@@ -139,10 +147,10 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
         assert said.money == f"in your smart account {SENDER}; this bundle paid nobody."
         assert said.cause.startswith("The bundle failed. The service says: given up. ")
     clock.advance(60)
-    log, taken = journal.withdrawals, (Taken("USDC", 6, "0xdd", 243 * 10**6),)
-    log.begin("w", OWNER, SENDER, "base", taken)
-    log.sent("w", "0xba")
-    log.ended("w", "0xba", succeeded=True)
+    taken = (Sum("USDC", 6, "0xdd", 243 * 10**6),)
+    act = begin_withdrawal(journal.ledger, "w", OWNER, SENDER, "base", taken)
+    commit_signed(journal.ledger, act.id, "0xba")
+    end_transaction(journal.ledger, act, State.DONE, hash_="0xba")
     followed.known.look_at_payments()
     tracked = followed.known.get(ORDER.service_id)
     assert tracked.batch_payment.money.startswith("back in your wallet, by transaction 0xba")
@@ -155,7 +163,7 @@ def test_nobody_is_asked_to_pay_what_its_bundle_paid(journal: Journal) -> None:
     """Between the bundle and the word of the service, also once the deadline has passed."""
     followed = Followed(journal)
     bundle = followed.sent()
-    journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
+    move_bundle(journal.ledger, bundle, State.DONE, hash="0xbdf9")
     for minutes in (1, 60):
         said = followed.summary(minutes)
         assert (said.word, said.actor) == ("Paid by batch", "the exchange")
@@ -172,7 +180,7 @@ def test_nobody_is_asked_to_pay_what_its_bundle_paid(journal: Journal) -> None:
 def test_an_order_that_a_bundle_left_out_was_not_paid_by_it(journal: Journal) -> None:
     followed = Followed(journal)
     bundle = followed.sent("another4sTvWzYcDfGhJzkk")
-    journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
+    move_bundle(journal.ledger, bundle, State.DONE, hash="0xbdf9")
     said = followed.summary()
     assert said.money == "in your wallet; its batch was paid without this order."
     assert said.actor == "nobody"
@@ -209,7 +217,7 @@ def test_what_arrived_is_with_the_recipients_and_nobody_acts(journal: Journal) -
     followed = Followed(journal)
     bundle = followed.sent()
     assert batch_progress(journal, BATCH).unpaid_rows == {1}
-    journal.bundles.ended(bundle, BundleState.CONFIRMED, tx_hash="0xbdf9")
+    move_bundle(journal.ledger, bundle, State.DONE, hash="0xbdf9")
     assert not batch_progress(journal, BATCH).unpaid_rows
 
     def told(state: DisplayStatus | None) -> BatchProgress:

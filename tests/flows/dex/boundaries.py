@@ -3,7 +3,8 @@ method, or the n-th time that an act of a kind comes to a state in the ledger.
 
 A boundary is ``room.method.before|after.n``, as ``wallet.sign.after.2``, or
 ``ledger.kind_state.before|after.n``, as ``ledger.create_sent.after.1``: before its commit, or once
-the commit that it is a part of is done.
+the commit that it is a part of is done; ``ledger.bundle_told.after.n`` once something more is known
+of it.
 """
 
 from __future__ import annotations
@@ -17,20 +18,14 @@ from msgspec import Struct
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.flows.batch.creation import BatchCreation
-from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.ledger import Ledger, Operation, State
-from swapdesk.flows.journal.outgoing_writes import OutgoingWrites
-from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog
 from swapdesk.wallet.client import WalletClient
 
 ROOMS = {
     "api": PartnerApi,
     "wallet": WalletClient,
-    "calls": OutgoingWrites,
     "creation": BatchCreation,
-    "bundles": BundleLog,
-    "payments": WalletPaymentLog,
 }
 
 
@@ -90,7 +85,7 @@ def _calls(kind: type, method: str, reached: Reached) -> Iterator[None]:
 @contextmanager
 def _moves(move: str, reached: Reached) -> Iterator[None]:
     """An act is committed with the transaction that it is begun or moved in."""
-    begin, moved_by, write = Ledger.begin, Ledger.move, JournalFile.write
+    begin, moved_by, tell, write = Ledger.begin, Ledger.move, Ledger.tell, JournalFile.write
     due = 0
 
     def note(ledger: Ledger) -> None:
@@ -124,6 +119,13 @@ def _moves(move: str, reached: Reached) -> Iterator[None]:
             note(ledger)
         return done
 
+    def told(ledger: Ledger, id_: str, **named: Any) -> bool:
+        act = ledger.get(id_)
+        done = tell(ledger, id_, **named)
+        if done and act is not None and f"{act.kind}_told" == move:
+            note(ledger)
+        return done
+
     @contextmanager
     def written(file: JournalFile) -> Iterator[Any]:
         with write(file) as db:
@@ -135,6 +137,7 @@ def _moves(move: str, reached: Reached) -> Iterator[None]:
         for kind, name, instead in (
             (Ledger, "begin", begun),
             (Ledger, "move", moved),
+            (Ledger, "tell", told),
             (JournalFile, "write", written),
         ):
             stack.enter_context(_instead(kind, name, instead))

@@ -105,10 +105,10 @@ async def paid_once(
         assert "in your wallet" in outcome.failure.money
     assert await someone.holds(pair[0]) == (40 if outcome.done else 100) * 10**6
     assert open_swaps(someone.journal.ledger) == []
-    found = await find_order(
+    found, _ = await find_order(
         place.api, place.floor.clock, intent, sent_at=intent.frozen_at, known=(), looks=(0.0,)
     )
-    assert len(found.same) == made
+    assert [certain for _, certain in found] == [True] * made
     signed = await someone.agent.transactions(intent.id)
     approved = [one.word for one in signed if one.purpose is Purpose.APPROVE]
     assert approved == ["succeeded"] * (intent.provider == "ba"), "once"

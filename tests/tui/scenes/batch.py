@@ -10,16 +10,20 @@ from decimal import Decimal
 import httpx2
 
 from swapdesk.flows.batch.batches import newest_batches
-from swapdesk.flows.journal.batch_records import (
-    Built,
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import (
+    Bundle,
     BundleDeposit,
     BundleItem,
-    BundleState,
-    FundingNeed,
-    JournaledBundle,
-    Paying,
+    Sum,
+    accept_bundle,
+    add_bundle,
+    begin_transaction,
+    end_transaction,
+    move_bundle,
+    newest_bundle,
+    sign_bundle,
 )
-from swapdesk.flows.journal.journal_records import StepState
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market
@@ -155,13 +159,13 @@ SMART = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 PAID = "0x4f1c22ab90d73e5581c0aa176b2ef904d3c811705b9a02fe7c41e6d538b79a20"
 
 
-async def bundled(run: DeskRun) -> JournaledBundle:
+async def bundled(run: DeskRun) -> Bundle:
     """The group as the journal has it once its bundle is built."""
     await created.reach(run)
     return built_bundle(run)
 
 
-def built_bundle(run: DeskRun) -> JournaledBundle:
+def built_bundle(run: DeskRun) -> Bundle:
     """The bundle of the group that was created."""
     desk = run.app.session.desk
     (batch,) = newest_batches(desk.journal.ledger, 9)
@@ -175,26 +179,28 @@ def built_bundle(run: DeskRun) -> JournaledBundle:
     contract = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
     item = BundleItem("usdc", "USDC", 6, contract, 0, deposits, 2_100_000_000, {})
     needs = (
-        FundingNeed("ETH", 18, None, 4_100_000_000_000_000),
-        FundingNeed("USDC", 6, contract, 2_100_000_000),
+        Sum("ETH", 18, None, 4_100_000_000_000_000),
+        Sum("USDC", 6, contract, 2_100_000_000),
     )
-    built = Built("evm", group.chain, OWNER, SMART, (item,), needs, 4_100_000_000_000_000)
-    return desk.journal.bundles.add(batch.id, group.number, built)
+    built = Bundle("evm", group.chain, OWNER, SMART, (item,), needs, 4_100_000_000_000_000)
+    return add_bundle(desk.journal.ledger, group.act.id, built)
 
 
-def fund(run: DeskRun, bundle: JournaledBundle) -> None:
-    payments = run.app.session.desk.journal.payments
-    place = bundle.batch_id, bundle.group
-    for need in bundle.built.needs:
+def fund(run: DeskRun, bundle: Bundle) -> None:
+    ledger, group = run.app.session.desk.journal.ledger, str(bundle.operation.parent)
+    for need in bundle.needs:
         intent = f"group fund 1 {need.contract or 'coin'}"
-        payment = payments.begin(*place, Paying.FUND, need, intent)
-        payments.set(*place, payment, StepState.ACKED, hash_=PAID)
+        act = begin_transaction(ledger, "fund", group, need, intent)
+        end_transaction(ledger, act, State.DONE, hash_=PAID)
 
 
-def bundle_of(run: DeskRun) -> JournaledBundle:
+def bundle_of(run: DeskRun) -> Bundle:
     """The newest bundle of the newest batch."""
     journal = run.app.session.desk.journal
-    return journal.bundles.newest(newest_batches(journal.ledger, 1)[0].id, 1)
+    (group,) = newest_batches(journal.ledger, 1)[0].groups
+    bundle = newest_bundle(journal.ledger, group.act.id)
+    assert bundle is not None
+    return bundle
 
 
 async def shown(run: DeskRun, words: str) -> None:
@@ -214,22 +220,22 @@ async def built(run: DeskRun) -> None:
 async def signed(run: DeskRun) -> None:
     bundle = bundle_of(run)
     fund(run, bundle)
-    run.app.session.desk.journal.bundles.signed(bundle, ("0x01",))
+    sign_bundle(run.app.session.desk.journal.ledger, bundle, ("0x01",))
     await shown(run, "c submit")
 
 
 @scene("batch-submitted", after=signed, mask=without_ids)
 async def submitted(run: DeskRun) -> None:
     bundle, desk = bundle_of(run), run.app.session.desk
-    desk.journal.bundles.sent(bundle, desk.clock.now())
-    desk.journal.bundles.submitted(bundle)
+    move_bundle(desk.journal.ledger, bundle, State.SENT, server_at=desk.clock.now())
+    accept_bundle(desk.journal.ledger, bundle)
     await shown(run, "submitted")
 
 
 @scene("batch-failed", after=submitted, mask=without_ids, also=(NORMAL,))
 async def failed(run: DeskRun) -> None:
-    log = run.app.session.desk.journal.bundles
-    log.ended(bundle_of(run), BundleState.FAILED, tx_hash=PAID, reason="AA23 reverted")
+    ledger, why = run.app.session.desk.journal.ledger, "AA23 reverted"
+    move_bundle(ledger, bundle_of(run), State.REFUSED, code="FAILED", hash=PAID, reason=why)
     await shown(run, "take it back")
 
 

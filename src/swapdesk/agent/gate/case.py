@@ -261,6 +261,11 @@ class Facts(Struct, frozen=True):
     ``simulation`` must hold the changes of every holder, the fee for gas left out.
     ``bought_decimals`` and ``bought_symbol`` are those of what is bought on another chain, by that
     chain's own node.
+
+    The signer alone needs the rest: of EVM chains ``nonce``, which the node would use next,
+    ``base_fee`` and ``priority`` in wei per gas; of Solana ``last_valid``, the height of blocks
+    after which no transaction that can be executed now will be. ``problem`` says why something
+    could not be read.
     """
 
     now: datetime
@@ -275,6 +280,11 @@ class Facts(Struct, frozen=True):
     time: int | None = None
     bought_decimals: int | None = None
     bought_symbol: str | None = None
+    nonce: int | None = None
+    base_fee: int | None = None
+    priority: int | None = None
+    last_valid: int | None = None
+    problem: str | None = None
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
         """The answer as exactly ``count`` numbers, or None where it is not that."""

@@ -104,23 +104,9 @@ GAS_MARGIN_PERCENT = 20
 """More gas than the estimate, because the state may move before the block."""
 
 
-class ChainReading(Struct, frozen=True):
-    """``facts`` for the gate, and what only the signer needs: of EVM chains ``nonce``, which the
-    node would use next, ``base_fee`` and ``priority`` in wei per gas; of Solana ``last_valid``,
-    the height of blocks after which no transaction that can be executed now will be. None where
-    they could not be read; ``problem`` says why."""
-
-    facts: Facts
-    nonce: int | None = None
-    base_fee: int | None = None
-    priority: int | None = None
-    last_valid: int | None = None
-    problem: str | None = None
-
-
 async def read_facts(
     client: EvmClient, needs: Needs, promise: Promise, now: datetime, call: Call | None = None
-) -> ChainReading:
+) -> Facts:
     """Everything at once. What cannot be read is missing, and the gate refuses what it misses;
     ``problem`` says why. ``call`` is the transaction to simulate, from the account."""
     code, reads = sorted(needs.code), sorted(needs.reads, key=lambda one: (one.contract, one.data))
@@ -142,7 +128,7 @@ async def read_facts(
     try:
         answers, outcome = await asyncio.gather(client.batch(requests), _simulated(client, call))
     except EvmError as error:
-        return ChainReading(Facts(now), problem=str(error))
+        return Facts(now, problem=str(error))
     head, at = told(read_head, answers[2]), 4 + len(code)
     facts = Facts(
         now=now,
@@ -162,14 +148,20 @@ async def read_facts(
         time=None if head is None else head.timestamp,
     )
     if call is None or head is None:
-        return ChainReading(facts)
+        return facts
     nonce, priority, gas = (told(quantity, one) for one in answers[-3:])
     simulation = _evm_simulation(outcome, head, gas, promise)
     plan = None
     if gas is not None and priority is not None:
         plan = _gas_plan(gas, head.base_fee, priority, promise.gas_units)
-    whole = replace(facts, gas=plan, simulation=simulation)
-    return ChainReading(whole, nonce, head.base_fee, priority)
+    return replace(
+        facts,
+        gas=plan,
+        simulation=simulation,
+        nonce=nonce,
+        base_fee=head.base_fee,
+        priority=priority,
+    )
 
 
 async def _simulated(client: EvmClient, call: Call | None) -> SimulatedCall | None:
@@ -259,7 +251,7 @@ class Looked(Struct, frozen=True):
     """
 
     claim: Claim | None
-    read: ChainReading
+    facts: Facts
     verdict: Review
     plan: EvmTerms | None = None
     taken: int = 0
@@ -298,18 +290,17 @@ class Looking:
             try:
                 claim = read_payload(payload, promise)
             except PayloadRefused as refusal:
-                return Looked(None, ChainReading(Facts(now)), unreadable(refusal, promise, now))
+                return Looked(None, Facts(now), unreadable(refusal, promise, now))
         memory = self._records.given(promise.intent_id)
-        read = await self._read(subject, claim, policy, memory, now)
+        facts = await self._read(subject, claim, policy, memory, now)
         if not policy.genesis_hash:
             # First use: the chain is the one the node serves, and from the first signature on
             # no other.
-            policy = replace(policy, genesis_hash=read.facts.genesis_hash or "")
-        read = await self._with_bought(read, claim, promise)
-        facts = read.facts
+            policy = replace(policy, genesis_hash=facts.genesis_hash or "")
+        facts = await self._with_bought(facts, claim, promise)
         plan = None
         if isinstance(payload, TransactionPayload) and facts.gas is not None:
-            plan, facts = self._plan(subject, read, before)
+            plan, facts = self._plan(subject, facts, before)
         step = payload.step if isinstance(payload, TypedDataPayload) else None
         case = Case(
             claim,
@@ -324,8 +315,8 @@ class Looking:
         )
         verdict = judge(case)
         extra: list[RuleFinding] = []
-        if read.problem is not None:
-            said = f"The chain could not be read: {read.problem}."
+        if facts.problem is not None:
+            said = f"The chain could not be read: {facts.problem}."
             extra.append(RuleFinding(CHAIN_UNREAD, Severity.REFUSE, said))
         if isinstance(payload, TypedDataPayload) and before is None:
             extra += _second_opinion(payload, claim)
@@ -346,8 +337,7 @@ class Looking:
         )
         if extra:
             verdict = replace(verdict, findings=(*extra, *verdict.findings))
-        read = replace(read, facts=facts)
-        return Looked(claim, read, verdict, plan, taken_in_all(case), spending)
+        return Looked(claim, facts, verdict, plan, taken_in_all(case), spending)
 
     def _within_policy(
         self,
@@ -398,12 +388,12 @@ class Looking:
         policy: Policy,
         memory: PastSignatures,
         now: datetime,
-    ) -> ChainReading:
+    ) -> Facts:
         payload, promise, link = subject.payload, subject.promise, subject.link
         if isinstance(payload, SolanaPayload) and link.kind is Kind.SOLANA:
             return await read_solana_facts(self._chains.solana(link), payload, promise, now)
         if link.kind is not Kind.EVM:
-            return ChainReading(Facts(now))
+            return Facts(now)
         call = None
         if isinstance(payload, TransactionPayload):
             data = bytes.fromhex(payload.data[2:])
@@ -411,17 +401,15 @@ class Looking:
         needs = needed(claim, promise, policy, memory)
         return await read_facts(self._chains.evm(link), needs, promise, now, call)
 
-    async def _with_bought(
-        self, read: ChainReading, claim: Claim, promise: Promise
-    ) -> ChainReading:
+    async def _with_bought(self, facts: Facts, claim: Claim, promise: Promise) -> Facts:
         """With the decimals of what arrives on another chain. The node of that chain tells them,
         and by it that the name and the id are of one chain."""
         if claim.act not in ("order", "swap") or promise.chain_out == promise.chain:
-            return read
+            return facts
         link = self._chains.known(promise.chain_out, promise.chain_out_id)
         if link is None:
             problem = f"this profile has no node of {promise.chain_out[:32]!r} with the same id"
-            return replace(read, problem=read.problem or problem)
+            return replace(facts, problem=facts.problem or problem)
         token = promise.buy.contract
         # A mint of Solana has no name of its own, and a coin no contract.
         symbol: str | None = promise.buy.symbol
@@ -430,10 +418,9 @@ class Looking:
             if token is not None and link.kind is Kind.EVM:
                 symbol = await self._chains.symbol(link, token)
         except Refused as refusal:
-            return replace(read, problem=read.problem or refusal.words)
+            return replace(facts, problem=facts.problem or refusal.words)
         decimals = COIN_DECIMALS[link.kind] if token is None else told[0]
-        facts = replace(read.facts, bought_decimals=decimals, bought_symbol=symbol)
-        return replace(read, facts=facts)
+        return replace(facts, bought_decimals=decimals, bought_symbol=symbol)
 
     def _policy(self, account: Account, link: ChainLink) -> Policy:
         place = self._place
@@ -450,21 +437,21 @@ class Looking:
     def _plan(
         self,
         subject: SigningRequest,
-        read: ChainReading,
+        facts: Facts,
         before: Looked | None,
     ) -> tuple[EvmTerms | None, Facts]:
         """Nonce, gas and fees to sign. On the second look they are those of the first."""
         promise, replaces = subject.promise, subject.replaces
-        facts, gas = read.facts, read.facts.gas
-        if gas is None or read.nonce is None or read.priority is None or promise.chain_id is None:
+        gas, priority, chain_id = facts.gas, facts.priority, promise.chain_id
+        if gas is None or facts.nonce is None or priority is None or chain_id is None:
             return None, facts
         if before is not None and before.plan is not None:
             agreed = replace(gas, limit=before.plan.gas, fee=before.plan.max_fee)
             if gas.limit > before.plan.gas * 2:
                 raise Refused("stale_review", "it would need more gas than was reviewed")
             return before.plan, replace(facts, gas=agreed)
-        nonce = self._records.next_nonce(promise.chain, subject.account.address, read.nonce)
-        fee, priority = gas.fee, min(read.priority, gas.fee)
+        nonce = self._records.next_nonce(promise.chain, subject.account.address, facts.nonce)
+        fee, priority = gas.fee, min(priority, gas.fee)
         if replaces is not None:
             old = self._records.find(replaces)
             if old is None or old.nonce is None:
@@ -474,7 +461,7 @@ class Looking:
             fee = max(fee, old_fee * 9 // 8 + 1)
             priority = min(max(priority, old_priority * 9 // 8 + 1), fee)
         planned = replace(gas, fee=fee)
-        plan = EvmTerms(promise.chain_id, nonce, gas.limit, fee, priority)
+        plan = EvmTerms(chain_id, nonce, gas.limit, fee, priority)
         return plan, replace(facts, gas=planned)
 
 
@@ -504,7 +491,7 @@ LIFETIME = 150
 
 async def read_solana_facts(
     client: SolanaClient, payload: SolanaPayload, promise: Promise, now: datetime
-) -> ChainReading:
+) -> Facts:
     """What cannot be read is missing, and the gate refuses what it misses."""
     raw = b64decode(payload.transaction)
     message = read_transaction(raw).message
@@ -521,7 +508,7 @@ async def read_solana_facts(
             client.simulate(raw, keys),
         )
     except SolanaError as error:
-        return ChainReading(Facts(now), problem=str(error))
+        return Facts(now, problem=str(error))
     facts = Facts(
         now=now,
         genesis_hash=genesis,
@@ -530,9 +517,9 @@ async def read_solana_facts(
         blocks_left=_blocks_left(payload, blockhash, newest, good, height),
     )
     if type(tip) is not int:
-        return ChainReading(facts, problem="the node did not say how high its chain is")
+        return replace(facts, problem="the node did not say how high its chain is")
     # Its blockhash may be newer than the newest that is confirmed.
-    return ChainReading(facts, last_valid=max(newest.last_height, tip + LIFETIME))
+    return replace(facts, last_valid=max(newest.last_height, tip + LIFETIME))
 
 
 def _blocks_left(

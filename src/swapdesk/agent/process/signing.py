@@ -102,7 +102,7 @@ class Reviewing:
             raise Refused("other_chain", f"nothing of this kind is signed for {link.name}")
         subject = SigningRequest(payload, promise, account, link, replaces)
         looked = await self._looking.look(subject)
-        refuse_foreign_chain(account, link, looked.read.facts.genesis_hash)
+        refuse_foreign_chain(account, link, looked.facts.genesis_hash)
         digest = looked.verdict.digest
         if looked.plan is not None and isinstance(payload, TransactionPayload):
             # With its nonce and fees; anything else is signed as its content.
@@ -161,10 +161,10 @@ class Reviewing:
         self._wallet.signer(subject.account.address, of_kind)
         del self._pending[review_id]
         looked = await self._looking.look(subject, seen)
-        refuse_foreign_chain(subject.account, subject.link, looked.read.facts.genesis_hash)
+        refuse_foreign_chain(subject.account, subject.link, looked.facts.genesis_hash)
         require_agreement(seen, looked)
         claim, payload = looked.claim, subject.payload
-        link, genesis = subject.link, looked.read.facts.genesis_hash
+        link, genesis = subject.link, looked.facts.genesis_hash
         if genesis is None:
             raise Refused("chain_unreachable", "the node did not say which chain it is on")
         self._records.bind_chain(link.name, link.chain_id, genesis)
@@ -206,7 +206,7 @@ class Reviewing:
         plan = looked.plan
         if plan is None:
             raise Refused("stale_review", "the transaction could not be prepared again")
-        if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.read.facts.chain_id:
+        if plan.chain_id != subject.link.chain_id or plan.chain_id != looked.facts.chain_id:
             raise Refused("other_chain", "the node is on another chain than the wallet")
         signer = self._wallet.signer(subject.account.address, EvmSigner)
         raw, hash_ = signer.sign_transaction(payload, plan)
@@ -216,7 +216,7 @@ class Reviewing:
     def _solana(
         self, subject: SigningRequest, payload: SolanaPayload, claim: Claim, looked: Looked
     ) -> SignedTransaction:
-        if looked.read.last_valid is None:
+        if looked.facts.last_valid is None:
             raise Refused("stale_review", "how long it is valid could not be read again")
         signer = self._wallet.signer(subject.account.address, SolanaSigner)
         raw, hash_, complete = signer.sign(b64decode(payload.transaction))
@@ -243,7 +243,7 @@ class Reviewing:
             account=subject.account.address,
             state=State.PREPARED,
             nonce=None if terms is None else terms.nonce,
-            last_valid_height=looked.read.last_valid,
+            last_valid_height=looked.facts.last_valid,
             confirmations=0,
             replaces=None if terms is None else subject.replaces,
             created=self._clock.now(),
@@ -251,7 +251,7 @@ class Reviewing:
         given = _given(claim, subject)
         fees = (terms.max_fee, terms.max_priority) if terms else (0, 0)
         return self._records.write(
-            signed, raw, given, looked.read.nonce, looked.spending, fees=fees, asked=asked
+            signed, raw, given, looked.facts.nonce, looked.spending, fees=fees, asked=asked
         )
 
 
@@ -272,7 +272,7 @@ def require_agreement(seen: Looked, looked: Looked) -> None:
         )
     if looked.plan != seen.plan:
         raise Refused("stale_review", "the transaction could not be prepared again")
-    if looked.plan is not None and (looked.read.base_fee or 0) > looked.plan.max_fee:
+    if looked.plan is not None and (looked.facts.base_fee or 0) > looked.plan.max_fee:
         raise Refused("stale_review", "the price of gas rose above what was reviewed")
 
 

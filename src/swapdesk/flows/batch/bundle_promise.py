@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from decimal import Decimal
-
-from msgspec import Struct
 
 from swapdesk.flows.intents.intent import gas_bound
-from swapdesk.flows.journal.batch_records import (
-    Built,
-    BundleItem,
-    BundleState,
-    FundingNeed,
-    JournaledBundle,
-    WalletPayment,
-)
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import Ledger, Operation, State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    BundleItem,
+    Sum,
+    bundles,
+    group_of,
+    intent_of,
+    open_bundles,
+    taken_of,
+    withdrawals,
+)
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,
@@ -32,43 +33,35 @@ from swapdesk.wallet.promise import (
     Purpose,
     TransactionPayload,
 )
+from swapdesk.wire.tokens import Token
 
 _TRANSFER = "0xa9059cbb"
 """``transfer(address,uint256)``; the agent decodes what was made of it."""
 
 
-class Payer(Struct, frozen=True):
-    """Who pays a group where: ``chain`` is its short name, ``coin`` its coin, ``price`` that of
-    the coin in dollars, None where nobody says."""
-
-    multi_id: str
-    chain: str
-    chain_id: int | None
-    coin: Asset
-    price: Decimal | None
-
-
-def item_intent(payer: Payer, item: BundleItem) -> str:
+def item_intent(multi_id: str, item: BundleItem) -> str:
     """The same however often the item is built: whatever was signed under it pays these once."""
-    return f"{payer.multi_id} {item.contract or 'coin'} {item.part}"
+    return f"{multi_id} {item.contract or 'coin'} {item.part}"
 
 
-def part_intent(payer: Payer, item: BundleItem, number: int) -> str:
+def part_intent(multi_id: str, item: BundleItem, number: int) -> str:
     """Of a transaction on Solana, which stands for one partition: that of bundle ``number``."""
-    return f"{item_intent(payer, item)} {number}"
+    return f"{item_intent(multi_id, item)} {number}"
 
 
-def funding_intent(payer: Payer, need: FundingNeed, number: int) -> str:
+def funding_intent(multi_id: str, need: Sum, number: int) -> str:
     """Of what bundle ``number`` of the group needs, which is sent once."""
-    return f"{payer.multi_id} fund {number} {need.contract or 'coin'}"
+    return f"{multi_id} fund {number} {need.contract or 'coin'}"
 
 
-def funded_bundle(payment: WalletPayment) -> int:
+def funded_bundle(payment: Operation) -> int:
     """The number of the bundle that a funding is for."""
-    return int(payment.intent_id.split(" ")[2])
+    return int(intent_of(payment).split(" ")[2])
 
 
-def item_promise(payer: Payer, built: Built, item: BundleItem, intent_id: str) -> Promise:
+def item_promise(
+    multi_id: str, coin: Token, bundle: Bundle, item: BundleItem, intent_id: str
+) -> Promise:
     """What one signature may do: pay exactly these deposits."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
@@ -76,25 +69,25 @@ def item_promise(payer: Payer, built: Built, item: BundleItem, intent_id: str) -
         for one in item.deposits
     )
     return _promise(
-        payer,
-        built,
+        coin,
+        bundle,
         intent_id,
         sold,
         item.confirmed,
-        built.gas_units,
-        BundlePromise(payer.multi_id, item.part, deposits),
+        bundle.gas_units,
+        BundlePromise(multi_id, item.part, deposits),
     )
 
 
-def funding_promise(payer: Payer, built: Built, need: FundingNeed, intent_id: str) -> Promise:
+def funding_promise(coin: Token, bundle: Bundle, need: Sum, intent_id: str) -> Promise:
     """What may be sent to the smart account: no more than deposits and their gas can need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
-    bound = sum(item.confirmed for item in built.items if item.contract == need.contract)
+    bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
     bound += bound // 10_000
     if need.contract is None:
-        bound += built.gas_units
-    gas = gas_bound(payer.price, "evm")
-    return _promise(payer, built, intent_id, sold, bound, gas, None)
+        bound += bundle.gas_units
+    gas = gas_bound(coin.price, "evm")
+    return _promise(coin, bundle, intent_id, sold, bound, gas, None)
 
 
 def operation_payload(item: BundleItem) -> OperationPayload:
@@ -108,43 +101,45 @@ def operation_payload(item: BundleItem) -> OperationPayload:
     )
 
 
-def funding_payload(built: Built, need: FundingNeed) -> TransactionPayload:
+def funding_payload(bundle: Bundle, need: Sum) -> TransactionPayload:
     """A plain transfer to the smart account."""
     if need.contract is None:
-        return TransactionPayload(Purpose.FUND, built.sender, "0x", need.units)
-    payee = built.sender[2:].lower().rjust(64, "0")
+        return TransactionPayload(Purpose.FUND, bundle.sender, "0x", need.units)
+    payee = bundle.sender[2:].lower().rjust(64, "0")
     data = f"{_TRANSFER}{payee}{need.units:064x}"
     return TransactionPayload(Purpose.FUND, need.contract, data, 0)
 
 
 def _promise(
-    payer: Payer,
-    built: Built,
+    coin: Token,
+    bundle: Bundle,
     intent_id: str,
     sold: Asset,
     units: int,
     gas_units: int,
-    bundle: BundlePromise | None,
+    pays: BundlePromise | None,
 ) -> Promise:
+    """``coin`` is the chain's own."""
+    chain_id = coin.chain_data.chain_id if bundle.kind == "evm" else None
     return Promise(
         intent_id=intent_id,
-        account=built.account,
-        chain=payer.chain,
-        chain_id=payer.chain_id,
+        account=bundle.account,
+        chain=bundle.chain,
+        chain_id=chain_id,
         sell=sold,
         sell_units=units,
         # Deposits buy nothing by themselves; what each order buys stands in the order.
         buy=sold,
-        chain_out=payer.chain,
-        chain_out_id=payer.chain_id,
+        chain_out=bundle.chain,
+        chain_out_id=chain_id,
         least_units=0,
         quoted_units=0,
-        recipient=built.account,
+        recipient=bundle.account,
         venue=None,
         quote_id=None,
-        valid_until=built.expires,
+        valid_until=bundle.expires,
         gas_units=gas_units,
-        bundle=bundle,
+        bundle=pays,
     )
 
 
@@ -154,64 +149,80 @@ Owned = tuple[str, str]
 
 def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
     """By owner and chain, each with the tokens of its bundles. Raises JournalUnavailable."""
-    return {owned: bundle_assets(journal, *owned) for owned in journal.bundles.payers()}
-
-
-def bundle_assets(journal: Journal, account: str, chain: str) -> tuple[Asset, ...]:
-    """What bundles out of one smart account were to be paid with. Raises JournalUnavailable."""
-    found: dict[str | None, Asset] = {}
-    for bundle in journal.bundles.paid_from(account, chain):
-        for item in bundle.built.items:
-            found.setdefault(item.contract, Asset(item.symbol, item.decimals, item.contract))
-    return tuple(found.values())
+    assets: dict[Owned, dict[str | None, Asset]] = {}
+    for bundle in bundles(journal.ledger, "json_extract(body, '$.kind') = 'evm'"):
+        own = assets.setdefault((bundle.account, bundle.chain), {})
+        for item in bundle.items:
+            own.setdefault(item.contract, Asset(item.symbol, item.decimals, item.contract))
+    return {owned: tuple(assets[owned].values()) for owned in sorted(assets)}
 
 
 def blocking(
-    journal: Journal, batch_id: str, group: int, account: str, chain: str, now: datetime
-) -> JournaledBundle | None:
+    journal: Journal, group: str, account: str, chain: str, now: datetime
+) -> Bundle | None:
     """The bundle of another group that counts on what the smart account of the same account
     holds on this chain."""
-    found = _relying(journal, account, chain, now)
-    return next((one for one in found if (one.batch_id, one.group) != (batch_id, group)), None)
+    others = _relying(journal, account, chain, now)
+    return next((bundle for bundle in others if bundle.operation.parent != group), None)
 
 
-def relying(journal: Journal, account: str, chain: str, now: datetime) -> JournaledBundle | None:
+def relying(journal: Journal, account: str, chain: str, now: datetime) -> Bundle | None:
     """A bundle that counts on what the smart account of an account holds on a chain."""
     return next(_relying(journal, account, chain, now), None)
 
 
-def _relying(
-    journal: Journal, account: str, chain: str, now: datetime
-) -> Iterator[JournaledBundle]:
-    for one in journal.bundles.open():
-        own = one.built
-        if own.kind != "evm" or (own.account, own.chain) != (account, chain):
+def group_name(ledger: Ledger, bundle: Bundle) -> str:
+    """``group 1 of batch 3f0c9a12``."""
+    batch_id, number = group_of(ledger, bundle.operation)
+    return f"group {number} of batch {batch_id[:8]}"
+
+
+def _relying(journal: Journal, account: str, chain: str, now: datetime) -> Iterator[Bundle]:
+    for bundle in open_bundles(journal.ledger):
+        if bundle.kind != "evm" or (bundle.account, bundle.chain) != (account, chain):
             continue
         # What is built only may be overtaken: then it is built again before it is signed.
-        if one.under_way or (one.state is BundleState.SIGNED and own.expires > now):
-            yield one
+        if bundle.under_way or (bundle.signed and bundle.expires > now):
+            yield bundle
 
 
-def overtaken(journal: Journal, bundle: JournaledBundle) -> bool:
+def overtaken(journal: Journal, bundle: Bundle) -> bool:
     """Whether something left the same smart account since this one was built, by another bundle
     or by a withdrawal: what it needs was computed from what the account had then."""
-    own = bundle.built
-    if journal.withdrawals.since(own.account, own.chain, bundle.created):
+    since, own = bundle.operation.prepared_at, (bundle.account, bundle.chain)
+    taken = withdrawals(journal.ledger, *own, State.SENT, State.DONE)
+    if any(act.moved_at > since for act in taken):
         return True
     return any(
-        (one.built.account, one.built.chain) == (own.account, own.chain)
-        for one in journal.bundles.sent_since(bundle.created)
-        if (one.batch_id, one.group, one.number) != (bundle.batch_id, bundle.group, bundle.number)
+        sent.operation.sent_at is not None
+        and sent.operation.sent_at > since
+        and sent.operation.id != bundle.operation.id
+        for sent in _paid_from(journal.ledger, *own)
     )
 
 
-def withdrawn(journal: Journal, bundle: JournaledBundle) -> tuple[str | None, int]:
+def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
     """The withdrawal, since a bundle was built, of all that it was to pay; and the number of the
     first bundle of its group that was built after the last withdrawal."""
-    own, log = bundle.built, journal.bundles
-    tokens = {item.contract for item in own.items}
-    for one in reversed(journal.withdrawals.counted(own.account, own.chain)):
-        if tokens <= {each.contract for each in one.taken}:
-            since = log.first_after(bundle.batch_id, bundle.group, one.moved)
-            return (one.hash if one.moved > bundle.created else None), since
+    ledger, act = journal.ledger, bundle.operation
+    tokens = {item.contract for item in bundle.items}
+    for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):
+        if tokens <= {each.contract for each in taken_of(taken)}:
+            later = [
+                built.body["number"]
+                for built in ledger.parts(str(act.parent), "bundle")
+                if built.prepared_at > taken.moved_at
+            ]
+            since = min(later, default=bundle.number + 1)
+            return (taken.hash if taken.moved_at > act.prepared_at else None), since
     return None, 0
+
+
+def _paid_from(ledger: Ledger, account: str, chain: str) -> list[Bundle]:
+    """All that an account of the wallet was to pay on a chain, oldest first."""
+    return bundles(
+        ledger,
+        "json_extract(body, '$.account') = ? AND json_extract(body, '$.chain') = ?",
+        account,
+        chain,
+    )

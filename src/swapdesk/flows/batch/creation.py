@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from functools import partial
-
-from msgspec import Struct
 
 from swapdesk.client.api import OTHER_ID, PartnerApi
 from swapdesk.client.errors import (
@@ -49,13 +47,6 @@ from swapdesk.wire.orders import Order
 class NotCreatable(Exception):
     """The plan has problems, its limits are not known, or nobody agreed to what is doubted in it;
     nothing was written."""
-
-
-class GroupOutcome(Struct, frozen=True):
-    """What one group came to. ``error`` is what stopped it; None for a group that exists."""
-
-    group: Group
-    error: ClientError | None = None
 
 
 class BatchCreation:
@@ -99,18 +90,16 @@ class BatchCreation:
         begin_batch(self._ledger, batch_id, name, digest, groups, again=again, payer=payer)
         return batch_id
 
-    async def run(
-        self, batch_id: str, on_group: Callable[[GroupOutcome], None] | None = None
-    ) -> list[GroupOutcome]:
-        """Create what is not created yet, one group after another.
+    async def run(self, batch_id: str) -> AsyncIterator[tuple[Group, ClientError | None]]:
+        """Create what is not created yet, one group after another: each as it stands afterwards,
+        and what stopped it.
 
         Ends early at a group whose outcome is unknown, at a limit of calls and where nobody
         answers: what follows stays as it is and goes on with another call of this. Raises
         KeyError for no such batch, and JournalUnavailable; nothing leaves without the journal.
         """
-        outcomes: list[GroupOutcome] = []
         if not self._ledger.take_over(batch_id):
-            return outcomes
+            return
         batch = find_batch(self._ledger, batch_id)
         if batch is None:
             raise KeyError(batch_id)
@@ -118,13 +107,10 @@ class BatchCreation:
             if not group.act.open:
                 continue
             error = await (self.resolve(group) if group.act.left else self._create(group))
-            outcome = GroupOutcome(self._now(group), error)
-            outcomes.append(outcome)
-            if on_group is not None:
-                on_group(outcome)
-            if outcome.group.act.open:
-                break
-        return outcomes
+            after = self._now(group)
+            yield after, error
+            if after.act.open:
+                return
 
     async def _create(self, group: Group) -> ClientError | None:
         known = self._orders.index.ids() | self._ledger.subjects("row")

@@ -2,23 +2,24 @@
 
 Build, fund the smart account where it lacks something, wait for that, sign every operation,
 submit once, follow to the outcome; on Solana each part is signed and sent by itself. Every step
-is in the journal before what it does, so that :meth:`GroupSettling.advance` goes on after any
-crash, and what may have left is looked for and never made anew.
+is in the journal before what it does, so that :meth:`GroupPayment.advance` goes on after any
+crash, and what may have left is looked for and never made anew. What was signed stands in the
+wallet's own records before a byte leaves, by its intent. They decide: a transaction found there is
+sent on as it is, and no other one is signed beside it.
 
 Signatures leave in one request, which the journal knows of before. After an answer that nobody
 saw, or one that says somebody was first, the service is looked at and nothing is sent: the
 group's own status decides. What the service does not have after a minute may leave again, as it
 is: the operations have the same hashes and nonces, so that at most one of each is ever executed
 (contract 9.8, 9.16).
-
-Who pays a group, and the work on it with everything it needs of a desk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
@@ -30,12 +31,16 @@ from swapdesk.client.errors import (
     RateLimited,
 )
 from swapdesk.clock import Clock
+from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.batches import mark_differing
-from swapdesk.flows.batch.bundle_promise import Payer
+from swapdesk.flows.batch.building import build_operations, part_of, partition
+from swapdesk.flows.batch.bundle_promise import blocking, group_name, overtaken
 from swapdesk.flows.batch.group_status import (
     BUILD_AGAIN,
     GOES_ON,
     LOOK,
+    PAY_OTHERWISE,
+    SIGN_AGAIN,
     SUBMIT_AGAIN,
     GroupStanding,
     Stopped,
@@ -44,23 +49,31 @@ from swapdesk.flows.batch.group_status import (
     outcome_of,
     stopped_outcome,
 )
-from swapdesk.flows.batch.group_transactions import (
-    GroupPayments,
-    GroupWork,
-    NotBuilt,
-    Operations,
-    Parts,
-    build_operations,
-    partition,
-)
-from swapdesk.flows.batch.payable import GroupOrders
+from swapdesk.flows.batch.payable import LEAST_LEFT, Payables, changed, payables
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.catalog.catalog import native_coin
-from swapdesk.flows.journal.batch_records import BundleState, JournaledBundle
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.outgoing_writes import PaidBefore
+from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    BundleItem,
+    Sum,
+    accept_bundle,
+    add_bundle,
+    begin_transaction,
+    intent_of,
+    move_bundle,
+    newest_bundle,
+    paid_orders,
+    payment_of,
+    sign_bundle,
+    sum_of,
+    transactions_of,
+)
+from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions import (
+    ActEntry,
     Look,
     NotAgreed,
     NotSignable,
@@ -68,15 +81,18 @@ from swapdesk.flows.transactions import (
     Pace,
     StillOpen,
     Transactor,
+    Turn,
     Watch,
     still_open,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, SolanaPayload
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.chains import Chain
+from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
     BundleStatus,
@@ -91,115 +107,21 @@ if TYPE_CHECKING:
 
 ARRIVES_WITHIN = timedelta(seconds=60)
 """How long a request may be on its way."""
+SET_UP_SECONDS = 60.0
+"""How long orders may take until they say where to pay."""
 
-_ENDS: dict[str, BundleState] = {
-    BundleStatus.CONFIRMED: BundleState.CONFIRMED,
-    BundleStatus.FAILED: BundleState.FAILED,
-    BundleStatus.WITHDRAWN: BundleState.WITHDRAWN,
+_ENDS: dict[str, tuple[State, str | None]] = {
+    BundleStatus.CONFIRMED: (State.DONE, None),
+    BundleStatus.FAILED: (State.REFUSED, "FAILED"),
+    BundleStatus.WITHDRAWN: (State.REFUSED, "WITHDRAWN"),
 }
+_PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
-class Submission:
-    """Of one group. A request that left longer ago than ``arrives`` does not arrive any more."""
-
-    def __init__(self, work: GroupWork, arrives: timedelta) -> None:
-        self._work = work
-        self._log = work.journal.bundles
-        self._arrives = arrives
-
-    async def submit(self, bundle: JournaledBundle) -> None:
-        """Send the signatures. Raises Stopped, ClientError where nothing left, and
-        JournalUnavailable; the journal then says how it stands. Where the bundle would not move,
-        its outcome was known before, and what the request was answered counts for nothing."""
-        if not self._log.sent(bundle, self._work.api.server_now()):
-            raise Stopped("SENT_BEFORE", "These signatures left before.", GOES_ON)
-        request = MultiSubmitRequest(signatures=list(bundle.signatures))
-        try:
-            await self._work.api.submit_multi_transactions(self._work.multi_id, request)
-        except OutcomeUnknown as error:
-            self._log.unknown(bundle, error.code or "NO_ANSWER")
-        except RateLimited:
-            if self._log.again(bundle):
-                raise
-        except ApiError as error:
-            code = error.code or f"HTTP_{error.status}"
-            if isinstance(error, NotFound | Conflict) or code == ErrorCode.ALREADY_SUBMITTED:
-                # Somebody was first, which may have been this request; or there is no bundle, or
-                # none any more.
-                self._log.unknown(bundle, code)
-                return
-            problems = "; ".join(f"{name}: {one.message}" for name, one in error.fields.items())
-            reason = problems or error.message
-            self._log.ended(bundle, BundleState.REFUSED, code=code, reason=reason)
-        except ClientError:
-            # Definite by the client's own word: nothing left.
-            if self._log.again(bundle):
-                raise
-        else:
-            self._log.submitted(bundle)
-
-    async def look(self, bundle: JournaledBundle) -> None:
-        """What the service has of a bundle whose answer was lost, once or until it is decided.
-        Raises Stopped and ClientError."""
-        left = bundle.server_at or self._work.api.server_now()
-        while True:
-            status = await self._work.api.get_multi_exchange(self._work.multi_id)
-            told = status.bundle_status
-            if told in (*_ENDS, BundleStatus.SUBMITTED):
-                self._log.submitted(bundle)
-                self._decided(bundle, status)
-                return
-            if self._work.api.server_now() - left >= self._arrives:
-                break
-            await self._work.clock.sleep(self._work.pace.look)
-        if told is not None and told not in tuple(BundleStatus):
-            # It may be executed by now: neither refused nor sent again.
-            raise Stopped("UNKNOWN_STATUS", _not_known(told), GOES_ON)
-        if told != BundleStatus.PENDING:
-            reason = "it has no bundle that awaits these signatures"
-            if not self._log.ended(bundle, BundleState.REFUSED, code="NO_BUNDLE", reason=reason):
-                return
-            said = "The service has no bundle that awaits these signatures."
-            raise Stopped("NO_BUNDLE", said, BUILD_AGAIN)
-        if not self._log.again(bundle):
-            return
-        said = "The signatures did not arrive at the service; nothing was submitted."
-        raise Stopped("NOT_SUBMITTED", said, SUBMIT_AGAIN)
-
-    async def follow(self, bundle: JournaledBundle) -> None:
-        """Wait for the outcome. Raises Stopped when there is none in time, and ClientError."""
-        ends = self._work.clock.monotonic() + self._work.pace.patience
-        while True:
-            status = await self._work.api.get_multi_exchange(self._work.multi_id)
-            if self._decided(bundle, status):
-                return
-            if self._work.clock.monotonic() >= ends:
-                said = "The bundle is submitted and not carried out yet."
-                told = status.bundle_status
-                if told is not None and told not in tuple(BundleStatus):
-                    said = _not_known(told)
-                raise Stopped("ON_ITS_WAY", said, "the service: it carries the bundle out")
-            await self._work.clock.sleep(self._work.pace.look)
-
-    def _decided(self, bundle: JournaledBundle, status: MultiExchangeStatus) -> bool:
-        """Whether the bundle is over, which is committed before it is told."""
-        state = _ENDS.get(status.bundle_status or "")
-        if state is None:
-            return False
-        self._log.ended(
-            bundle, state, tx_hash=status.tx_hash, code=None, reason=status.failure_reason
-        )
-        return True
-
-
-def _not_known(told: str) -> str:
-    return f"The service says {told} of the bundle, a status that this desk does not know."
-
-
-class GroupSettling:
-    """Of one group, on the chain of ``coin``. ``token_of`` finds a token of the desk's list;
-    ``look`` shows each review and hears what the trader says; ``watch`` hears how it goes.
-    ``arrives``: as Submission says."""
+class GroupPayment:
+    """Of one group, on the chain of ``coin``, from ``account``. ``token_of`` finds a token of the
+    desk's list; ``look`` shows each review and hears what the trader says; ``watch`` hears how it
+    goes. A request that left longer ago than ``arrives`` does not arrive any more."""
 
     def __init__(
         self,
@@ -209,7 +131,6 @@ class GroupSettling:
         client: WalletClient,
         token_of: Callable[[str], Token | None],
         coin: Token,
-        batch_id: str,
         group: Group,
         account: Account,
         look: Look,
@@ -220,41 +141,27 @@ class GroupSettling:
     ) -> None:
         if group.multi_id is None:
             raise ValueError("the group was not created")
-        chain = coin.chain_data
+        self._api = api
+        self._journal = journal
+        self._ledger = journal.ledger
+        self._clock = clock
+        self._client = client
+        self._token_of = token_of
         self._coin = coin
+        self._chain = coin.chain_data.short_name
         self._group = group
-        watch = watch or Watch()
-        self._work = GroupWork(
-            api,
-            journal,
-            clock,
-            client,
-            Transactor(client, clock, pace, look, watch),
-            account,
-            Payer(
-                group.multi_id,
-                chain.short_name,
-                chain.chain_id if chain.kind == "evm" else None,
-                Asset(coin.symbol, coin.decimals, None),
-                coin.price,
-            ),
-            watch,
-            pace,
-            batch_id,
-            group.number,
-        )
-        self._payments = GroupPayments(self._work)
-        self._orders = GroupOrders(
-            api, journal, clock, token_of, batch_id, group, group.multi_id, pace
-        )
-        self._parts = Parts(self._work, self._payments)
-        self._operations = Operations(self._work, self._payments, self._orders)
-        self._submission = Submission(self._work, arrives)
+        self._multi_id = group.multi_id
+        self._act = group.act.id
+        self._account = account
+        self._pace = pace
+        self._watch = watch or Watch()
+        self._transactor = Transactor(client, clock, pace, look, self._watch)
+        self._arrives = arrives
 
     @property
     def standing(self) -> GroupStanding:
         """Raises JournalUnavailable."""
-        return group_standing(self._work.journal, self._work.batch_id, self._group)
+        return group_standing(self._journal, self._group)
 
     async def advance(self, until: Until) -> Outcome:
         """Go on to ``until``; the ending without a failure says that it stands there.
@@ -264,13 +171,8 @@ class GroupSettling:
         """
         try:
             await self._advance(until)
-        except NotBuilt as wrong:
-            said = f"The service built no bundle of these deposits: {wrong}."
-            stop = Stopped("BUILD_DIFFERS", said, BUILD_AGAIN)
-            return stopped_outcome(stop, self.standing)
-        except PaidBefore as before:
-            said = f"Order {before.call.service_id} was paid by itself, or may have been."
-            return stopped_outcome(Stopped("PAID_BEFORE", said, BUILD_AGAIN), self.standing)
+        except ClaimTaken as taken:
+            return stopped_outcome(_taken(taken.holder), self.standing)
         except (Stopped, StillOpen, NotAgreed, NotSignable, WalletError, ClientError) as stop:
             return stopped_outcome(stop, self.standing)
         standing = self.standing
@@ -280,128 +182,480 @@ class GroupSettling:
         return still_open("", None)
 
     async def _advance(self, until: Until) -> None:
-        await self._settle_open()
-        bundle = self._newest()
-        if bundle is None or (until is Until.BUILT and self._may_build(bundle)):
+        bundle = newest_bundle(self._ledger, self._act)
+        if bundle is not None:
+            # Nothing is built or signed beside what an earlier run left open.
+            await self._follow_transactions(bundle.expires)
+            bundle = self._current()
+        # Signatures that never left are given up by a new bundle.
+        anew = until is Until.BUILT and bundle and not bundle.paid and not bundle.under_way
+        if bundle is None or anew:
             bundle = await self._build()
         if until is Until.BUILT or bundle.over:
             return
-        if bundle.built.kind == "solana":
-            await self._parts.send(bundle)
+        if bundle.kind == "solana":
+            await self._pay_parts(bundle)
             return
-        if bundle.state is BundleState.BUILT:
-            await self._operations.sign(bundle)
+        if bundle.unsigned:
+            await self._sign(bundle)
             bundle = self._current()
         if until is Until.SIGNED:
             return
-        if bundle.state is BundleState.SIGNED:
+        if bundle.signed:
             await self._submit(bundle)
             bundle = self._current()
-        if bundle.state in (BundleState.SENT, BundleState.UNKNOWN):
-            await self._submission.look(bundle)
-            self._work.watch.moved()
+        if bundle.under_way and not bundle.accepted:
+            await self._look_for(bundle)
+            self._watch.moved()
             bundle = self._current()
-        if until is Until.SETTLED and bundle.state is BundleState.SUBMITTED:
-            await self._submission.follow(bundle)
-            self._work.watch.moved()
+        if until is Until.SETTLED and bundle.accepted:
+            await self._follow(bundle)
+            self._watch.moved()
 
-    def _newest(self) -> JournaledBundle | None:
-        return self._work.journal.bundles.newest(self._work.batch_id, self._group.number)
-
-    def _current(self) -> JournaledBundle:
-        bundle = self._newest()
+    def _current(self) -> Bundle:
+        bundle = newest_bundle(self._ledger, self._act)
         if bundle is None:
             raise LookupError("the bundle is not in the journal")
         return bundle
 
-    def _may_build(self, bundle: JournaledBundle) -> bool:
-        """Signatures that never left are given up by it."""
-        return bundle.state is not BundleState.CONFIRMED and not bundle.under_way
-
-    # What an earlier run left open
-
-    async def _settle_open(self) -> None:
-        """Follow every transaction that was begun: nothing is built or signed beside it."""
-        bundle = self._newest()
-        if bundle is None:
-            return
-        await self._payments.follow_all(bundle.built.expires)
-        self._work.watch.moved()
-
     # Building
 
-    async def _build(self) -> JournaledBundle:
+    async def _build(self) -> Bundle:
         """Ask what is to be signed, compare it with the group, and write it down."""
         solana = self._group.paid == "solana"
         if not solana:
-            self._operations.refuse_beside_another()
-        found = await self._orders.to_pay()
-        if not found.rows:
-            reasons = "; ".join(f"row {one.row}: {one.reason}" for one in found.unpayable[:3])
+            self._refuse_beside_another()
+        payable = await self._to_pay()
+        if not payable.rows:
+            reasons = "; ".join(f"row {row.row}: {row}" for row in payable.unpayable[:3])
             said = f"No row of this group awaits a deposit. {reasons}".strip().rstrip(".")
             raise Stopped("NOT_PAYABLE", f"{said}.", LOOK, open_=False)
-        for one in found.unpayable:
-            if one.wrong:
-                row = next(row for row in self._group.rows if row.number == one.row)
-                mark_differing(self._work.journal.ledger, row, one.reason)
-        account = self._work.account.address
-        if solana:
-            built = await partition(
-                self._work.api, self._work.multi_id, account, found.rows, self._coin.price
-            )
-        else:
-            built = await build_operations(
-                self._work.api, self._work.multi_id, account, found.rows, self._coin
-            )
-        await self._orders.require_same(built)
-        bundle = self._work.journal.bundles.add(self._work.batch_id, self._group.number, built)
-        self._work.watch.moved()
+        for problem in payable.unpayable:
+            if problem.wrong:
+                row = next(row for row in self._group.rows if row.number == problem.row)
+                mark_differing(self._ledger, row, str(problem))
+        build = partition if solana else build_operations
+        address = self._account.address
+        built = await build(self._api, self._multi_id, address, payable.rows, self._coin)
+        await self._require_same(built)
+        bundle = add_bundle(self._ledger, self._act, built)
+        self._watch.moved()
         return bundle
 
-    async def _submit(self, bundle: JournaledBundle) -> None:
-        self._operations.require_in_time(bundle)
-        self._operations.require_untouched(bundle)
-        await self._orders.require_same(bundle.built)
-        await self._submission.submit(bundle)
-        self._work.watch.moved()
+    async def _to_pay(self) -> Payables:
+        """The rows to pay, once no order is being set up any more."""
+        ends = self._clock.monotonic() + SET_UP_SECONDS
+        while True:
+            payable = await self._payable()
+            if not payable.pending or self._clock.monotonic() >= ends:
+                return payable
+            await self._clock.sleep(self._pace.look)
 
+    async def _require_same(self, bundle: Bundle) -> None:
+        """Raises Stopped where the orders say otherwise than when they were first looked at: what
+        is paid has to be told twice."""
+        differs = changed(bundle.deposits, await self._payable())
+        if differs is not None:
+            said = f"The group is not what it was when it was built: {differs}."
+            raise Stopped("GROUP_CHANGED", said, BUILD_AGAIN)
+
+    async def _payable(self) -> Payables:
+        """Without orders that were paid otherwise, or may have been."""
+        status = await self._api.get_multi_exchange(self._multi_id)
+        paid = set(self.standing.paid)
+        for row in self._group.rows:
+            before = row.service_id and payment_of(self._ledger, row.service_id)
+            if row.service_id is not None and before and before.body["by"] != "bundle":
+                paid.add(row.service_id)
+        return payables(self._group, status, self._token_of, self._clock.now(), paid)
+
+    def _refuse_beside_another(self) -> None:
+        """Raises Stopped where another group counts on what the smart account holds."""
+        address, now = self._account.address, self._clock.now()
+        other = blocking(self._journal, self._act, address, self._chain, now)
+        if other is not None:
+            name = group_name(self._ledger, other)
+            raise Stopped(
+                "OTHER_UNDER_WAY",
+                f"What the smart account holds is for {name}, which is {other.word}.",
+                f"you: let {name} end first",
+            )
+
+    def _require_in_time(self, expires: datetime, what: str = "bundle") -> None:
+        """Raises Stopped where an order of it expires before its deposit could arrive."""
+        if expires - self._clock.now() <= LEAST_LEFT:
+            raise Stopped("ORDERS_EXPIRED", f"An order of the {what} has expired.", BUILD_AGAIN)
+
+    def _require_untouched(self, bundle: Bundle) -> None:
+        """Raises Stopped where something left the smart account since it was built."""
+        if overtaken(self._journal, bundle):
+            said = "The smart account paid another group, or its owner, since this was built."
+            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
+
+    # Filling the smart account and signing
+
+    async def _sign(self, bundle: Bundle) -> None:
+        """Fill the smart account, wait for that, and sign all operations. Raises Stopped, and what
+        the wallet raises."""
+        self._require_in_time(bundle.expires)
+        await self._require_same(bundle)
+        self._refuse_beside_another()
+        self._require_untouched(bundle)
+        begun = {intent_of(act) for act in self._transactions if act.hash is not None}
+        missing = [need for need in bundle.needs if self._funding(bundle, need) not in begun]
+        await require_held(self._client, self._account, self._chain, missing)
+        try:
+            for number, need in enumerate(bundle.needs, start=1):
+                self._watch.turns_to(Turn(need, 0, number, len(bundle.needs)))
+                await self._fund(bundle, need)
+        except Exception:
+            # What left before is told with what stopped it; a run that is cancelled waits for
+            # nothing.
+            await self._follow_transactions(bundle.expires)
+            raise
+        await self._follow_transactions(bundle.expires)
+        self._require_funded(bundle)
+        signatures = []
+        for number, item in enumerate(bundle.items, start=1):
+            self._watch.turns_to(Turn(item.sum, len(item.deposits), number, len(bundle.items)))
+            intent = promises.item_intent(self._multi_id, item)
+            promise = promises.item_promise(self._multi_id, self._coin, bundle, item, intent)
+            signed = await self._transactor.agree(promises.operation_payload(item), promise)
+            assert isinstance(signed, Signature)
+            signatures.append(signed.signature)
+        if not sign_bundle(self._ledger, bundle, signatures):
+            said = "Another bundle was built in its place, or its signatures left before."
+            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
+        self._watch.moved()
+
+    def _funding(self, bundle: Bundle, need: Sum) -> str:
+        return promises.funding_intent(self._multi_id, need, bundle.number)
+
+    async def _fund(self, bundle: Bundle, need: Sum) -> None:
+        intent = self._funding(bundle, need)
+        promise = promises.funding_promise(self._coin, bundle, need, intent)
+
+        async def make() -> Payload:
+            return promises.funding_payload(bundle, need)
+
+        await self._send("fund", need, promise, make)
+        self._watch.moved()
+
+    def _require_funded(self, bundle: Bundle) -> None:
+        """Raises Stopped where a transaction that fills the smart account failed."""
+        for need in bundle.needs:
+            act = self._transaction(self._funding(bundle, need))
+            if act is None or act.state is not State.DONE:
+                code = "" if act is None or act.code is None else f" is {act.code.lower()}"
+                hash_ = None if act is None else act.hash
+                said = f"The transaction {hash_} that fills the smart account{code}."
+                raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=hash_)
+
+    # Submitting and following
+
+    async def _submit(self, bundle: Bundle) -> None:
+        """Send the signatures. Raises Stopped, ClientError where nothing left, and
+        JournalUnavailable; the journal then says how it stands. Where the bundle would not move,
+        its outcome was known before, and what the request was answered counts for nothing."""
+        self._require_in_time(bundle.expires)
+        self._require_untouched(bundle)
+        await self._require_same(bundle)
+        if not move_bundle(self._ledger, bundle, State.SENT, server_at=self._api.server_now()):
+            raise Stopped("SENT_BEFORE", "These signatures left before.", GOES_ON)
+        request = MultiSubmitRequest(signatures=list(bundle.signatures))
+        try:
+            await self._api.submit_multi_transactions(self._multi_id, request)
+        except OutcomeUnknown as error:
+            self._unknown(bundle, error.code or "NO_ANSWER")
+        except RateLimited:
+            if self._not_there(bundle):
+                raise
+        except ApiError as error:
+            code = error.code or f"HTTP_{error.status}"
+            if isinstance(error, NotFound | Conflict) or code == ErrorCode.ALREADY_SUBMITTED:
+                # Somebody was first, which may have been this request; or there is no bundle, or
+                # none any more.
+                self._unknown(bundle, code)
+            else:
+                problems = "; ".join(f"{name}: {one.message}" for name, one in error.fields.items())
+                self._refused(bundle, code, problems or error.message)
+        except ClientError:
+            # Definite by the client's own word: nothing left.
+            if self._not_there(bundle):
+                raise
+        else:
+            accept_bundle(self._ledger, bundle)
+        self._watch.moved()
+
+    async def _look_for(self, bundle: Bundle) -> None:
+        """What the service has of a bundle whose answer was lost, once or until it is decided.
+        Raises Stopped and ClientError."""
+        left = bundle.operation.server_at or self._api.server_now()
+        while True:
+            status = await self._api.get_multi_exchange(self._multi_id)
+            told = status.bundle_status
+            if told in (*_ENDS, BundleStatus.SUBMITTED):
+                accept_bundle(self._ledger, bundle)
+                self._decided(bundle, status)
+                return
+            if self._api.server_now() - left >= self._arrives:
+                break
+            await self._clock.sleep(self._pace.look)
+        if told is not None and told not in tuple(BundleStatus):
+            # It may be executed by now: neither refused nor sent again.
+            raise Stopped("UNKNOWN_STATUS", _not_known(told), GOES_ON)
+        if told != BundleStatus.PENDING:
+            said = "has no bundle that awaits these signatures"
+            if self._refused(bundle, "NO_BUNDLE", f"it {said}"):
+                raise Stopped("NO_BUNDLE", f"The service {said}.", BUILD_AGAIN)
+        elif self._not_there(bundle):
+            said = "The signatures did not arrive at the service; nothing was submitted."
+            raise Stopped("NOT_SUBMITTED", said, SUBMIT_AGAIN)
+
+    async def _follow(self, bundle: Bundle) -> None:
+        """Wait for the outcome. Raises Stopped when there is none in time, and ClientError."""
+        ends = self._clock.monotonic() + self._pace.patience
+        while True:
+            status = await self._api.get_multi_exchange(self._multi_id)
+            if self._decided(bundle, status):
+                return
+            if self._clock.monotonic() >= ends:
+                said = "The bundle is submitted and not carried out yet."
+                told = status.bundle_status
+                if told is not None and told not in tuple(BundleStatus):
+                    said = _not_known(told)
+                raise Stopped("ON_ITS_WAY", said, "the service: it carries the bundle out")
+            await self._clock.sleep(self._pace.look)
+
+    def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
+        """Whether the bundle is over, which is committed before it is told."""
+        end = _ENDS.get(status.bundle_status or "")
+        if end is None:
+            return False
+        told: dict[str, Any] = {
+            "hash": status.tx_hash,
+            "reason": status.failure_reason,
+            "said": "",
+        }
+        move_bundle(self._ledger, bundle, end[0], code=end[1], **told)
+        return True
+
+    def _unknown(self, bundle: Bundle, code: str) -> None:
+        move_bundle(self._ledger, bundle, State.UNKNOWN, code=code, said=code)
+
+    def _not_there(self, bundle: Bundle) -> bool:
+        """The service does not have them for certain: the same ones may leave again."""
+        return move_bundle(self._ledger, bundle, State.PREPARED)
+
+    def _refused(self, bundle: Bundle, code: str, reason: str) -> bool:
+        told: dict[str, Any] = {"said": code, "reason": reason}
+        return move_bundle(self._ledger, bundle, State.REFUSED, code="REFUSED", **told)
+
+    # Parts, on Solana
+
+    async def _pay_parts(self, bundle: Bundle) -> None:
+        """Sign and send each part that was not paid yet, and wait for all of them. Raises Stopped,
+        and what the wallet and the service raise."""
+        items = bundle.items
+        try:
+            for number, item in enumerate(items, start=1):
+                self._watch.turns_to(Turn(item.sum, len(item.deposits), number, len(items)))
+                part = self._part(bundle, item)
+                if part is None or _signed_anew(part):
+                    await self._pay_part(bundle, item)
+                self._watch.moved()
+        except Exception:
+            await self._follow_transactions(bundle.expires)
+            raise
+        await self._follow_transactions(bundle.expires)
+        for item in items:
+            part = self._part(bundle, item)
+            if part is not None and part.code == "LOST":
+                said = "A transaction was not executed in time; it paid nobody."
+                raise Stopped("LOST", said, SIGN_AGAIN, hash_=part.hash)
+            if part is None or part.state is not State.DONE:
+                code = "not signed" if part is None or not part.code else part.code.lower()
+                hash_ = None if part is None else part.hash
+                said = f"The transaction {hash_} is {code} and paid nobody."
+                raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False, hash_=hash_)
+        last = next(act.hash for act in reversed(self._transactions) if act.hash is not None)
+        move_bundle(self._ledger, bundle, State.DONE, hash=last)
+        self._watch.moved()
+
+    def _part(self, bundle: Bundle, item: BundleItem) -> Operation | None:
+        """The newest transaction of a part; None where none was begun."""
+        return self._transaction(promises.part_intent(self._multi_id, item, bundle.number))
+
+    async def _pay_part(self, bundle: Bundle, item: BundleItem) -> None:
+        self._require_in_time(min(deposit.expires for deposit in item.deposits), "group")
+        intent = promises.part_intent(self._multi_id, item, bundle.number)
+        promise = promises.item_promise(self._multi_id, self._coin, bundle, item, intent)
+
+        async def make() -> Payload:
+            """Fetched when it is shown: its blockhash lives for a minute."""
+            told = await part_of(self._api, self._multi_id, bundle.account, item)
+            return SolanaPayload(Purpose.BUNDLE, told)
+
+        await self._send("part", item.sum, promise, make, item.service_ids)
+
+    # Transactions of the wallet
+
+    @property
+    def _transactions(self) -> tuple[Operation, ...]:
+        return transactions_of(self._ledger, self._act)
+
+    def _transaction(self, intent_id: str) -> Operation | None:
+        """The newest one under an intent."""
+        acts = reversed(self._transactions)
+        return next((act for act in acts if intent_of(act) == intent_id), None)
+
+    async def _send(
+        self,
+        kind: Literal["fund", "part"],
+        need: Sum,
+        promise: Promise,
+        make: Callable[[], Awaitable[Payload]],
+        service_ids: Sequence[str] = (),
+    ) -> None:
+        """Sign the transaction of an intent, made by ``make``, and send it, or send what was signed
+        before; what becomes of it :meth:`_follow_transactions` says. What does not leave is waited
+        for here, since nothing else may be signed before.
+
+        Raises NotAgreed and NotSignable; then nothing was signed."""
+        intent_id, until = promise.intent_id, promise.valid_until
+        signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
+        act = self._transaction(intent_id)
+        payload = await make() if signed is None else None
+        if act is not None and signed is None and not act.open:
+            act = None  # it is over, and nothing was signed under it
+
+        def begin() -> Operation:
+            return begin_transaction(self._ledger, kind, self._act, need, intent_id, service_ids)
+
+        entry = ActEntry(self._ledger, begin, act)
+        if payload is not None:
+            signed = await self._transactor.confirm(
+                entry, lambda: self._transactor.agree(payload, promise)
+            )
+        assert signed is not None  # found or made above
+        if payload is None:
+            entry.signed(signed.hash)
+        late = self._clock.now() >= until - LEAST_LEFT
+        if signed.final or late or not await self._transactor.dispatch(signed):
+            await self._settle(entry, signed, until)
+
+    async def _follow_transactions(self, until: datetime) -> None:
+        """Go on with everything that was begun, signing nothing, until each is over; where nothing
+        was signed, that is committed. What leaves later than ``until`` pays no order any more.
+        Raises WalletError and StillOpen."""
+        for act in self._transactions:
+            if not act.open:
+                continue
+            signed = await self._transactor.resume(intent_of(act), _PURPOSES[act.kind])
+            entry = ActEntry(self._ledger, partial(self._begun_anew, act), act)
+            if signed is None:
+                entry.refused("NOT_SIGNED")
+            else:
+                await self._settle(entry, signed, until)
+        self._watch.moved()
+
+    def _begun_anew(self, act: Operation) -> Operation:
+        kind: Literal["fund", "part"] = "fund" if act.kind == "fund" else "part"
+        told = sum_of(act), intent_of(act), paid_orders(act)
+        return begin_transaction(self._ledger, kind, self._act, *told)
+
+    async def _settle(self, entry: ActEntry, signed: SignedTransaction, until: datetime) -> None:
+        if self._clock.now() >= until - LEAST_LEFT:
+            # What never left pays no order any more.
+            signed = await self._transactor.give_up_unsent(signed)
+        await self._transactor.settle(signed, entry)
+
+
+def _not_known(told: str) -> str:
+    return f"The service says {told} of the bundle, a status that this desk does not know."
+
+
+def _taken(holder: Operation) -> Stopped:
+    """Somebody else pays what this group was to pay."""
+    if holder.kind == "deposit":
+        said = f"Order {holder.subject} was paid by itself, or may have been."
+        return Stopped("PAID_BEFORE", said, BUILD_AGAIN)
+    said = "Another run is filling the smart account for this group, or building its bundle."
+    return Stopped("OTHER_UNDER_WAY", said, GOES_ON)
+
+
+def _signed_anew(part: Operation) -> bool:
+    """Whether nothing came of it and nothing can: it was never signed, or not executed in time."""
+    if part.state is not State.REFUSED:
+        return False
+    return part.hash is None or part.code in ("LOST", "ABANDONED")
+
+
+async def require_held(
+    client: WalletClient, account: Account, chain: str, needs: Sequence[Sum]
+) -> None:
+    """Raises Stopped where the account has less of a token than is needed; a balance that cannot
+    be read speaks against nothing, since the gate simulates what is signed. Raises WalletError."""
+    sums: dict[str | None, Sum] = {}
+    for need in needs:
+        before = sums.get(need.contract)
+        units = need.units + (before.units if before is not None else 0)
+        sums[need.contract] = Sum(need.symbol, need.decimals, need.contract, units)
+    if not sums:
+        return
+    assets = [Asset(need.symbol, need.decimals, need.contract) for need in sums.values()]
+    told = await client.balances(account.address, chain, assets)
+    balances = {balance.asset.contract: balance for balance in told.balances}
+    said = []
+    for need in sums.values():
+        balance = balances.get(need.contract)
+        has_units = None if balance is None else balance.units
+        if balance is None or has_units is None or has_units >= need.units:
+            continue
+        if has_units and balance.asset.decimals != need.decimals:
+            # A need in other units than the chain's is nothing to fill up for: the gate refuses it.
+            continue
+        has = short(from_base_units(has_units, need.decimals))
+        lacking = short(from_base_units(need.units - has_units, need.decimals))
+        said.append(
+            f"{exact_amount(need.amount)} {need.symbol} are needed, and wallet"
+            f" {account.name or account.address} has {exact_amount(has)}:"
+            f" {exact_amount(lacking)} {need.symbol} are missing"
+        )
+    if said:
+        next_ = f"you: send it to {account.address}, then sign"
+        raise Stopped("NOT_ENOUGH", f"{'; '.join(said)}.", next_)
+
+
+# Who pays a group
 
 REFRESH = "you: refresh the token list"
 
 
-class NotSettled(Exception):
-    """This group cannot be paid from here; the text is a sentence for the trader."""
-
-    def __init__(self, code: str, words: str, next_: str) -> None:
-        super().__init__(words)
-        self.code = code
-        self.next = next_
-
-
 def first_token(desk: Desk, group: Group) -> Token:
-    """What the first row of a group sells. Raises NotSettled for a group that is not created."""
+    """What the first row of a group sells. Raises Stopped for a group that is not created."""
     if group.multi_id is None:
-        raise NotSettled("NOT_CREATED", "This group was not created.", "you: create it")
+        raise Stopped("NOT_CREATED", "This group was not created.", "you: create it")
     token = desk.catalog.token(group.request.orders[0].from_)
     if token is None:
         said = "The token of this group is not in the desk's list."
-        raise NotSettled("TOKEN_NOT_FOUND", said, REFRESH)
+        raise Stopped("TOKEN_NOT_FOUND", said, REFRESH)
     return token
 
 
 async def group_account(desk: Desk, standing: GroupStanding, named: str) -> Account:
     """The account that pays: the one of the bundle once something of that was signed, else the
-    one of this name or address, else the first of the chain. Raises NotSettled and WalletError."""
+    one of this name or address, else the first of the chain. Raises Stopped and WalletError."""
     chain = first_token(desk, standing.group).chain_data
     wanted = named
     if standing.begun and standing.bundle is not None:
-        wanted = standing.bundle.built.account
+        wanted = standing.bundle.account
     return await _account_on(desk, chain, wanted, begun=standing.begun)
 
 
 async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
     """See that this desk can sign for every group of a plan, before anything of it is created.
-    Raises NotSettled and WalletError."""
+    Raises Stopped and WalletError."""
     for group in plan.groups:
         await _account_on(desk, group.orders[0].token_in.chain_data, named)
 
@@ -411,7 +665,7 @@ async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = Fa
     wallet = desk.wallet
     if wallet.link(chain.short_name) is None:
         said = f"No node of {chain.name} is connected, so nothing can be signed for it there."
-        raise NotSettled("NO_NODES", said, "you: configure a node under rpc")
+        raise Stopped("NO_NODES", said, "you: configure a node under rpc")
     await wallet.prepare_sandbox()
     accounts = await wallet.accounts()
     own = [one for one in accounts.accounts if one.kind is KINDS.get(chain.kind)]
@@ -420,14 +674,14 @@ async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = Fa
     if not own:
         called = f" {wanted}" if wanted else ""
         said = f"This wallet has no account{called} on {chain.name}."
-        raise NotSettled("NO_ACCOUNT", said, "you: swapdesk wallet list shows the accounts")
+        raise Stopped("NO_ACCOUNT", said, "you: swapdesk wallet list shows the accounts")
     if accounts.read_only and not begun:
         said = "Another desk has the wallet."
-        raise NotSettled("READ_ONLY", said, "you: close the other desk, or sign there")
+        raise Stopped("READ_ONLY", said, "you: close the other desk, or sign there")
     return own[0]
 
 
-async def settling_of(
+async def payment_of_group(
     desk: Desk,
     standing: GroupStanding,
     account: Account,
@@ -435,20 +689,19 @@ async def settling_of(
     *,
     pace: Pace,
     watch: Watch | None = None,
-) -> GroupSettling:
-    """The work on a group. Raises NotSettled and WalletError."""
+) -> GroupPayment:
+    """The work on a group. Raises Stopped and WalletError."""
     coin = native_coin(desk.catalog, standing.group.chain)
     if coin is None:
         said = "The coin of this chain is not in the desk's list."
-        raise NotSettled("TOKEN_NOT_FOUND", said, REFRESH)
-    return GroupSettling(
+        raise Stopped("TOKEN_NOT_FOUND", said, REFRESH)
+    return GroupPayment(
         desk.link.api,
         desk.journal,
         desk.service_clock,
         await desk.wallet.client(),
         desk.catalog.token,
         coin,
-        standing.batch_id,
         standing.group,
         account,
         look,

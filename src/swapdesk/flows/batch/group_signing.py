@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from swapdesk.flows.batch.batches import find_batch
-from swapdesk.flows.batch.group_payment import NotSettled, first_token, group_account, settling_of
-from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing, signs, standings
+from swapdesk.flows.batch.batches import find_batch, read_group
+from swapdesk.flows.batch.group_payment import first_token, group_account, payment_of_group
+from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until, group_standing, signs
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import Bundle, open_bundles, sum_of
 from swapdesk.flows.notation import counted
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
@@ -37,18 +38,17 @@ if TYPE_CHECKING:
 
 
 _BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
-_AT = {
-    BundleState.BUILT: _SIGN,
-    BundleState.SIGNED: _SUBMIT,
-    BundleState.SENT: _SUBMIT,
-    BundleState.UNKNOWN: _SUBMIT,
-    BundleState.SUBMITTED: _PAID,
-    BundleState.CONFIRMED: _PAID + 1,
-    BundleState.FAILED: _PAID,
-    BundleState.WITHDRAWN: _PAID,
-    BundleState.REFUSED: _SUBMIT,
-    BundleState.REPLACED: _BUILD,
-}
+
+
+def _step_of(bundle: Bundle) -> int:
+    """The step that goes on, or that it ended in."""
+    if bundle.paid:
+        return _PAID + 1
+    if bundle.unsigned:
+        return _SIGN
+    if bundle.code == "REPLACED":
+        return _BUILD
+    return _PAID if bundle.accepted or bundle.code in ("FAILED", "WITHDRAWN") else _SUBMIT
 
 
 class GroupRun(Struct):
@@ -68,14 +68,14 @@ first."""
 
 def standing_of(session: GroupSession) -> GroupStanding:
     """Raises JournalUnavailable."""
-    return group_standing(session.journal, session.about.batch_id, session.about.group)
+    return group_standing(session.journal, session.about.group)
 
 
 def _pays(session: GroupSession) -> tuple[Decimal, str]:
     """What the group sells of its first token, and how many deposits are paid."""
     standing = standing_of(session)
     bundle, amounts = standing.bundle, standing.amounts
-    deposits = len(bundle.built.deposits) if bundle is not None else standing.created
+    deposits = len(bundle.deposits) if bundle is not None else standing.created
     return amounts[0][0] if amounts else Decimal(0), counted(deposits, "deposit")
 
 
@@ -96,12 +96,16 @@ def _at(session: GroupSession, standing: GroupStanding) -> int:
     if bundle is None:
         return _BUILD
     if standing.solana:
-        return {BundleState.CONFIRMED: 3, BundleState.REPLACED: 0}.get(bundle.state, 1)
-    if bundle.state is BundleState.BUILT and (turn is None or turn.funding):
-        acked = {one.contract for one in standing.fundings if one.code is None and one.hash}
-        lacking = any(one.contract not in acked for one in bundle.built.needs)
+        return 3 if bundle.paid else int(bundle.code != "REPLACED")
+    if bundle.unsigned and (turn is None or turn.funding):
+        filled = {
+            sum_of(act).contract
+            for act in standing.fundings
+            if act.state is not State.REFUSED and act.hash
+        }
+        lacking = any(need.contract not in filled for need in bundle.needs)
         return _FUND if lacking or session.transaction is not None else _SIGN
-    return _AT[bundle.state]
+    return _step_of(bundle)
 
 
 def _doing(session: GroupSession) -> str:
@@ -123,7 +127,7 @@ async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
         return await _paid(desk, session)
     except JournalUnavailable:
         return still_open("NO_JOURNAL", NO_JOURNAL)
-    except NotSettled as error:
+    except Stopped as error:
         failure = Failure(str(error), standing_of(session).whereabouts, error.next)
         return still_open(error.code, failure)
     except WalletError as error:
@@ -141,8 +145,10 @@ async def _paid(desk: Desk, session: GroupSession) -> Outcome | None:
     session.wallet = account.name or account.address
     if signs(standing, run.until):
         await open_keys(desk.wallet, account.address, session)
-    settling = await settling_of(desk, standing, account, session.look, pace=Pace(), watch=session)
-    return await settling.advance(run.until)
+    payment = await payment_of_group(
+        desk, standing, account, session.look, pace=Pace(), watch=session
+    )
+    return await payment.advance(run.until)
 
 
 GROUP = SigningKind[GroupRun](
@@ -170,7 +176,7 @@ def begin_group(
     running: RunningSignings, batch_id: str, group: int, account: str = ""
 ) -> GroupSession:
     """The session of a group that was created; ``account`` as of :class:`GroupRun`. Raises
-    NotSettled, KeyError for no such group, and JournalUnavailable."""
+    Stopped, KeyError for no such group, and JournalUnavailable."""
     known = running.get(group_id(batch_id, group))
     if known is not None:
         return known
@@ -190,12 +196,15 @@ def begin_group(
 
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:
     """Sessions for groups of which something was signed and that nobody here works on. Raises
-    NotSettled and JournalUnavailable."""
+    Stopped and JournalUnavailable."""
     found = []
-    for bundle in running.desk.journal.bundles.open():
-        if running.get(group_id(bundle.batch_id, bundle.group)) is not None:
+    ledger = running.desk.journal.ledger
+    for bundle in open_bundles(ledger):
+        act = ledger.get(str(bundle.operation.parent))
+        if act is None or running.get(group_id(str(act.parent), act.body["number"])) is not None:
             continue
-        standing = standings(running.desk.journal, bundle.batch_id)[bundle.group - 1]
+        standing = group_standing(running.desk.journal, read_group(ledger, act))
         if standing.begun:
-            found.append(begin_group(running, bundle.batch_id, bundle.group, bundle.built.account))
+            number = standing.group.number
+            found.append(begin_group(running, standing.batch_id, number, bundle.account))
     return found

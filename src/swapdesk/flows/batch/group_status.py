@@ -25,15 +25,14 @@ from swapdesk.flows.failure_messages import (
     unsent,
     with_payment,
 )
-from swapdesk.flows.journal.batch_records import (
-    Built,
-    BundleState,
-    JournaledBundle,
-    Paying,
-    WalletPayment,
-)
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
+from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.journal.payments import (
+    Bundle,
+    newest_bundle,
+    paid_orders,
+    transactions_of,
+)
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions import (
     NotAgreed,
@@ -51,14 +50,14 @@ from swapdesk.wire.errors import ErrorCode
 NOT_PAID = f"{IN_WALLET}; no deposit was paid"
 
 
-def plan_words(built: Built, *, funded: bool, left_out: int) -> str:
+def plan_words(built: Bundle, *, funded: bool, left_out: int) -> str:
     """``1 bundle of 20 transfers, signed once; the smart account needs 0.004 ETH``. ``funded``:
     it was filled for this; ``left_out`` is how many rows are in no bundle."""
     said = _plan(built, funded=funded)
     return f"{said}; {left_out} row{'' if left_out == 1 else 's'} left out" if left_out else said
 
 
-def _plan(built: Built, *, funded: bool) -> str:
+def _plan(built: Bundle, *, funded: bool) -> str:
     count, signed = len(built.deposits), len(built.items)
     transfers = f"{count} transfer{'' if count == 1 else 's'}"
     if built.kind == "solana":
@@ -72,50 +71,46 @@ def _plan(built: Built, *, funded: bool) -> str:
 
 
 def bundle_whereabouts(
-    bundle: JournaledBundle, *, filling: bool, funded: bool, withdrawn: str | None
+    bundle: Bundle, *, filling: bool, funded: bool, withdrawn: str | None
 ) -> str:
     """Where the money of a bundle on an EVM chain is, without a point. ``filling``: what fills
     the smart account is on its way, ``funded``: it is there; ``withdrawn`` is the transaction by
     which the owner took it out again."""
-    count, sender = len(bundle.built.deposits), bundle.built.sender
-    account = f"in your smart account {sender}"
+    places = _places(len(bundle.deposits))
+    account = f"in your smart account {bundle.sender}"
     if withdrawn is not None:
         account = f"back in your wallet, by transaction {withdrawn}"
-    several = len(bundle.built.items) > 1
-    match bundle.state:
-        case BundleState.SENT | BundleState.UNKNOWN:
-            return f"{account}, or on its way to the deposit addresses"
-        case BundleState.SUBMITTED:
-            return f"on its way from your smart account to {_places(count)}"
-        case BundleState.CONFIRMED:
-            return f"at {_places(count)}, by transaction {bundle.tx_hash}"
-        case BundleState.FAILED if several:
-            return f"{account}, or at the deposit addresses of the part that was paid"
-        case BundleState.FAILED:
-            return f"{account}; this bundle paid nobody"
-        case BundleState.WITHDRAWN:
-            return f"{account}, or back in your wallet; this bundle paid nobody"
-        case BundleState.SIGNED:
-            return f"{account}; nothing was submitted"
-    if filling:
-        return f"on its way to your own smart account {sender}, or still in your wallet"
-    if funded or withdrawn is not None:
+    if bundle.accepted:
+        return f"on its way from your smart account to {places}"
+    if bundle.under_way:
+        return f"{account}, or on its way to the deposit addresses"
+    if bundle.paid:
+        return f"at {places}, by transaction {bundle.operation.hash}"
+    if bundle.code == "FAILED" and len(bundle.items) > 1:
+        return f"{account}, or at the deposit addresses of the part that was paid"
+    if bundle.code == "FAILED":
+        return f"{account}; this bundle paid nobody"
+    if bundle.code == "WITHDRAWN":
+        return f"{account}, or back in your wallet; this bundle paid nobody"
+    if not bundle.signed and filling:
+        return f"on its way to your own smart account {bundle.sender}, or still in your wallet"
+    if bundle.signed or funded or withdrawn is not None:
         return f"{account}; nothing was submitted"
     return NOT_PAID
 
 
-def parts_whereabouts(bundle: JournaledBundle, parts: Sequence[WalletPayment]) -> str:
+def parts_whereabouts(bundle: Bundle, parts: Sequence[Operation]) -> str:
     """The same of a group on Solana, whose ``parts`` are transactions that pay deposits
     themselves."""
-    done = [one for one in parts if one.state is StepState.ACKED]
-    open_ = [one for one in parts if one.state is StepState.SENT]
-    total = len(bundle.built.items)
-    if bundle.state is BundleState.CONFIRMED:
-        return f"at {_places(len(bundle.built.deposits))}, by {_times(total)}"
-    if open_:
+    done = [part for part in parts if part.state is State.DONE]
+    sent = [part for part in parts if part.left]
+    total = len(bundle.items)
+    if bundle.paid:
+        return f"at {_places(len(bundle.deposits))}, by {_times(total)}"
+    if sent:
         return (
             f"{len(done)} of {_times(total)} paid; one is on its way, or still in your wallet:"
-            f" {open_[-1].hash}"
+            f" {sent[-1].hash}"
         )
     if done:
         return f"{len(done)} of {_times(total)} paid; the rest is in your wallet"
@@ -140,16 +135,10 @@ class Until(IntEnum):
 
 
 _WORDS = {
-    BundleState.BUILT: "built",
-    BundleState.SIGNED: "signed",
-    BundleState.SENT: "outcome unknown",
-    BundleState.UNKNOWN: "outcome unknown",
-    BundleState.SUBMITTED: "submitted",
-    BundleState.CONFIRMED: "paid",
-    BundleState.FAILED: "failed",
-    BundleState.WITHDRAWN: "withdrawn",
-    BundleState.REFUSED: "refused",
-    BundleState.REPLACED: "created, not funded",
+    "sent": "outcome unknown",
+    "unknown": "outcome unknown",
+    "confirmed": "paid",
+    "replaced": "created, not funded",
 }
 
 
@@ -159,12 +148,15 @@ class GroupStanding(Struct, frozen=True):
     which the owner took out of the smart account what that bundle was to pay; what was sent there
     for bundles before number ``since`` came back by it or by an earlier one."""
 
-    batch_id: str
     group: Group
-    bundle: JournaledBundle | None
-    payments: tuple[WalletPayment, ...]
+    bundle: Bundle | None
+    payments: tuple[Operation, ...]
     withdrawn: str | None = None
     since: int = 0
+
+    @property
+    def batch_id(self) -> str:
+        return str(self.group.act.parent)
 
     @property
     def created(self) -> int:
@@ -182,46 +174,36 @@ class GroupStanding(Struct, frozen=True):
             return "not created"
         if self.bundle is None:
             return "created, not funded"
-        state = self.bundle.state
-        if self.solana and state is BundleState.BUILT and self.paid:
+        if self.solana and self.bundle.unsigned and self.paid:
             return "being sent"
-        if state is BundleState.BUILT and self.funded:
+        if self.bundle.unsigned and self.funded:
             return "funded"
-        return _WORDS[state]
+        return _WORDS.get(self.bundle.word, self.bundle.word)
 
     @property
     def next(self) -> Until | None:
         """What the trader does next; None for nothing, because it is over, or goes on by itself."""
-        if self.group.multi_id is None or not self.created:
+        if self.group.multi_id is None or not self.created or self.over:
             return None
-        if self.bundle is None:
+        if self.bundle is None or self.bundle.over:
             return Until.BUILT
-        match self.bundle.state:
-            case BundleState.BUILT:
-                return Until.SIGNED
-            case BundleState.SIGNED:
-                return Until.SETTLED
-            case BundleState.CONFIRMED:
-                return None
-            case BundleState.SENT | BundleState.UNKNOWN | BundleState.SUBMITTED:
-                return Until.SETTLED
-            case _:
-                return Until.BUILT
+        return Until.SIGNED if self.bundle.unsigned else Until.SETTLED
 
     @property
     def over(self) -> bool:
-        return self.bundle is not None and self.bundle.state is BundleState.CONFIRMED
+        return self.bundle is not None and self.bundle.paid
 
     @property
     def begun(self) -> bool:
         """Whether something of it was signed and is not over: an earlier run is gone on with."""
-        if self.bundle is not None and self.bundle.under_way:
-            return True
-        if any(one.open for one in self.payments):
-            return True
-        return self.bundle is not None and (
-            self.bundle.state is BundleState.SIGNED
-            or (self.bundle.state is BundleState.BUILT and (self.funded or bool(self.paid)))
+        bundle = self.bundle
+        if bundle is None:
+            return False
+        return (
+            bundle.under_way
+            or bundle.signed
+            or any(act.open for act in self.payments)
+            or (bundle.unsigned and (self.funded or bool(self.paid)))
         )
 
     @property
@@ -229,42 +211,41 @@ class GroupStanding(Struct, frozen=True):
         """Orders whose deposit left the wallet by itself (on Solana), or may have."""
         return frozenset(
             service_id
-            for one in self.parts
-            if one.state in (StepState.SENT, StepState.ACKED)
-            for service_id in one.service_ids
+            for part in self.parts
+            if part.left or part.state is State.DONE
+            for service_id in paid_orders(part)
         )
 
     @property
-    def parts(self) -> tuple[WalletPayment, ...]:
+    def parts(self) -> tuple[Operation, ...]:
         """Transactions that pay deposits themselves."""
-        return tuple(one for one in self.payments if one.paying is Paying.PART)
+        return tuple(act for act in self.payments if act.kind == "part")
 
     @property
     def left_out(self) -> int:
         """Created rows that are in no bundle, because their orders await no deposit."""
         if self.bundle is None:
             return 0
-        return max(0, self.created - len(self.paid | _ids(self.bundle)))
+        return max(0, self.created - len(self.paid | {*self.bundle.service_ids}))
 
     @property
-    def fundings(self) -> tuple[WalletPayment, ...]:
-        return tuple(one for one in self.payments if one.paying is Paying.FUND)
+    def fundings(self) -> tuple[Operation, ...]:
+        return tuple(act for act in self.payments if act.kind == "fund")
 
     @property
     def funded(self) -> bool:
         """Whether the smart account was filled for it, and not emptied since."""
         return any(
-            one.state is StepState.ACKED and funded_bundle(one) >= self.since
-            for one in self.fundings
+            act.state is State.DONE and funded_bundle(act) >= self.since for act in self.fundings
         )
 
     @property
     def amounts(self) -> tuple[tuple[Decimal, str], ...]:
         """What its deposits are together, by token; of the rows that are in its bundle."""
         sums: dict[str, tuple[int, Decimal, str]] = {}
-        for place, item in enumerate(self.bundle.built.items if self.bundle else ()):
+        for place, item in enumerate(self.bundle.items if self.bundle else ()):
             _, before, _ = sums.get(item.token_id, (place, Decimal(0), item.symbol))
-            sums[item.token_id] = (place, ROUGH.add(before, item.amount), item.symbol)
+            sums[item.token_id] = (place, ROUGH.add(before, item.sum.amount), item.symbol)
         return tuple((amount, symbol) for _, amount, symbol in sums.values())
 
     @property
@@ -272,7 +253,7 @@ class GroupStanding(Struct, frozen=True):
         """What was built: ``1 bundle of 20 transfers; the smart account needs 0.004 ETH``."""
         if self.bundle is None:
             return ""
-        return plan_words(self.bundle.built, funded=self.funded, left_out=self.left_out)
+        return plan_words(self.bundle, funded=self.funded, left_out=self.left_out)
 
     @property
     def whereabouts(self) -> str:
@@ -283,7 +264,7 @@ class GroupStanding(Struct, frozen=True):
             return parts_whereabouts(self.bundle, self.parts)
         return bundle_whereabouts(
             self.bundle,
-            filling=any(one.state is StepState.SENT for one in self.fundings),
+            filling=any(act.left for act in self.fundings),
             funded=self.funded,
             withdrawn=self.withdrawn,
         )
@@ -292,9 +273,12 @@ class GroupStanding(Struct, frozen=True):
     def brief(self) -> str | None:
         """The same in few words; None for in the wallet."""
         bundle = self.bundle
-        if bundle is None or (not self.funded and not self.paid and bundle.state in _HOME):
+        if bundle is None:
             return None
-        if bundle.state is BundleState.CONFIRMED:
+        at_home = bundle.unsigned or bundle.code == "REPLACED"
+        if at_home and not self.funded and not self.paid:
+            return None
+        if bundle.paid:
             return "at the deposit addresses"
         if self.withdrawn is not None and not bundle.under_way:
             return None
@@ -309,17 +293,11 @@ class GroupStanding(Struct, frozen=True):
         bundle = self.bundle
         if bundle is None or self.solana or self.withdrawn is not None:
             return ""
-        if bundle.under_way or bundle.state is BundleState.CONFIRMED:
+        if bundle.under_way or bundle.paid:
             return ""
-        if bundle.state in _LEFT_THERE or self.funded:
-            return way_out(bundle.built.chain)
-        return ""
-
-
-_LEFT_THERE = frozenset({BundleState.SIGNED, BundleState.FAILED, BundleState.WITHDRAWN})
-"""States that an EVM bundle has only once the smart account was filled."""
-_HOME = frozenset({BundleState.BUILT, BundleState.REPLACED})
-"""States in which nothing has left the wallet by the bundle itself."""
+        # Signed or carried out, it had its smart account filled.
+        left_there = bundle.signed or bundle.code in ("FAILED", "WITHDRAWN")
+        return way_out(bundle.chain) if left_there or self.funded else ""
 
 
 def way_out(chain: str) -> str:
@@ -328,15 +306,13 @@ def way_out(chain: str) -> str:
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
-def group_standing(journal: Journal, batch_id: str, group: Group) -> GroupStanding:
+def group_standing(journal: Journal, group: Group) -> GroupStanding:
     """Raises JournalUnavailable."""
-    log = journal.bundles
-    bundle = log.newest(batch_id, group.number)
+    bundle = newest_bundle(journal.ledger, group.act.id)
     return GroupStanding(
-        batch_id,
         group,
         bundle,
-        tuple(journal.payments.of(batch_id, group.number)),
+        transactions_of(journal.ledger, group.act.id),
         *((None, 0) if bundle is None else withdrawn(journal, bundle)),
     )
 
@@ -346,7 +322,7 @@ def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
     batch = find_batch(journal.ledger, batch_id)
     if batch is None:
         raise KeyError(batch_id)
-    return tuple(group_standing(journal, batch.id, group) for group in batch.groups)
+    return tuple(group_standing(journal, group) for group in batch.groups)
 
 
 def signs(standing: GroupStanding, until: Until) -> bool:
@@ -354,11 +330,7 @@ def signs(standing: GroupStanding, until: Until) -> bool:
     if until is Until.BUILT or standing.over:
         return False
     bundle = standing.bundle
-    return bundle is None or bundle.state is BundleState.BUILT or standing.next is Until.BUILT
-
-
-def _ids(bundle: JournaledBundle) -> frozenset[str]:
-    return frozenset(one.service_id for one in bundle.built.deposits)
+    return bundle is None or bundle.unsigned or standing.next is Until.BUILT
 
 
 BUILD_AGAIN = "you: build the bundle again"
@@ -434,26 +406,22 @@ def _service_said(error: ClientError, money: str) -> Outcome:
     return replace(still_open(code, failure), error=error)
 
 
-def outcome_of(bundle: JournaledBundle, standing: GroupStanding) -> Outcome:
+def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
     """The end of a bundle that the service decided, or that was refused."""
-    money, reason = standing.whereabouts, _reason(bundle)
-    match bundle.state:
-        case BundleState.CONFIRMED:
-            return Outcome(hash=bundle.tx_hash)
-        case BundleState.WITHDRAWN:
-            cause = f"The service called the bundle off.{reason}"
-            next_ = or_take_back(BUILD_AGAIN, standing)
-            return still_open("WITHDRAWN", Failure(cause, money, next_))
-        case BundleState.FAILED:
-            cause = f"The bundle failed.{reason}"
-            next_ = f"{BUILD_AGAIN}, or create the rows that were not paid again"
-            next_ = or_take_back(next_, standing)
-            return still_open("BUNDLE_FAILED", Failure(cause, money, next_))
-        case _:
-            cause = f"The bundle was not taken.{reason}"
-            code = bundle.code or "REFUSED"
-            return still_open(code, Failure(cause, money, or_take_back(BUILD_AGAIN, standing)))
-
-
-def _reason(bundle: JournaledBundle) -> str:
-    return f" The service says: {bundle.reason.rstrip('.')}." if bundle.reason else ""
+    if bundle.paid:
+        return Outcome(hash=bundle.operation.hash)
+    reason = bundle.operation.result.get("reason")
+    said = f" The service says: {reason.rstrip('.')}." if reason else ""
+    code, cause, next_ = {
+        "WITHDRAWN": ("WITHDRAWN", "The service called the bundle off.", BUILD_AGAIN),
+        "FAILED": (
+            "BUNDLE_FAILED",
+            "The bundle failed.",
+            f"{BUILD_AGAIN}, or create the rows that were not paid again",
+        ),
+    }.get(
+        bundle.code or "",
+        (bundle.said or "REFUSED", "The bundle was not taken.", BUILD_AGAIN),
+    )
+    money = standing.whereabouts
+    return still_open(code, Failure(f"{cause}{said}", money, or_take_back(next_, standing)))

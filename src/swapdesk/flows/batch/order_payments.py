@@ -9,17 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swapdesk.flows.failure_messages import IN_WALLET
-from swapdesk.flows.journal.batch_records import BundleState, WalletPayment
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.orders.payment_progress import BatchPayment
 from swapdesk.flows.orders.situations import PAY_BATCH
 
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_status import GroupStanding
 
-_IN_VAIN = frozenset({BundleState.FAILED, BundleState.WITHDRAWN, BundleState.REFUSED})
+_IN_VAIN = frozenset({"FAILED", "WITHDRAWN", "REFUSED"})
+_OF_GROUP = """
+subject = ?1 AND kind = 'create_group'
+OR parent = (SELECT id FROM operation WHERE subject = ?1 AND kind = 'create_group')
+  AND kind IN ('bundle', 'fund', 'part')
+OR kind = 'withdraw' AND json_extract(body, '$.chain') = (SELECT json_extract(body, '$.chain')
+  FROM operation WHERE subject = ?1 AND kind = 'create_group')
+"""
 CONFIRMS = "it confirms the deposit, then pays out"
 
 
@@ -30,17 +36,18 @@ class OrderPayments:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._read: dict[str, tuple[tuple[object, ...], GroupStanding]] = {}
+        self._read: dict[str, tuple[str, GroupStanding]] = {}
 
-    def mark(self, multi_id: str) -> object | None:
-        """Another one once the payment of a group moved; None for no group of this journal.
-        Raises JournalUnavailable."""
-        return self._journal.bundles.payment_mark(multi_id)
+    def mark(self, multi_id: str) -> str | None:
+        """Another one once the payment of a group moved: its bundles, the transactions of the
+        wallet for them, withdrawals. None for no group of this journal. Raises
+        JournalUnavailable."""
+        return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
         """How an order of a group is paid; None where no batch of this journal made the group.
         Raises JournalUnavailable."""
-        mark = self._journal.bundles.payment_mark(multi_id)
+        mark = self.mark(multi_id)
         if mark is None:
             return None
         before, standing = self._read.get(multi_id, (None, None))
@@ -51,7 +58,7 @@ class OrderPayments:
             group = find_group(self._journal.ledger, multi_id)
             if group is None:
                 return None
-            standing = group_standing(self._journal, str(group.act.parent), group)
+            standing = group_standing(self._journal, group)
             self._read[multi_id] = (mark, standing)
         return order_payment(standing, service_id)
 
@@ -63,10 +70,10 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
     bundle = standing.bundle
     if bundle is None:
         return _due(standing)
-    inside = any(one.service_id == service_id for one in bundle.built.deposits)
-    if bundle.state is BundleState.CONFIRMED and inside:
-        return _arrived(bundle.tx_hash)
-    if not inside and (bundle.under_way or bundle.state is BundleState.CONFIRMED):
+    inside = service_id in bundle.service_ids
+    if bundle.paid and inside:
+        return _arrived(bundle.operation.hash)
+    if not inside and (bundle.under_way or bundle.paid):
         return _left_out()
     if bundle.under_way:
         place = f"{standing.brief or IN_WALLET}."
@@ -78,7 +85,7 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
     """Each of several transactions pays some of the orders."""
     part = _part_of(standing, service_id)
-    if part is not None and part.state is StepState.ACKED:
+    if part is not None and part.state is State.DONE:
         return _arrived(part.hash)
     if part is not None:
         money = f"on its way to the deposit address, or still in your wallet: {part.hash}."
@@ -89,11 +96,14 @@ def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
     return BatchPayment(State.PREPARED, money, f"{IN_WALLET}.", "you", PAY_BATCH)
 
 
-def _part_of(standing: GroupStanding, service_id: str) -> WalletPayment | None:
+def _part_of(standing: GroupStanding, service_id: str) -> Operation | None:
     """The transaction that pays an order, or may."""
-    left = (StepState.SENT, StepState.ACKED)
-    found = [one for one in standing.parts if service_id in one.service_ids and one.state in left]
-    return found[-1] if found else None
+    parts = [
+        part
+        for part in standing.parts
+        if service_id in paid_orders(part) and (part.left or part.state is State.DONE)
+    ]
+    return parts[-1] if parts else None
 
 
 def _due(standing: GroupStanding, *, in_account: bool = False) -> BatchPayment:
@@ -101,7 +111,7 @@ def _due(standing: GroupStanding, *, in_account: bool = False) -> BatchPayment:
     from swapdesk.flows.batch.group_status import or_take_back, outcome_of
 
     bundle = standing.bundle
-    problem = outcome_of(bundle, standing).cause if bundle and bundle.state in _IN_VAIN else ""
+    problem = outcome_of(bundle, standing).cause if bundle and bundle.code in _IN_VAIN else ""
     act = or_take_back(PAY_BATCH, standing)
     money = f"{standing.whereabouts}."
     return BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)

@@ -13,15 +13,10 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import check_address, same_address
-from swapdesk.client.api import PartnerApi
-from swapdesk.clock import Clock
-from swapdesk.flows.batch.group_status import BUILD_AGAIN, Stopped, group_standing
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
-from swapdesk.flows.journal.batch_records import Built, BundleDeposit
-from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.payments import BundleDeposit
 from swapdesk.flows.orders.situations import awaits_deposit
-from swapdesk.flows.transactions import Pace
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeStatus, MultiOrderRequest
 from swapdesk.wire.orders import Order, OrderStatusCode
@@ -75,14 +70,15 @@ class PayableRow(Struct, frozen=True):
     deposit: BundleDeposit
 
 
-class Unpayable(Struct, frozen=True):
-    """A row whose order exists and must not be paid now; ``reason`` is a sentence without its
-    point. ``wrong``: the order is not what was asked for."""
+class Unpayable(Exception):
+    """A row whose order exists and must not be paid now; the text is a sentence without its point.
+    ``wrong``: the order is not what was asked for."""
 
-    row: int
-    service_id: str
-    reason: str
-    wrong: bool = False
+    def __init__(self, reason: str, *, wrong: bool = False) -> None:
+        super().__init__(reason)
+        self.wrong = wrong
+        self.row = 0
+        self.service_id = ""
 
 
 class Payables(Struct, frozen=True):
@@ -91,14 +87,6 @@ class Payables(Struct, frozen=True):
     rows: tuple[PayableRow, ...]
     unpayable: tuple[Unpayable, ...]
     pending: int
-
-
-class _NotNow(Exception):
-    """Why an order is not paid; the text is the reason."""
-
-    def __init__(self, reason: str, *, wrong: bool = False) -> None:
-        super().__init__(reason)
-        self.wrong = wrong
 
 
 def payables(
@@ -120,20 +108,21 @@ def payables(
         order = orders.get(row.service_id)
         try:
             if order is None:
-                raise _NotNow("the service does not show its order")
+                raise Unpayable("the service does not show its order")
             if _being_set_up(order):
                 pending += 1
                 continue
             rows.append(_row(row.number, order, asked, token_of, now))
-        except _NotNow as reason:
-            unpayable.append(Unpayable(row.number, row.service_id, str(reason), reason.wrong))
+        except Unpayable as problem:
+            problem.row, problem.service_id = row.number, row.service_id
+            unpayable.append(problem)
     return Payables(tuple(rows), tuple(unpayable), pending)
 
 
 def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
     """What a later look says otherwise, in a sentence without its point; None for nothing."""
     known = {one.deposit.service_id: one.deposit for one in now.rows}
-    reasons = {one.service_id: one.reason for one in now.unpayable}
+    reasons = {row.service_id: str(row) for row in now.unpayable}
     for one in before:
         again = known.get(one.service_id)
         if again is None:
@@ -161,87 +150,34 @@ def _row(
 ) -> PayableRow:
     differs = differing(asked, order)
     if differs is not None:
-        raise _NotNow(f"the {differs} of the order is not what was asked for", wrong=True)
+        raise Unpayable(f"the {differs} of the order is not what was asked for", wrong=True)
     if not awaits_deposit(order):
-        raise _NotNow("its order awaits no deposit")
+        raise Unpayable("its order awaits no deposit")
     token = token_of(asked.from_)
     if token is None:
-        raise _NotNow("the token it sells is not in the desk's list")
+        raise Unpayable("the token it sells is not in the desk's list")
     if order.deposit_address is None or order.in_amount is None or order.expires is None:
-        raise _NotNow("its order does not say what is to be paid, where to, and until when")
+        raise Unpayable("its order does not say what is to be paid, where to, and until when")
     if order.expires - now <= LEAST_LEFT:
-        raise _NotNow("its order waits no longer than 30 seconds")
+        raise Unpayable("its order waits no longer than 30 seconds")
     if order.deposit_tag:
-        raise _NotNow("its order needs a memo, which this payment cannot carry")
+        raise Unpayable("its order needs a memo, which this payment cannot carry")
     chain = token.chain_data
     contracts = (token.address,) if token.address else ()
     address = check_address(
         chain.kind, order.deposit_address, chain_name=chain.name, contracts=contracts
     )
     if not address.ok:
-        raise _NotNow(f"its deposit address is no address on {chain.name}", wrong=True)
+        raise Unpayable(f"its deposit address is no address on {chain.name}", wrong=True)
     for own in (asked.address_to, asked.refund_address):
         if own is not None and same_address(chain.kind, address.normalized, own):
-            raise _NotNow("its deposit address is the recipient or the refund address", wrong=True)
+            raise Unpayable(
+                "its deposit address is the recipient or the refund address", wrong=True
+            )
     try:
         units = to_base_units(order.in_amount, token.decimals)
         confirmed = to_base_units(asked.amount, token.decimals)
     except NumberError:
-        raise _NotNow("its amount is no whole number of units", wrong=True) from None
+        raise Unpayable("its amount is no whole number of units", wrong=True) from None
     deposit = BundleDeposit(number, order.service_id, address.normalized, units, order.expires)
     return PayableRow(token, confirmed, deposit)
-
-
-SET_UP_SECONDS = 60.0
-"""How long orders may take until they say where to pay."""
-
-
-class GroupOrders:
-    """``token_of`` finds a token of the desk's list. Methods raise ClientError."""
-
-    def __init__(
-        self,
-        api: PartnerApi,
-        journal: Journal,
-        clock: Clock,
-        token_of: Callable[[str], Token | None],
-        batch_id: str,
-        group: Group,
-        multi_id: str,
-        pace: Pace,
-    ) -> None:
-        self._api = api
-        self._journal = journal
-        self._clock = clock
-        self._token_of = token_of
-        self._batch_id = batch_id
-        self._group = group
-        self._multi_id = multi_id
-        self._pace = pace
-
-    async def to_pay(self) -> Payables:
-        """The rows to pay, once no order is being set up any more."""
-        ends = self._clock.monotonic() + SET_UP_SECONDS
-        while True:
-            found = self._read(await self._api.get_multi_exchange(self._multi_id))
-            if not found.pending or self._clock.monotonic() >= ends:
-                return found
-            await self._clock.sleep(self._pace.look)
-
-    async def require_same(self, built: Built) -> None:
-        """Raises Stopped where the orders say otherwise than when they were first looked at: what
-        is paid has to be told twice."""
-        now = self._read(await self._api.get_multi_exchange(self._multi_id))
-        differs = changed(built.deposits, now)
-        if differs is not None:
-            said = f"The group is not what it was when it was built: {differs}."
-            raise Stopped("GROUP_CHANGED", said, BUILD_AGAIN)
-
-    def _read(self, status: MultiExchangeStatus) -> Payables:
-        """Without orders that were paid otherwise, or may have been."""
-        paid = set(group_standing(self._journal, self._batch_id, self._group).paid)
-        for row in self._group.rows:
-            before = row.service_id and self._journal.calls.payment_of(row.service_id)
-            if row.service_id is not None and before and not before.by_bundle:
-                paid.add(row.service_id)
-        return payables(self._group, status, self._token_of, self._clock.now(), paid)

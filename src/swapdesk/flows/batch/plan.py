@@ -12,20 +12,17 @@ from typing import ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from swapdesk.client.budget import Allowance
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.batch.reading import has_decimal_comma
 from swapdesk.flows.batch.rows import (
     NOT_IN_WALLET,
     Group,
-    Level,
     Paid,
     PlannedOrder,
     Row,
     RowFinding,
     RowWord,
     Sheet,
-    SheetColumn,
     look,
     paid_by,
     problem,
@@ -34,12 +31,6 @@ from swapdesk.flows.notation import exact_amount
 from swapdesk.wire.encoding.numbers import MONEY, ROUGH
 from swapdesk.wire.multi import MOST_ORDERS
 from swapdesk.wire.tokens import Token
-
-
-class Total(Struct, frozen=True):
-    token: Token
-    amount: Decimal
-    rows: int
 
 
 class Arrival(Struct, frozen=True):
@@ -94,10 +85,45 @@ class Means(Struct, frozen=True):
         return MONEY.subtract(total.amount, has)
 
 
+class Total(Struct, frozen=True):
+    """What all rows sell of a token. ``wallet`` is the account that pays, None without one,
+    ``held`` what it has of the token, None when that is not known."""
+
+    PRINTED: ClassVar = {
+        "tokenId": "token.id", "symbol": "token.symbol", "chain": "chain", "amount": "amount",
+        "rows": "rows", "wallet": "wallet", "held": "held",
+    }  # fmt: skip
+
+    token: Token
+    amount: Decimal
+    rows: int
+    payer: Means | None = None
+
+    @property
+    def chain(self) -> str:
+        return self.token.chain_data.short_name
+
+    @property
+    def wallet(self) -> str | None:
+        return (self.payer.wallet or None) if self.payer is not None else None
+
+    @property
+    def held(self) -> Decimal | None:
+        """What its deposits can be paid from."""
+        return self.payer.has(self.token) if self.payer is not None else None
+
+
+class Calls(Struct, frozen=True):
+    """Calls that the batch will take. Creates count against the exchanges of the account."""
+
+    create: int
+    build: int
+    submit: int
+
+
 class BatchPlan(Struct, frozen=True):
     """``limits_known`` is False while amounts are not held against the limits of their pairs.
-    ``unasked``: why the service could not be asked for some, where nothing else is wrong.
-    ``means`` is what the paying accounts have, by chain, for who tells a plan once."""
+    ``unasked``: why the service could not be asked for some, where nothing else is wrong."""
 
     sheet: Sheet
     rows: tuple[Row, ...]
@@ -106,12 +132,6 @@ class BatchPlan(Struct, frozen=True):
     arrivals: tuple[Arrival, ...] = ()
     limits_known: bool = False
     unasked: ClientError | None = None
-    means: tuple[Means, ...] = ()
-
-    def payer(self, total: Total) -> Means | None:
-        """What is known of the account that pays a total; None for nothing."""
-        chain = total.token.chain_data.short_name
-        return next((one for one in self.means if one.chain == chain), None)
 
     @property
     def problems(self) -> tuple[Row, ...]:
@@ -119,6 +139,22 @@ class BatchPlan(Struct, frozen=True):
 
     def count(self, state: RowWord) -> int:
         return sum(row.state == state for row in self.rows)
+
+    @property
+    def ready(self) -> int:
+        return self.count("ready")
+
+    @property
+    def look(self) -> int:
+        return self.count("look")
+
+    @property
+    def wrong(self) -> int:
+        return self.count("problem")
+
+    @property
+    def skipped(self) -> int:
+        return self.count("skipped")
 
     @property
     def whole(self) -> bool:
@@ -131,20 +167,19 @@ class BatchPlan(Struct, frozen=True):
         decimal comma, and none has a point; else None."""
         rows = self.problems
         only_commas = all(
-            has_decimal_comma(row)
-            and all(one.column is SheetColumn.SELL_AMOUNT for one in row.problems)
+            has_decimal_comma(row) and all(one.column == "sell_amount" for one in row.problems)
             for row in rows
         )
         if not rows or not self.whole or not only_commas:
             return None
-        points = any("." in row.cell(SheetColumn.SELL_AMOUNT) for row in self.rows)
+        points = any("." in row.cell("sell_amount") for row in self.rows)
         return None if points else rows[0]
 
     @property
-    def heads_note(self) -> str:
+    def heads_note(self) -> str | None:
         """How amounts are read, by a row, where the heads of the file do not say it."""
         if self.sheet.plain:
-            return ""
+            return None
         said = "The amount counts what is sold"
         for row in self.rows:
             order = row.order
@@ -158,7 +193,7 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def creatable(self) -> bool:
-        wanted = self.count("skipped") < len(self.rows)
+        wanted = self.skipped < len(self.rows)
         return wanted and self.whole and not self.problems and self.limits_known
 
     @property
@@ -168,7 +203,7 @@ class BatchPlan(Struct, frozen=True):
             (row.number, one)
             for row in self.rows
             for one in row.findings
-            if one.level is Level.CONSENT and not row.skipped
+            if one.level == "consent" and not row.skipped
         )
 
     @property
@@ -177,14 +212,10 @@ class BatchPlan(Struct, frozen=True):
         return tuple(f"Row {number}: {one.reason}" for number, one in self.doubted)
 
     @property
-    def creates(self) -> int:
-        """Calls that count against the exchanges of the account: one a group, which is built by
-        one more."""
-        return len(self.groups)
-
-    @property
-    def submits(self) -> int:
-        return sum(group.paid == "bundle" for group in self.groups)
+    def calls(self) -> Calls:
+        """One create and one build for each group."""
+        bundles = sum(group.paid == "bundle" for group in self.groups)
+        return Calls(len(self.groups), len(self.groups), bundles)
 
     @property
     def routes(self) -> dict[str, int]:
@@ -232,6 +263,13 @@ def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
     return replace(judged, unasked=plan.unasked)
 
 
+def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
+    """The plan with the account that pays each total, for who tells a plan once."""
+    by_chain = {one.chain: one for one in means}
+    totals = (replace(total, payer=by_chain.get(total.chain)) for total in plan.totals)
+    return replace(plan, totals=tuple(totals))
+
+
 def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
     """One row beside what is ``left`` of each token, which it takes its part of."""
     told = tuple(one for one in row.findings if one.code != NOT_IN_WALLET)
@@ -259,7 +297,7 @@ def _too_little(order: PlannedOrder, payer: Means, has: Decimal, rest: Decimal) 
     lack = f"{exact_amount(MONEY.subtract(order.amount, rest))} {symbol}"
     return problem(
         NOT_IN_WALLET,
-        SheetColumn.SELL_AMOUNT,
+        "sell_amount",
         f"Wallet {payer.wallet} has {exact_amount(has)} {symbol} on {chain}{taken}:"
         f" {lack} are missing.",
         "Write less, skip the row, or send what is missing to the wallet.",
@@ -350,27 +388,6 @@ def _sum(first: Decimal | None, second: Decimal | None) -> Decimal | None:
     return None if first is None or second is None else ROUGH.add(first, second)
 
 
-class TotalDocument(Struct, frozen=True, rename="camel"):
-    """What all rows sell of a token. ``wallet`` is the account that pays, None without one,
-    ``held`` what it has of the token, None when that is not known."""
-
-    token_id: str
-    symbol: str
-    chain: str
-    amount: Decimal
-    rows: int
-    wallet: str | None
-    held: Decimal | None
-
-
-class PlannedCalls(Struct, frozen=True):
-    """Calls that the batch will take."""
-
-    create: int
-    build: int
-    submit: int
-
-
 class BudgetDocument(Struct, frozen=True, rename="camel"):
     """What the exchanges of the account still allow; ``resetsIn`` is in seconds."""
 
@@ -379,63 +396,19 @@ class BudgetDocument(Struct, frozen=True, rename="camel"):
     resets_in: int
 
 
-class PlanDocument(Struct, frozen=True, rename="camel"):
+class PlanDocument(Struct, frozen=True):
     """A file judged. ``remarks`` are the lines of it that are no rows. ``budget`` is None when it
     is not known."""
 
-    file: str
-    separator: str
-    header: bool
-    unused_columns: tuple[str, ...]
-    remarks: tuple[int, ...]
-    heads_note: str | None
-    decimal_comma: bool
-    rows: tuple[Row, ...]
-    ready: int
-    look: int
-    problems: int
-    skipped: int
-    creatable: bool
-    groups: tuple[Group, ...]
-    totals: tuple[TotalDocument, ...]
-    arrivals: tuple[Arrival, ...]
-    calls: PlannedCalls
+    PRINTED: ClassVar = {
+        "file": "plan.sheet.name", "separator": "plan.sheet.separated_by",
+        "header": "plan.sheet.headed", "unusedColumns": "plan.sheet.unused",
+        "remarks": "plan.sheet.remarks", "headsNote": "plan.heads_note",
+        "decimalComma": "plan.sheet.decimal_comma", "rows": "plan.rows", "ready": "plan.ready",
+        "look": "plan.look", "problems": "plan.wrong", "skipped": "plan.skipped",
+        "creatable": "plan.creatable", "groups": "plan.groups", "totals": "plan.totals",
+        "arrivals": "plan.arrivals", "calls": "plan.calls", "budget": "budget",
+    }  # fmt: skip
+
+    plan: BatchPlan
     budget: BudgetDocument | None
-
-
-def plan_document(plan: BatchPlan, left: Allowance | None) -> PlanDocument:
-    """``left`` is what the exchanges of the account still allow, None when not known."""
-    return PlanDocument(
-        file=plan.sheet.name,
-        separator=plan.sheet.separator.word,
-        header=plan.sheet.headed,
-        unused_columns=plan.sheet.unused,
-        remarks=plan.sheet.remarks,
-        heads_note=plan.heads_note or None,
-        decimal_comma=plan.sheet.decimal_comma,
-        rows=plan.rows,
-        ready=plan.count("ready"),
-        look=plan.count("look"),
-        problems=plan.count("problem"),
-        skipped=plan.count("skipped"),
-        creatable=plan.creatable,
-        groups=plan.groups,
-        totals=tuple(
-            TotalDocument(
-                total.token.id,
-                total.token.symbol,
-                total.token.chain_data.short_name,
-                total.amount,
-                total.rows,
-                payer.wallet or None if payer is not None else None,
-                payer.has(total.token) if payer is not None else None,
-            )
-            for total in plan.totals
-            for payer in (plan.payer(total),)
-        ),
-        arrivals=plan.arrivals,
-        calls=PlannedCalls(plan.creates, plan.creates, plan.submits),
-        budget=None
-        if left is None
-        else BudgetDocument(left.left, left.limit, round(left.resets_in)),
-    )

@@ -82,7 +82,7 @@ class SheetTokens(Struct):
 
     def named(self, row: Row, column: SheetColumn) -> Named:
         """The token that a row names in this column."""
-        chain = row.cell(SheetColumn.CHAIN) if column is SheetColumn.BUY else ""
+        chain = row.cell("chain") if column == "buy" else ""
         key = (row.cell(column), chain, column)
         if key not in self._named:
             self._named[key] = self._judged(*key)
@@ -112,7 +112,7 @@ class SheetTokens(Struct):
 
     def _find(self, spec: str, chain: str, column: SheetColumn) -> Token | RowFinding:
         if not spec:
-            word = "to sell" if column is SheetColumn.SELL else "for the recipient"
+            word = "to sell" if column == "sell" else "for the recipient"
             return problem("NO_TOKEN", column, f"No token {word} is named.", WRITE[column])
         named = spec
         if chain:
@@ -121,15 +121,13 @@ class SheetTokens(Struct):
             )
             if known is None:
                 reason = f'No chain is called "{chain[:40]}".'
-                return problem("NO_CHAIN", SheetColumn.CHAIN, reason, WRITE[SheetColumn.CHAIN])
+                return problem("NO_CHAIN", "chain", reason, WRITE["chain"])
             chain_key = known.short_name.lower()
             alone = resolve(spec, self.catalog)
             there = [one for one in alone.candidates if one.chain.lower() == chain_key]
             if "." in spec and alone.token is not None and not there:
                 reason = f"{spec[:40]} is not on {known.name}."
-                return problem(
-                    "OTHER_CHAIN", SheetColumn.CHAIN, reason, "Make the two cells agree."
-                )
+                return problem("OTHER_CHAIN", "chain", reason, "Make the two cells agree.")
             named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
         found = resolve(named, self.catalog)
         if found.token is None:
@@ -140,9 +138,7 @@ class SheetTokens(Struct):
             names = ", ".join(found.specs[:_MOST_NAMED])
             reason = f'"{spec[:40]}" is several tokens: {names}.'
             brief = f"{spec[:12]} is on {len(found.specs)} chains"
-            do = "Write one of them" + (
-                " or fill in the chain." if column is SheetColumn.BUY else "."
-            )
+            do = "Write one of them" + (" or fill in the chain." if column == "buy" else ".")
             return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
         return found.token
 
@@ -169,8 +165,8 @@ class RowJudge(Struct):
         if shifted or any(one.code == "TOO_LONG" for one in findings):
             # What stands in the wrong column is not wrong there by itself.
             return replace(row, findings=tuple(findings))
-        token_in, said_of_in = self.tokens.named(row, SheetColumn.SELL)
-        token_out, said_of_out = self.tokens.named(row, SheetColumn.BUY)
+        token_in, said_of_in = self.tokens.named(row, "sell")
+        token_out, said_of_out = self.tokens.named(row, "buy")
         findings += (*said_of_in, *said_of_out)
         route = _route(row, findings)
         amount = _amount(row, token_in, findings)
@@ -210,13 +206,9 @@ class RowJudge(Struct):
     def _recipient(
         self, row: Row, token: Token | None, findings: list[RowFinding]
     ) -> RecipientCheck | None:
-        text = row.cell(SheetColumn.TO)
+        text = row.cell("to")
         if not text:
-            findings.append(
-                problem(
-                    "NO_RECIPIENT", SheetColumn.TO, "No recipient is named.", WRITE[SheetColumn.TO]
-                )
-            )
+            findings.append(problem("NO_RECIPIENT", "to", "No recipient is named.", WRITE["to"]))
             return None
         if token is None:
             return None
@@ -231,25 +223,23 @@ class RowJudge(Struct):
         if not check.ok:
             reason = check.problem or "This address cannot be used."
             code = "LOOKALIKE_ADDRESS" if check.lookalike else "BAD_ADDRESS"
-            findings.append(
-                problem(code, SheetColumn.TO, reason, WRITE[SheetColumn.TO], _brief(reason))
-            )
+            findings.append(problem(code, "to", reason, WRITE["to"], _brief(reason)))
             return None
         # That somebody is paid for the first time is usual here and would flag every row.
         findings += [
-            look("ADDRESS_WARNING", SheetColumn.TO, line.text)
+            look("ADDRESS_WARNING", "to", line.text)
             for line in check.lines
             if line.level == "warn" and line.text not in (NEVER_PAID, check.doubt)
         ]
         if check.doubt is not None:
             brief = "look at the recipient"
-            findings.append(consent("ADDRESS_WARNING", SheetColumn.TO, check.doubt, brief))
+            findings.append(consent("ADDRESS_WARNING", "to", check.doubt, brief))
         return check
 
     def _refund(
         self, row: Row, token: Token | None, findings: list[RowFinding]
     ) -> RecipientCheck | None:
-        text = row.cell(SheetColumn.REFUND)
+        text = row.cell("refund")
         if not text or token is None:
             return None
         check = check_refund(
@@ -263,15 +253,15 @@ class RowJudge(Struct):
         )
         if not check.ok:
             reason = check.problem or "This refund address cannot be used."
-            do = WRITE[SheetColumn.REFUND]
-            findings.append(problem("BAD_REFUND", SheetColumn.REFUND, reason, do, _brief(reason)))
+            do = WRITE["refund"]
+            findings.append(problem("BAD_REFUND", "refund", reason, do, _brief(reason)))
             return None
         for code, doubt in (
             ("ADDRESS_WARNING", check.doubt),
             ("MEMO_WARNING", check.memo_doubt),
         ):
             if doubt is not None:
-                findings.append(consent(code, SheetColumn.REFUND, doubt))
+                findings.append(consent(code, "refund", doubt))
         return check
 
 
@@ -302,12 +292,10 @@ def _shape(row: Row) -> list[RowFinding]:
         if len(text) > LONGEST_CELL:
             reason = f"The cell {column} has {len(text):,} characters."
             found.append(problem("TOO_LONG", column, reason, WRITE[column]))
-        elif column is SheetColumn.SELL_AMOUNT:
+        elif column == "sell_amount":
             # No amount begins as a formula does: it is refused as an amount, once.
             continue
-        elif text[:1] in FORMULA and not (
-            column in (SheetColumn.TO, SheetColumn.REFUND) and text[0] == "@"
-        ):
+        elif text[:1] in FORMULA and not (column in ("to", "refund") and text[0] == "@"):
             reason = f'The cell {column} begins with "{_shown(text[0])}", as a formula does.'
             do = "It is taken as it stands and computed nowhere; write its value if it is one."
             found.append(look("FORMULA", column, reason, do, f"{column} looks like a formula"))
@@ -319,7 +307,7 @@ def _shown(mark: str) -> str:
 
 
 def _route(row: Row, findings: list[RowFinding]) -> BatchRoute | None:
-    word = row.cell(SheetColumn.ROUTE).lower()
+    word = row.cell("route").lower()
     if word in ("", "standard"):
         return "standard"
     if word == "private":
@@ -327,17 +315,15 @@ def _route(row: Row, findings: list[RowFinding]) -> BatchRoute | None:
     reason = f'"{word[:20]}" is no route of a batch.'
     if word == "dex":
         reason = "A batch takes no routes on chains."
-    findings.append(problem("BAD_ROUTE", SheetColumn.ROUTE, reason, WRITE[SheetColumn.ROUTE]))
+    findings.append(problem("BAD_ROUTE", "route", reason, WRITE["route"]))
     return None
 
 
 def _amount(row: Row, token: Token | None, findings: list[RowFinding]) -> Decimal | None:
-    text = row.cell(SheetColumn.SELL_AMOUNT)
+    text = row.cell("sell_amount")
     if not text:
         reason = "No amount is named."
-        findings.append(
-            problem("NO_AMOUNT", SheetColumn.SELL_AMOUNT, reason, WRITE[SheetColumn.SELL_AMOUNT])
-        )
+        findings.append(problem("NO_AMOUNT", "sell_amount", reason, WRITE["sell_amount"]))
         return None
     try:
         # Digits are judged even where the token is not known.
@@ -355,14 +341,12 @@ def _amount(row: Row, token: Token | None, findings: list[RowFinding]) -> Decima
         return None
     rounded = lost_digits(amount)
     if rounded is not None:
-        findings.append(look("AMOUNT_ROUNDED", SheetColumn.SELL_AMOUNT, rounded))
+        findings.append(look("AMOUNT_ROUNDED", "sell_amount", rounded))
     return amount
 
 
 def _bad_amount(reason: str, brief: str = "") -> RowFinding:
-    return problem(
-        "BAD_AMOUNT", SheetColumn.SELL_AMOUNT, reason, WRITE[SheetColumn.SELL_AMOUNT], brief
-    )
+    return problem("BAD_AMOUNT", "sell_amount", reason, WRITE["sell_amount"], brief)
 
 
 def _memo(
@@ -373,28 +357,24 @@ def _memo(
 ) -> str | None:
     if token is None or recipient is None:
         return None
-    typed = row.cell(SheetColumn.MEMO)
+    typed = row.cell("memo")
     check = check_memo_of(recipient, typed or recipient.memo, False, token)
     if not check.ok:
         if check.fault == "missing":
             reason = f"{token.symbol} needs a {check.label} for exchanges."
             do = f"Write the {check.label} into the cell memo, or {WAIVER} if the wallet has none."
-            findings.append(
-                problem("NO_MEMO", SheetColumn.MEMO, reason, do, f"needs a {check.label}")
-            )
+            findings.append(problem("NO_MEMO", "memo", reason, do, f"needs a {check.label}"))
         else:
             reason = check.problem or "This memo cannot be sent."
             brief = f"{check.label} {check.fault}"
-            findings.append(
-                problem("BAD_MEMO", SheetColumn.MEMO, reason, WRITE[SheetColumn.MEMO], brief)
-            )
+            findings.append(problem("BAD_MEMO", "memo", reason, WRITE["memo"], brief))
     else:
         if check.doubt is not None:
             brief = "look at the memo"
-            findings.append(consent("MEMO_WARNING", SheetColumn.MEMO, check.doubt, brief))
+            findings.append(consent("MEMO_WARNING", "memo", check.doubt, brief))
         elif check.waived:
             said = " ".join(line.text for line in check.lines)
-            findings.append(look("MEMO_WARNING", SheetColumn.MEMO, said))
+            findings.append(look("MEMO_WARNING", "memo", said))
     return check.memo
 
 
@@ -423,7 +403,7 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
     do = f"Write {exact_amount(bound)} or {'more' if low else 'less'}."
     return problem(
         LIMITS,
-        SheetColumn.SELL_AMOUNT,
+        "sell_amount",
         reason,
         do,
         f"at {'least' if low else 'most'} {exact_amount(bound)}",
@@ -659,4 +639,4 @@ def _has_limits(row: Row) -> bool:
 
 
 def _unknown(reason: str, do: str) -> RowFinding:
-    return problem(UNKNOWN_LIMITS, SheetColumn.BUY, reason, do, "limits not known")
+    return problem(UNKNOWN_LIMITS, "buy", reason, do, "limits not known")

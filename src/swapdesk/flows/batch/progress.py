@@ -17,9 +17,8 @@ from msgspec.structs import astuple, replace
 
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
 from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
-from swapdesk.flows.batch.rows import Became, Row, Separator, Sheet, SheetColumn
+from swapdesk.flows.batch.rows import COLUMNS, Became, Row, Sheet
 from swapdesk.flows.failure_messages import IN_WALLET
-from swapdesk.flows.journal.batch_records import BundleState
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
@@ -90,7 +89,7 @@ def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) 
         if not one.over or one.bundle is None:
             continue
         smart = smart or not one.solana
-        for service_id in one.paid | {each.service_id for each in one.bundle.built.deposits}:
+        for service_id in one.paid | {*one.bundle.service_ids}:
             total += 1
             order = orders.get(service_id)
             if order is None or not ended(display_of(order)):
@@ -227,7 +226,7 @@ class BatchProgress(Struct, frozen=True):
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
-        reason = shown.bundle.reason if shown.bundle is not None else None
+        reason = shown.bundle.operation.result.get("reason") if shown.bundle is not None else None
         said = f"The service says: {reason.rstrip('.')}. " if reason else ""
         return f"{said}The money is in your smart account: w and d there take it back."
 
@@ -235,14 +234,13 @@ class BatchProgress(Struct, frozen=True):
         """What gas may cost and what there is for it, once the bundle was built; ``coin`` is the
         symbol of what it is paid in."""
         bundle = self.current.bundle if self.current is not None else None
-        if self.current is None or bundle is None or bundle.state is BundleState.REPLACED:
+        if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""
-        built = bundle.built
-        decimals = COIN_DECIMALS[Kind(built.kind)]
-        most = f"at most {exact_amount(short(from_base_units(built.gas_units, decimals)))} {coin}"
-        if built.kind == "solana" or self.current.funded:
+        decimals = COIN_DECIMALS[Kind(bundle.kind)]
+        most = f"at most {exact_amount(short(from_base_units(bundle.gas_units, decimals)))} {coin}"
+        if bundle.kind == "solana" or self.current.funded:
             return most
-        held = exact_amount(short(from_base_units(built.held, decimals)))
+        held = exact_amount(short(from_base_units(bundle.held, decimals)))
         return f"{most}; the smart account has {held}"
 
 
@@ -255,18 +253,13 @@ def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
 
 
 def progress_of(journal: Journal, batch: Batch) -> BatchProgress:
-    found = tuple(group_standing(journal, batch.id, group) for group in batch.groups)
+    found = tuple(group_standing(journal, group) for group in batch.groups)
     return BatchProgress(batch, found)
 
 
 def _word(one: GroupStanding) -> str:
-    bundle = one.bundle
-    if bundle is not None and bundle.server_at is not None and bundle.state in _TIMED:
-        return f"{one.word} {short_clock(bundle.server_at)}"
-    return one.word
-
-
-_TIMED = frozenset({BundleState.SUBMITTED, BundleState.SENT, BundleState.UNKNOWN})
+    left = one.bundle.operation.server_at if one.bundle and one.bundle.under_way else None
+    return one.word if left is None else f"{one.word} {short_clock(left)}"
 
 
 class ResultRow(Struct, frozen=True, rename="camel"):
@@ -327,7 +320,7 @@ def _row(row: Row, multi_id: str | None, orders: Mapping[str, Order]) -> ResultR
     return ResultRow(
         row=row.number,
         line=row.line,
-        **{column.value: row.cells.get(column, "") for column in SheetColumn},
+        **{column: row.cells.get(column, "") for column in COLUMNS},
         state=row.became,
         multi_id=multi_id,
         service_id=row.service_id,
@@ -361,8 +354,8 @@ def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
     """Its rows as they were confirmed, or ``some``, with the numbers and lines of their file."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
-    named = tuple(column for column in SheetColumn if any(column in row.cells for row in rows))
-    return Sheet(batch.file, Separator.COMMA, True, named, rows)
+    named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))
+    return Sheet(batch.file, ",", True, named, rows)
 
 
 def left_open(journal: Journal, now: datetime) -> Batch | None:

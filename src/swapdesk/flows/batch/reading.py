@@ -24,12 +24,13 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 
 from swapdesk.flows.batch.rows import (
+    COLUMNS,
     FIRST_NAMES,
     NEEDED,
+    SEPARATORS,
     TEMPLATE,
     WITHOUT_HEADS,
     Row,
-    Separator,
     Sheet,
     SheetColumn,
     bare_cell,
@@ -49,7 +50,7 @@ _REST = re.compile("[0-9]{3}([.][0-9]+)?")
 _OTHER_MARKS = "|:^"
 _COMMA = re.compile("[0-9]+,[0-9]+")
 _PLAIN: dict[str, SheetColumn] = {
-    **{column.value.replace("_", ""): column for column in SheetColumn},
+    **{column.replace("_", ""): column for column in COLUMNS},
     **dict.fromkeys(
         (
             "recipient",
@@ -66,20 +67,20 @@ _PLAIN: dict[str, SheetColumn] = {
             "destination",
             "destinationaddress",
         ),
-        SheetColumn.TO,
+        "to",
     ),
-    "buys": SheetColumn.BUY,
-    "network": SheetColumn.CHAIN,
-    "blockchain": SheetColumn.CHAIN,
-    **dict.fromkeys(("tag", "destinationtag", "memoid", "paymentid"), SheetColumn.MEMO),
-    "from": SheetColumn.SELL,
-    "refundaddress": SheetColumn.REFUND,
+    "buys": "buy",
+    "network": "chain",
+    "blockchain": "chain",
+    **dict.fromkeys(("tag", "destinationtag", "memoid", "paymentid"), "memo"),
+    "from": "sell",
+    "refundaddress": "refund",
 }
 _NAMES: dict[str, SheetColumn] = {
     **_PLAIN,
     **{name: column for column, name in FIRST_NAMES.items()},
-    "value": SheetColumn.SELL_AMOUNT,
-    "symbol": SheetColumn.BUY,
+    "value": "sell_amount",
+    "symbol": "buy",
 }
 """Heads that are known. Those beyond the plain ones do not say which side they count or name."""
 
@@ -191,7 +192,7 @@ def reading(name: str, content: bytes) -> Iterator[Sheet | None]:
 
 def has_decimal_comma(row: Row) -> bool:
     """Whether the amount of a row is digits with one comma among them."""
-    return _COMMA.fullmatch(row.cell(SheetColumn.SELL_AMOUNT)) is not None
+    return _COMMA.fullmatch(row.cell("sell_amount")) is not None
 
 
 def pointed(amount: str) -> str:
@@ -207,7 +208,7 @@ def with_decimal_commas(sheet: Sheet) -> Sheet:
     """
     rows: list[Row] = []
     for row in sheet.rows:
-        amount = row.cell(SheetColumn.SELL_AMOUNT)
+        amount = row.cell("sell_amount")
         if "." in amount:
             raise UnreadableFile(
                 "DECIMAL_COMMA",
@@ -217,7 +218,7 @@ def with_decimal_commas(sheet: Sheet) -> Sheet:
                 row.line,
             )
         if has_decimal_comma(row):
-            row = replace(row, cells={**row.cells, SheetColumn.SELL_AMOUNT: pointed(amount)})
+            row = replace(row, cells={**row.cells, "sell_amount": pointed(amount)})
         rows.append(row)
     return replace(sheet, rows=tuple(rows), decimal_comma=True)
 
@@ -277,9 +278,9 @@ def _encoding(content: bytes) -> str:
     return "utf-16-le" if first and not second else "utf-8"
 
 
-def _records(text: str, separator: Separator) -> Iterator[tuple[int, list[str]]]:
+def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Each record that is not blank, with the line it begins in."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator.value, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     while True:
         line = reader.line_num + 1
         try:
@@ -305,7 +306,7 @@ _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
 """The line by which spreadsheets are told what separates: ``sep=;``."""
 
 
-def _separator(name: str, text: str) -> tuple[Separator, str]:
+def _separator(name: str, text: str) -> tuple[str, str]:
     """The one that the file names, if it separates anything there; else the one that makes most of
     the heads, else of the first rows equally many cells. The text is without the line that names
     it, which stays empty."""
@@ -313,8 +314,8 @@ def _separator(name: str, text: str) -> tuple[Separator, str]:
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:
         text = text[named.end() :]
-    fits = {one: _fitness(text, one) for one in Separator}
-    best = max(Separator, key=lambda one: (one == mark and fits[one][2] > 1, fits[one]))
+    fits = {one: _fitness(text, one) for one in SEPARATORS}
+    best = max(SEPARATORS, key=lambda one: (one == mark and fits[one][2] > 1, fits[one]))
     if fits[best][2] < 2:
         mark = mark or next((one for one in _OTHER_MARKS if one in text.split("\n", 1)[0]), "")
         found = f" It has {mark} in its first line." if mark else ""
@@ -327,7 +328,7 @@ def _separator(name: str, text: str) -> tuple[Separator, str]:
     return best, text
 
 
-def _fitness(text: str, separator: Separator) -> tuple[int, bool, int]:
+def _fitness(text: str, separator: str) -> tuple[int, bool, int]:
     """Heads that are known, whether the first rows are equally long, and how long the first."""
     begin: list[list[str]] = []
     # Its quotes may fit another separator; else it is refused where it is read.
@@ -362,7 +363,7 @@ def _head_place(begin: Sequence[Sequence[str]]) -> int | None:
     return one
 
 
-_RECIPIENT_OR_AMOUNT = frozenset({SheetColumn.TO, SheetColumn.SELL_AMOUNT})
+_RECIPIENT_OR_AMOUNT = frozenset({"to", "sell_amount"})
 
 
 def _could_be_row(cells: Sequence[str]) -> bool:
@@ -375,7 +376,7 @@ def _is_remark(cells: Sequence[str], columns: Sequence[SheetColumn | None] = ())
     marked = bare_cell(cells[0]).startswith(_REMARKS)
     if not _could_be_row(cells):
         return marked or any(_head(cell).rstrip(":") in _SUMS for cell in cells)
-    return marked and columns[:1] == (SheetColumn.TO,)
+    return marked and columns[:1] == ("to",)
 
 
 def _head(cell: str) -> str:
@@ -427,7 +428,7 @@ def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
     """The two halves of what may have been one amount with a comma for thousands, which stand in
     neighbouring cells: ``1`` and ``000.50``."""
     places = list(cells)
-    at = places.index(SheetColumn.SELL_AMOUNT) if SheetColumn.SELL_AMOUNT in cells else len(places)
+    at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):
         return None
     first, second = (cells[places[one]].strip() for one in (at, at + 1))
@@ -447,7 +448,7 @@ def template(book: AddressBook) -> str:
     """CSV with the heads, and example rows as far as the address book has their names."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.value for column in TEMPLATE])
+    writer.writerow(TEMPLATE)
     writer.writerows(row for row in _ROWS if book.entry(row[0]) is not None)
     return out.getvalue()
 

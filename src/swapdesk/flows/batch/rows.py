@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from decimal import Decimal
-from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,59 +21,37 @@ from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.multi import MOST_DEPOSITS, MultiExchangeRequest, MultiOrderRequest
 from swapdesk.wire.tokens import Token
 
+SheetColumn = Literal["to", "sell_amount", "sell", "buy", "chain", "memo", "route", "refund"]
+"""What a cell says, by the name its head has: the recipient (an address or ``@name``); how much is
+sold, in units of the token that is sold (``SYMBOL.chain``); the token that the recipient gets and
+its chain, unless that names it; memo and route (``standard``, which is meant without a word, or
+``private``); where a deposit comes back to."""
+COLUMNS: tuple[SheetColumn, ...] = get_args(SheetColumn)
 
-class SheetColumn(StrEnum):
-    """What a cell says, by the name its head has."""
-
-    TO = "to"
-    """Recipient: an address or ``@name``."""
-    SELL_AMOUNT = "sell_amount"
-    """How much is sold, in units of the token that is sold."""
-    SELL = "sell"
-    """The token that is sold, ``SYMBOL.chain``."""
-    BUY = "buy"
-    """The token that the recipient gets."""
-    CHAIN = "chain"
-    """The chain of ``buy``, unless that names it."""
-    MEMO = "memo"
-    ROUTE = "route"
-    """``standard``, which is meant without a word, or ``private``."""
-    REFUND = "refund"
-    """Where a deposit comes back to."""
-
-
-TEMPLATE: tuple[SheetColumn, ...] = tuple(
-    column for column in SheetColumn if column is not SheetColumn.REFUND
-)
+TEMPLATE: tuple[SheetColumn, ...] = tuple(column for column in COLUMNS if column != "refund")
 """The columns of a new file, from the left."""
 
 WITHOUT_HEADS: tuple[SheetColumn, ...] = (
-    SheetColumn.TO,
-    SheetColumn.SELL_AMOUNT,
-    SheetColumn.BUY,
-    SheetColumn.CHAIN,
-    SheetColumn.MEMO,
-    SheetColumn.ROUTE,
-    SheetColumn.SELL,
-    SheetColumn.REFUND,
+    "to",
+    "sell_amount",
+    "buy",
+    "chain",
+    "memo",
+    "route",
+    "sell",
+    "refund",
 )
 """The columns of a file without heads, from the left: those of the first template, so that no
 file is ever read in two ways."""
 
-NEEDED: tuple[SheetColumn, ...] = (SheetColumn.TO, SheetColumn.SELL_AMOUNT, SheetColumn.BUY)
+NEEDED: tuple[SheetColumn, ...] = ("to", "sell_amount", "buy")
 
-FIRST_NAMES = {SheetColumn.SELL_AMOUNT: "amount", SheetColumn.BUY: "token"}
+FIRST_NAMES: Mapping[SheetColumn, str] = {"sell_amount": "amount", "buy": "token"}
 """Heads that were called otherwise at first, also where the journal keeps cells of older desks."""
 
 
-class Separator(StrEnum):
-    COMMA = ","
-    SEMICOLON = ";"
-    TAB = "\t"
-
-    @property
-    def word(self) -> str:
-        return self.name.lower()
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+"""What may stand between two cells, and what it is called."""
 
 
 def bare_cell(cell: str) -> str:
@@ -93,25 +70,21 @@ UNLESS_MEANT = "Nothing, if you mean it."
 OR_AGREE = "Correct it, or agree to it when the orders are created."
 
 WRITE = {
-    SheetColumn.TO: "Write an address of that chain, or a @name of the address book.",
-    SheetColumn.SELL_AMOUNT: "Write digits with a point, as 1200.50.",
-    SheetColumn.BUY: "Write what the recipient gets, as ETH.base.",
-    SheetColumn.CHAIN: "Write the short name of a chain, as ethereum.",
-    SheetColumn.MEMO: "Write the memo alone.",
-    SheetColumn.ROUTE: "Write standard or private.",
-    SheetColumn.SELL: "Write the token that is sold, as USDC.ethereum.",
-    SheetColumn.REFUND: "Write an address on the chain that is sold on, or nothing.",
+    "to": "Write an address of that chain, or a @name of the address book.",
+    "sell_amount": "Write digits with a point, as 1200.50.",
+    "buy": "Write what the recipient gets, as ETH.base.",
+    "chain": "Write the short name of a chain, as ethereum.",
+    "memo": "Write the memo alone.",
+    "route": "Write standard or private.",
+    "sell": "Write the token that is sold, as USDC.ethereum.",
+    "refund": "Write an address on the chain that is sold on, or nothing.",
 }
 """What to do about a cell that says nothing usable, by its column."""
 
 
-class Level(StrEnum):
-    """``problem`` keeps the row from being created, ``consent`` until somebody agreed to it,
-    ``look`` never does."""
-
-    LOOK = "look"
-    CONSENT = "consent"
-    PROBLEM = "problem"
+Level = Literal["look", "consent", "problem"]
+"""``problem`` keeps the row from being created, ``consent`` until somebody agreed to it, ``look``
+never does."""
 
 
 class RowFinding(Struct, frozen=True):
@@ -137,18 +110,18 @@ class RowFinding(Struct, frozen=True):
 def problem(
     code: str, column: SheetColumn | None, reason: str, do: str, brief: str = ""
 ) -> RowFinding:
-    return RowFinding(code, Level.PROBLEM, column, reason, do, brief)
+    return RowFinding(code, "problem", column, reason, do, brief)
 
 
 def look(
     code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
 ) -> RowFinding:
-    return RowFinding(code, Level.LOOK, column, reason, do or UNLESS_MEANT, brief)
+    return RowFinding(code, "look", column, reason, do or UNLESS_MEANT, brief)
 
 
 def consent(code: str, column: SheetColumn, reason: str, brief: str = "") -> RowFinding:
     """What is created only once somebody agreed to it."""
-    return RowFinding(code, Level.CONSENT, column, reason, OR_AGREE, brief)
+    return RowFinding(code, "consent", column, reason, OR_AGREE, brief)
 
 
 BatchRoute = Literal["standard", "private"]
@@ -244,7 +217,7 @@ class Row(Struct, frozen=True):
 
     @property
     def problems(self) -> tuple[RowFinding, ...]:
-        return tuple(one for one in self.findings if one.level is Level.PROBLEM)
+        return tuple(one for one in self.findings if one.level == "problem")
 
     @property
     def state(self) -> RowWord:
@@ -300,7 +273,7 @@ class Sheet(Struct, frozen=True):
     rows that are not to be created."""
 
     name: str
-    separator: Separator
+    separator: str
     headed: bool
     columns: tuple[SheetColumn, ...]
     rows: tuple[Row, ...]
@@ -311,9 +284,13 @@ class Sheet(Struct, frozen=True):
     skipped: frozenset[int] = frozenset()
 
     @property
+    def separated_by(self) -> str:
+        return SEPARATORS[self.separator]
+
+    @property
     def said(self) -> str:
         """How it was read: ``comma, header, line 1 is no row``."""
-        said = [self.separator.word, "header" if self.headed else "no header"]
+        said = [self.separated_by, "header" if self.headed else "no header"]
         if self.decimal_comma:
             said.append("decimal comma")
         if len(self.remarks) == 1:
@@ -340,12 +317,10 @@ def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
 def selling(sheet: Sheet, token: str) -> Sheet:
     """The sheet with ``token`` in every row that names none to sell, if there is one: what was said
     beside the file stands in its results."""
-    if not token or all(row.cell(SheetColumn.SELL) for row in sheet.rows):
+    if not token or all(row.cell("sell") for row in sheet.rows):
         return sheet
     rows = tuple(
-        row
-        if row.cell(SheetColumn.SELL)
-        else replace(row, cells={**row.cells, SheetColumn.SELL: token})
+        row if row.cell("sell") else replace(row, cells={**row.cells, "sell": token})
         for row in sheet.rows
     )
     return replace(sheet, rows=rows)
@@ -368,10 +343,8 @@ def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
     return {_BY_NAME[name]: text for name, text in cells.items() if name in _BY_NAME}
 
 
-_BY_NAME = {
-    **{name: column for column, name in FIRST_NAMES.items()},
-    **{column.value: column for column in SheetColumn},
-}
+_BY_NAME: dict[str, SheetColumn] = {name: column for column, name in FIRST_NAMES.items()}
+_BY_NAME |= {column: column for column in COLUMNS}
 
 
 Paid = Literal["bundle", "solana"]
@@ -478,7 +451,8 @@ def pair_findings(
 ) -> list[RowFinding]:
     """``smart_accounts``: whether this profile has one to pay bundles from."""
     found: list[RowFinding] = []
-    for token, column in ((token_in, SheetColumn.SELL), (token_out, SheetColumn.BUY)):
+    sides: tuple[tuple[Token, SheetColumn], ...] = ((token_in, "sell"), (token_out, "buy"))
+    for token, column in sides:
         if not token.has_cex:
             reason = f"No exchange takes {_name(token)}, and a batch goes by exchanges."
             found.append(problem("NO_EXCHANGE", column, reason, "Choose another token."))
@@ -486,7 +460,7 @@ def pair_findings(
         reason = f"Deposits of {_name(token_in)} cannot be paid together."
         do = "Sell another token here, or swap this one by itself."
         brief = f"{token_in.symbol[:12]} has no bundles"
-        found.append(problem("NO_BUNDLER", SheetColumn.SELL, reason, do, brief))
+        found.append(problem("NO_BUNDLER", "sell", reason, do, brief))
     if token_in.has_cex and paid_by(token_in) == "bundle" and not smart_accounts:
         chain = token_in.chain_data.name
         reason = (
@@ -494,12 +468,10 @@ def pair_findings(
             " the sandbox alone."
         )
         do = "Swap or send this row by itself, or sell a token on Solana."
-        found.append(
-            problem(NO_SMART_ACCOUNTS, SheetColumn.SELL, reason, do, f"no bundles on {chain}")
-        )
+        found.append(problem(NO_SMART_ACCOUNTS, "sell", reason, do, f"no bundles on {chain}"))
     if token_in.id == token_out.id and route == "standard":
         reason = f"{token_in.symbol} is sold for itself, which only a private route does."
-        found.append(problem("SAME_TOKEN", SheetColumn.BUY, reason, "Write private as route."))
+        found.append(problem("SAME_TOKEN", "buy", reason, "Write private as route."))
     return found
 
 

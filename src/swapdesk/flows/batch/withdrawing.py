@@ -8,19 +8,19 @@ that an earlier run left open is finished instead of signed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from swapdesk.acts import State
 from swapdesk.clock import Clock
-from swapdesk.flows.batch.bundle_promise import bundle_assets, relying
+from swapdesk.flows.batch.bundle_promise import group_name, relying, smart_accounts
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.journal.batch_records import JournaledBundle
+from swapdesk.flows.journal import payments
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.wallet_payment_log import Taken, WithdrawalLog
+from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Ledger, Operation
+from swapdesk.flows.journal.payments import Bundle, Sum
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.signing.signing_session import (
     RunningSignings,
@@ -37,6 +37,7 @@ from swapdesk.flows.signing.wallet_signing import (
 )
 from swapdesk.flows.transactions import (
     OWN,
+    ActEntry,
     Entry,
     Outcome,
     Proposal,
@@ -74,34 +75,8 @@ class Withdrawal(Struct, frozen=True):
     or, where the account does not stand, of what makes it."""
 
     sender: str
-    taken: tuple[Taken, ...]
+    taken: tuple[Sum, ...]
     proposal: Proposal
-
-
-class WithdrawalEntry(Entry):
-    """A withdrawal in the journal. One that was never signed gives way to the next one of the same
-    intent. ``begun`` is None for one that an earlier run began."""
-
-    def __init__(
-        self, log: WithdrawalLog, intent_id: str, begun: Callable[[], bool] | None = None
-    ) -> None:
-        self._log = log
-        self._intent_id = intent_id
-        self._begun = begun
-
-    def begin(self) -> None:
-        if self._begun is not None and not self._begun():
-            raise JournalUnavailable("this withdrawal was signed before")
-
-    def signed(self, hash_: str) -> None:
-        self._log.sent(self._intent_id, hash_)
-
-    def done(self, hash_: str) -> None:
-        self._log.ended(self._intent_id, hash_, succeeded=True)
-
-    def refused(self, code: str, hash_: str | None = None) -> None:
-        if hash_ is not None:
-            self._log.ended(self._intent_id, hash_, succeeded=False)
 
 
 class Withdrawing:
@@ -135,13 +110,13 @@ class Withdrawing:
         own = [one for one in earlier if one.intent_id.rpartition("#")[0] in (withdraw, deploy)]
         pending = under_way(own, Purpose.WITHDRAW, Purpose.DEPLOY)
         if pending is not None:
-            return UnderWay(pending, self._entry(pending.purpose, pending.intent_id))
+            return UnderWay(pending, self._earlier(pending))
         held = await client.smart_account(
             account.address, link.name, await self._assets(account, link)
         )
         bundle = relying(self._journal, account.address, link.name, self._clock.now())
         if bundle is not None and not despite_bundle:
-            return _needed(held.address, bundle, link)
+            return _needed(self._journal.ledger, held.address, bundle, link)
         taken = _taken(held, token)
         if not taken:
             return _nothing(held, token, link)
@@ -151,15 +126,19 @@ class Withdrawing:
         intent_id = f"{name}#{count}"
         promise = self._promise(account, link, taken, intent_id, purpose)
 
-        def begun() -> bool:
-            log, sender = self._journal.withdrawals, held.address
-            return log.begin(intent_id, account.address, sender, link.name, taken)
+        def begin() -> Operation:
+            return payments.begin_withdrawal(
+                self._journal.ledger, intent_id, account.address, held.address, link.name, taken
+            )
 
         async def review() -> tuple[Payload, Review]:
             payload = held.deployment or await client.withdrawal(promise)
             return payload, await client.review(payload, promise)
 
-        action = SignedAction(purpose, intent_id, review, self._entry(purpose, intent_id, begun))
+        # Making the account moves no money and is not journaled.
+        journaled = purpose is Purpose.WITHDRAW
+        entry = ActEntry(self._journal.ledger, begin) if journaled else Entry()
+        action = SignedAction(purpose, intent_id, review, entry)
         proposal = await self._transactor(client).propose(action)
         return Withdrawal(held.address, taken, proposal)
 
@@ -169,7 +148,10 @@ class Withdrawing:
         taken out now. Refused: everything is where it was, and a ``hash`` is of what cost gas."""
         transactor = self._transactor(await self._wallet.client())
         signing = step.proposal if isinstance(step, Withdrawal) else step
-        came = await transactor.send(signing, phrase)
+        try:
+            came = await transactor.send(signing, phrase)
+        except ClaimTaken:
+            return _taken_already()
         stays = Failure(
             "Nothing was taken out.",
             "in your smart account; gas may have been paid",
@@ -181,7 +163,7 @@ class Withdrawing:
     def _transactor(self, client: WalletClient) -> Transactor:
         return Transactor(client, self._clock, OWN, watch=self._watch)
 
-    def taken(self, step: Withdrawal | UnderWay) -> tuple[Taken, ...] | None:
+    def taken(self, step: Withdrawal | UnderWay) -> tuple[Sum, ...] | None:
         """What a step takes out; None where it only makes the account. Raises
         JournalUnavailable."""
         if isinstance(step, Withdrawal):
@@ -190,37 +172,45 @@ class Withdrawing:
             purpose, intent_id = step.transaction.purpose, step.transaction.intent_id
         if purpose is not Purpose.WITHDRAW:
             return None
-        entry = self._journal.withdrawals.get(intent_id)
-        return () if entry is None else entry.taken
+        act = payments.withdrawal_of(self._journal.ledger, intent_id)
+        return () if act is None else payments.taken_of(act)
 
-    def _entry(
-        self, purpose: Purpose, intent_id: str, begun: Callable[[], bool] | None = None
-    ) -> Entry:
-        """Making the account moves no money and is not journaled."""
-        if purpose is not Purpose.WITHDRAW:
+    def _earlier(self, signed: SignedTransaction) -> Entry:
+        """The entry of a transaction that an earlier run signed."""
+        act = payments.withdrawal_of(self._journal.ledger, signed.intent_id)
+        if signed.purpose is not Purpose.WITHDRAW or act is None:
             return Entry()
-        return WithdrawalEntry(self._journal.withdrawals, intent_id, begun)
+
+        ledger, body, taken = self._journal.ledger, act.body, payments.taken_of(act)
+
+        def begin() -> Operation:
+            return payments.begin_withdrawal(
+                ledger, signed.intent_id, body["account"], body["sender"], body["chain"], taken
+            )
+
+        return ActEntry(self._journal.ledger, begin, act)
 
     def _reconcile(
         self, account: Account, link: ChainLink, earlier: Sequence[SignedTransaction]
     ) -> None:
         """Commit what became of withdrawals that ended while nobody here looked."""
-        for entry in self._journal.withdrawals.open(account.address, link.name):
+        for act in payments.withdrawals(self._journal.ledger, account.address, link.name, *OPEN):
+            intent_id = payments.intent_of(act)
             same = [
-                one
-                for one in earlier
-                if one.intent_id == entry.intent_id and one.purpose is Purpose.WITHDRAW
+                signed
+                for signed in earlier
+                if signed.intent_id == intent_id and signed.purpose is Purpose.WITHDRAW
             ]
-            found = decisive(same)
-            if found is not None and found.final:
-                succeeded = found.state is State.DONE
-                self._journal.withdrawals.ended(entry.intent_id, found.hash, succeeded=succeeded)
+            end = decisive(same)
+            if end is not None and end.final:
+                code = None if end.state is State.DONE else end.word.upper()
+                self._journal.ledger.move(act.id, end.state, code=code, hash=end.hash)
 
     async def _assets(self, account: Account, link: ChainLink) -> list[Asset]:
         """The coin and the verified tokens of the chain, and whatever a bundle was to be paid
         with."""
         found = {one.contract: one for one in await self._wallet.tokens.assets(link.name)}
-        for asset in bundle_assets(self._journal, account.address, link.name):
+        for asset in smart_accounts(self._journal).get((account.address, link.name), ()):
             found.setdefault(asset.contract, asset)
         return list(found.values())
 
@@ -228,7 +218,7 @@ class Withdrawing:
         self,
         account: Account,
         link: ChainLink,
-        taken: Sequence[Taken],
+        taken: Sequence[Sum],
         intent_id: str,
         purpose: Purpose,
     ) -> Promise:
@@ -257,7 +247,7 @@ _AGAIN = "you: d on the smart account asks again"
 async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
     """Take out everything; the first transaction of an account that does not stand makes it.
     Raises as :func:`carry_out` does."""
-    taken: tuple[Taken, ...] | None = None
+    taken: tuple[Sum, ...] | None = None
     withdrawing = Withdrawing(wallet, session.journal, session.clock, session)
 
     async def propose() -> Sending | Outcome:
@@ -333,12 +323,21 @@ def _nothing(held: SmartAccount, token: str | None, link: ChainLink) -> Outcome:
     return refused(NOTHING_HELD, Failure(said, "in your wallet", next_))
 
 
-def _needed(sender: str, bundle: JournaledBundle, link: ChainLink) -> Outcome:
+def _taken_already() -> Outcome:
+    failure = Failure(
+        "Another withdrawal from this smart account is under way.",
+        "in your smart account, or back in your wallet",
+        "you: let it end first, then give the command again",
+    )
+    return refused("OTHER_UNDER_WAY", failure)
+
+
+def _needed(ledger: Ledger, sender: str, bundle: Bundle, link: ChainLink) -> Outcome:
     """A bundle counts on what the account holds; nothing is taken out beside it."""
-    name = f"group {bundle.group} of batch {bundle.batch_id[:8]}"
+    name = group_name(ledger, bundle)
     failure = Failure(
         f"What the smart account on {link.name} holds is for {name}, whose bundle is"
-        f" {bundle.state}. Taken out, it would fail.",
+        f" {bundle.word}. Taken out, it would fail.",
         f"in your smart account {sender}",
         "you: let it end first, or take the money out all the same with --despite-bundle",
     )
@@ -353,16 +352,16 @@ def _is(asset: Asset, token: str) -> bool:
     return token.lower() in (asset.symbol.lower(), (asset.contract or "").lower())
 
 
-def _taken(held: SmartAccount, token: str | None) -> tuple[Taken, ...]:
+def _taken(held: SmartAccount, token: str | None) -> tuple[Sum, ...]:
     """Everything of it that was asked for, what is kept for gas last."""
     wanted = [one for one in held.balances if token is None or _is(one.asset, token)]
     taken = [
-        Taken(one.asset.symbol, one.asset.decimals, one.asset.contract, one.units)
+        Sum(one.asset.symbol, one.asset.decimals, one.asset.contract, one.units)
         for one in wanted
         if one.units
     ]
     coin = next((one.asset for one in wanted if one.asset.contract is None), None)
     if coin is None or not held.prepaid:
         return tuple(taken[:MOST_PAYMENTS])
-    prepaid = Taken(coin.symbol, coin.decimals, None, held.prepaid, prepaid=True)
+    prepaid = Sum(coin.symbol, coin.decimals, None, held.prepaid, prepaid=True)
     return (*taken[: MOST_PAYMENTS - 1], prepaid)

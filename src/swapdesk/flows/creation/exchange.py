@@ -36,7 +36,6 @@ from swapdesk.flows.creation.order_verification import (
     CreateUnknown,
     NotCreated,
     OrderCheck,
-    Reconciled,
     find_order,
 )
 from swapdesk.flows.failure_messages import (
@@ -131,7 +130,7 @@ class ExchangeFlow:
             return refused
         self.running.add(intent.id)
         try:
-            return await self._create(intent, on_waiting)
+            return await self._create(intent, create_body(intent), on_waiting)
         finally:
             self.running.discard(intent.id)
 
@@ -156,14 +155,32 @@ class ExchangeFlow:
             return NotCreated(CLOCK_IS_WRONG, "CLOCK_SKEW")
         return None
 
-    async def _create(self, intent: Intent, on_waiting: Callable[[], None] | None) -> CreateOutcome:
-        body = create_body(intent)
+    async def create_onchain(
+        self,
+        intent: Intent,
+        body: ExchangeRequest,
+        on_waiting: Callable[[], None] | None = None,
+    ) -> CreateOutcome:
+        """Post the create of a swap whose intent is in the journal: once, as every other."""
+        refused = self._refuse_quote(intent)
+        return refused or await self._create(intent, body, on_waiting, begun=True)
+
+    async def _create(
+        self,
+        intent: Intent,
+        body: CreateBody,
+        on_waiting: Callable[[], None] | None,
+        *,
+        begun: bool = False,
+    ) -> CreateOutcome:
+        ledger = self._journal.ledger
         digest = hashlib.sha256(encode_json(body)).hexdigest()
         sent_at = self._api.server_now()
         try:
             known = self._journal.orders.index.ids()
-            begin_create(self._journal.ledger, intent, digest)
-            if not self._journal.ledger.move(intent.id, State.SENT, server_at=sent_at):
+            if not begun:
+                begin_create(ledger, intent, digest)
+            if not ledger.move(intent.id, State.SENT, server_at=sent_at, digest=digest):
                 return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
         except JournalUnavailable:
             return NotCreated(NO_JOURNAL, "NO_JOURNAL")
@@ -173,31 +190,6 @@ class ExchangeFlow:
             return await self._send(intent, body, sent_at, known, on_waiting)
         except JournalUnavailable:
             # The create stands as sent, so the next start looks for the order.
-            return CreateUnknown(OUTCOME_NOT_WRITTEN, intent.id)
-
-    async def create_onchain(
-        self,
-        intent: Intent,
-        body: ExchangeRequest,
-        on_waiting: Callable[[], None] | None = None,
-    ) -> CreateOutcome:
-        """Post the create of a swap whose intent is in the journal: once, as every other."""
-        refused = self._refuse_quote(intent)
-        if refused is not None:
-            return refused
-        digest = hashlib.sha256(encode_json(body)).hexdigest()
-        sent_at = self._api.server_now()
-        try:
-            known = self._journal.orders.index.ids()
-            if not self._journal.ledger.move(
-                intent.id, State.SENT, server_at=sent_at, digest=digest
-            ):
-                return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
-        except JournalUnavailable:
-            return NotCreated(NO_JOURNAL, "NO_JOURNAL")
-        try:
-            return await self._send(intent, body, sent_at, known, on_waiting)
-        except JournalUnavailable:
             return CreateUnknown(OUTCOME_NOT_WRITTEN, intent.id)
 
     async def _send(
@@ -308,7 +300,7 @@ class ExchangeFlow:
         known: Collection[str],
         looks: tuple[float, ...],
     ) -> CreateOutcome:
-        found: Reconciled = await find_order(
+        found, complete = await find_order(
             self._api,
             self._clock,
             intent,
@@ -316,13 +308,15 @@ class ExchangeFlow:
             known={*known, *self.of_others(intent)},
             looks=looks,
         )
-        if len(found.same) == 1:
+        same = [order for order, certain in found if certain]
+        if len(same) == 1:
             try:
-                return await self._adoption.found_again(intent, found.same[0])
+                return await self._adoption.found_again(intent, same[0])
             except OrderTaken:
                 return CreateUnknown(OUTCOME_UNKNOWN, intent.id)
-        if found.same or found.possible or not found.certain:
-            return CreateUnknown(OUTCOME_UNKNOWN, intent.id, (*found.same, *found.possible))
+        if found or not complete:
+            orders = tuple(order for order, _ in found)
+            return CreateUnknown(OUTCOME_UNKNOWN, intent.id, orders)
         moved = self._journal.ledger.move(intent.id, State.REFUSED, among=LEFT, code="NOT_CREATED")
         outcome = NotCreated(NOT_CREATED, "NOT_CREATED")
         return outcome if moved else await self._decided(intent) or outcome

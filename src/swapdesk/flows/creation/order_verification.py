@@ -35,7 +35,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from decimal import Decimal
-from enum import Enum, StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
@@ -381,53 +380,35 @@ class Adoption:
         )
 
 
-class Guarantor(StrEnum):
-    """Who keeps less from arriving. ``CHAIN``: what is signed says the least, and the contract
-    pays that or swaps nothing; ``SERVICE``: its fixed rate; ``NOBODY``: the rate floats."""
-
-    CHAIN = "chain"
-    SERVICE = "service"
-    NOBODY = "nobody"
-
-
-class Guarantee(Struct, frozen=True):
-    """``least`` in token units of what is bought, None where nobody promised an amount."""
-
-    by: Guarantor
-    least: Decimal | None = None
-
-
-NONE = Guarantee(Guarantor.NOBODY)
-
-
-def guaranteed(board: QuoteResult, row: RankedQuote) -> Guarantee:
-    """Of a route that is about to be confirmed."""
+def promised_least(board: QuoteResult, row: RankedQuote) -> Decimal | None:
+    """The least that arrives by a route that is about to be confirmed, in token units of what is
+    bought: what is signed for a chain says it, and the contract pays that or swaps nothing; or the
+    service's fixed rate does. None where the rate floats."""
     quote = row.quote
     if row.on_chain:
         asked = board.wish.slippage
         slippage = SLIPPAGE if asked is None else asked
-        return _on_chain(quote.amount_out, slippage, board.token_out.decimals)
+        return _least_on_chain(quote.amount_out, slippage, board.token_out.decimals)
     if not quote.fixed:
-        return NONE
-    return Guarantee(Guarantor.SERVICE, board.amount if board.wish.receive else row.key)
+        return None
+    return board.amount if board.wish.receive else row.key
 
 
-def guaranteed_by(intent: Intent) -> Guarantee:
-    """Of what was confirmed."""
+def confirmed_least(intent: Intent) -> Decimal | None:
+    """The same of what was confirmed."""
     if intent.dex is not None:
-        return _on_chain(intent.amount_out, intent.dex.slippage, intent.token_out.decimals)
+        return _least_on_chain(intent.amount_out, intent.dex.slippage, intent.token_out.decimals)
     if not intent.fixed:
-        return NONE
-    least = intent.amount_out if intent.receive else intent.net_amount_out
-    return Guarantee(Guarantor.SERVICE, least)
+        return None
+    return intent.amount_out if intent.receive else intent.net_amount_out
 
 
-def _on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) -> Guarantee:
+def _least_on_chain(quoted: Decimal | None, slippage: Decimal, decimals: int) -> Decimal | None:
     """The same least that the wallet agent is promised."""
     if quoted is None:
-        return NONE
+        return None
     units = least_units(int(Fraction(quoted) * 10**decimals), slippage)
-    return Guarantee(Guarantor.CHAIN, short(from_base_units(units, decimals)))
+    return short(from_base_units(units, decimals))
 
 
 def agreed_output(intent: Intent, accepted: Decimal | None = None) -> Decimal:
@@ -505,23 +486,8 @@ def lower_output(tracked: TrackedOrder | None) -> LowerOutput | None:
     )
 
 
-class Reconciled(Struct, frozen=True):
-    """``same`` are the intent for certain, ``possible`` lack a field that would tell.
-    ``certain`` is False when the service could not be asked, or may have forgotten."""
-
-    same: tuple[Order, ...]
-    possible: tuple[Order, ...]
-    certain: bool
-
-
-class OrderMatch(Enum):
-    SAME = "same"
-    POSSIBLE = "possible"
-    OTHER = "other"
-
-
-def match(intent: Intent, order: Order, *, since: datetime) -> OrderMatch:
-    """Whether ``order`` is what ``intent`` became.
+def match(intent: Intent, order: Order, *, since: datetime) -> bool | None:
+    """Whether ``order`` is what ``intent`` became; None where that is possible.
 
     A field that contradicts decides; a field that is absent decides nothing.
     """
@@ -544,8 +510,13 @@ def match(intent: Intent, order: Order, *, since: datetime) -> OrderMatch:
         else abs(order.in_amount - intent.amount_in) <= intent.amount_in * AMOUNT_TOLERANCE,
     ]
     if False in known:
-        return OrderMatch.OTHER
-    return OrderMatch.POSSIBLE if None in known else OrderMatch.SAME
+        return False
+    return None if None in known else True
+
+
+Findings = tuple[list[tuple[Order, bool]], bool]
+"""Orders that may be the intent's, each with whether it is for certain, those first; and whether
+these are all of them."""
 
 
 async def find_order(
@@ -556,50 +527,47 @@ async def find_order(
     sent_at: datetime,
     known: Collection[str],
     looks: tuple[float, ...] = LOOKS,
-) -> Reconciled:
-    """Look for the order of ``intent``.
+) -> Findings:
+    """Look for the order of ``intent``, until one is certain.
 
     ``sent_at`` is by the service's clock; orders in ``known`` were there before or belong
-    to other intents.
+    to other intents. What was found is not all where the service could not be asked at last.
     """
-    certain = False
-    possible: tuple[Order, ...] = ()
+    found: list[tuple[Order, bool]] = []
+    complete = False
     for wait in looks:
         await clock.sleep(wait)
         try:
-            found, certain = await orders_since(api, intent, sent_at=sent_at, known=known)
+            found, complete = await orders_since(api, intent, sent_at=sent_at, known=known)
         except ClientError:
-            certain = False
+            complete = False
             continue
-        same = tuple(order for order, verdict in found if verdict is OrderMatch.SAME)
-        possible = tuple(order for order, verdict in found if verdict is OrderMatch.POSSIBLE)
-        if same:
-            return Reconciled(same, possible, certain=True)
-    return Reconciled((), possible, certain=certain)
+        if any(certain for _, certain in found):
+            break
+    return found, complete
 
 
 async def orders_since(
     api: PartnerApi, intent: Intent, *, sent_at: datetime, known: Collection[str]
-) -> tuple[list[tuple[Order, OrderMatch]], bool]:
-    """Every order since a create was sent that may be of ``intent``, read in full, and whether
-    these are all of them. ``sent_at`` is by the service's clock. Raises ClientError."""
+) -> Findings:
+    """Every order since a create was sent that may be of ``intent``, read in full. ``sent_at`` is
+    by the service's clock. Raises ClientError."""
     since = sent_at - SKEW
     listed, whole = await list_since(api, since)
     judged = [
-        await _judge(api, intent, one, since) for one in listed if one.service_id not in known
+        await _judge(api, intent, order, since) for order in listed if order.service_id not in known
     ]
-    found: list[tuple[Order, OrderMatch]] = [
-        pair for pair in judged if pair[1] is not OrderMatch.OTHER
-    ]
+    found = [(order, verdict is True) for order, verdict in judged if verdict is not False]
+    found.sort(key=lambda pair: not pair[1])
     return found, whole and api.server_now() - sent_at < WINDOW
 
 
 async def _judge(
     api: PartnerApi, intent: Intent, order: Order, since: datetime
-) -> tuple[Order, OrderMatch]:
+) -> tuple[Order, bool | None]:
     """Judge a listed order; one that does not say enough is read in full first."""
     verdict = match(intent, order, since=since)
-    if verdict is OrderMatch.POSSIBLE:
+    if verdict is None:
         order = await api.get_order(order.service_id)
         verdict = match(intent, order, since=since)
     return order, verdict

@@ -30,7 +30,6 @@ from swapdesk.flows.creation.order_verification import (
     Created,
     CreateUnknown,
     NotCreated,
-    OrderMatch,
     match,
     orders_since,
 )
@@ -241,8 +240,7 @@ class Candidates:
         except ClientError as error:
             raise CandidateRefused(f"The service could not be asked: {error}.") from error
         listed = [
-            OrderCandidate(order, verdict is OrderMatch.SAME, compared(intent, order))
-            for order, verdict in found
+            OrderCandidate(order, certain, compared(intent, order)) for order, certain in found
         ]
         # The one that is most like it stands first.
         listed.sort(key=lambda one: (not one.certain, len(one.other), one.service_id))
@@ -258,7 +256,7 @@ class Candidates:
             order = await self._api.get_order(service_id)
         except ClientError as error:
             raise CandidateRefused(f"The order could not be read: {error}.") from error
-        if match(intent, order, since=look.sent_at - SKEW) is OrderMatch.OTHER:
+        if match(intent, order, since=look.sent_at - SKEW) is False:
             raise CandidateRefused("The order is not what was confirmed any more. Look again.")
         try:
             return await self._flow.take(intent, order)

@@ -28,6 +28,7 @@ from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_acc
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.payments import payment_of, unanswered
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import (
@@ -55,16 +56,18 @@ FAUCET = "you: pay it from the faucet, with f on the card"
 ELSEWHERE = "you: fill it, or pay from another"
 
 
-def on_screen(outcome: Outcome, order_id: str, *, faucet: bool) -> Outcome:
+def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool = False) -> Outcome:
     """The same in the words of the screens, whose keys act next. ``faucet``: the sandbox's pays
-    what the wallet does not."""
+    what the wallet does not; ``unsigned``: the wallet was not asked to sign."""
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome
     reason = sentence(outcome.cause)
     if outcome.open:
-        cause = f"The payment is not confirmed yet. {reason}"
-        return replace(outcome, failure=Failure(cause, MAYBE, "you: r goes on with it"))
+        cause, money = f"The payment is not confirmed yet. {reason}", MAYBE
+        if unsigned:
+            cause, money = f"Nothing was signed. {reason}", UNPAID
+        return replace(outcome, failure=Failure(cause, money, "you: r goes on with it"))
     money = outcome.failure.money
     match outcome.code:
         case "PAID_BEFORE":
@@ -157,7 +160,12 @@ async def _work(desk: Desk, session: DepositSession) -> Outcome | None:
     outcome = await _tried(desk, session)
     if outcome is None:
         return None
-    outcome = on_screen(outcome, session.id, faucet=desk.link.faucet is not None)
+    outcome = on_screen(
+        outcome,
+        session.id,
+        faucet=desk.link.faucet is not None,
+        unsigned=desk.deposit_ways.unsigned(session.about),
+    )
     if outcome.refused and outcome.code in _LACKING:
         desk.deposit_ways.lacks(session.id, outcome.cause)
     return outcome
@@ -184,7 +192,7 @@ async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
     if accounts.read_only and not session.asked:
         return None
     account: Account | Outcome | None
-    if desk.journal.calls.payment_of(session.id) is not None:
+    if payment_of(desk.journal.ledger, session.id) is not None:
         account = next((one for one in accounts.accounts if one.kind is kind_of(tracked)), None)
         if account is None:
             return not_paid(NOT_ENOUGH, "This wallet has no account of the chain.")
@@ -264,10 +272,11 @@ def deposits_left_open(running: RunningSignings) -> list[DepositSession]:
     """Sessions for payments that the journal has open and nobody here works on. Raises
     JournalUnavailable."""
     found = []
-    for call in running.desk.journal.calls.unresolved():
-        if not call.by_wallet or call.service_id is None or running.get(call.service_id):
+    for act in unanswered(running.desk.journal.ledger):
+        by_wallet = act.body.get("by") == "wallet"
+        if not by_wallet or act.subject is None or running.get(act.subject):
             continue
-        tracked = running.desk.link.tracker.get(call.service_id)
+        tracked = running.desk.link.tracker.get(act.subject)
         if tracked is not None and tracked.intent is not None:
             found.append(begin_deposit(running, tracked, asked=False))
     return found

@@ -22,12 +22,13 @@ from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import StepState
-from swapdesk.flows.journal.outgoing_writes import (
-    PAYMENT,
-    OutgoingWrite,
-    OutgoingWrites,
-    PaidBefore,
+from swapdesk.flows.journal.ledger import ClaimTaken, Ledger, Operation, State
+from swapdesk.flows.journal.payments import (
+    begin_payment,
+    end_payment,
+    payment_of,
+    unanswered,
+    waits_for_signature,
 )
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.situations import awaits_deposit
@@ -63,12 +64,12 @@ class NotFunded(Struct, frozen=True):
 
 
 class SandboxFaucet:
-    """Pays an order once; ``calls`` remembers the payments of every process on this journal."""
+    """Pays an order once; ``ledger`` remembers the payments of every process on this journal."""
 
-    def __init__(self, control: SandboxControl, clock: Clock, calls: OutgoingWrites) -> None:
+    def __init__(self, control: SandboxControl, clock: Clock, ledger: Ledger) -> None:
         self._control = control
         self._clock = clock
-        self._calls = calls
+        self._ledger = ledger
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
         """Why this order must not be paid now; None when it may be."""
@@ -76,7 +77,7 @@ class SandboxFaucet:
         if reason is not None:
             return reason
         try:
-            before = self._calls.payment_of(tracked.service_id)
+            before = payment_of(self._ledger, tracked.service_id)
         except JournalUnavailable:
             return NO_JOURNAL.cause
         return left_words(before) if before is not None else None
@@ -89,16 +90,17 @@ class SandboxFaucet:
             return NotFunded(reason, reason in _LEFT)
         service_id = tracked.service_id
         try:
-            call_id = self._calls.add_payment(service_id, encode_json({"serviceId": service_id}))
-        except PaidBefore as error:
-            reason = left_words(error.call)
+            body = encode_json({"serviceId": service_id})
+            payment = begin_payment(self._ledger, service_id, "faucet", body)
+        except ClaimTaken as error:
+            reason = left_words(error.holder)
             return NotFunded(reason, reason in _LEFT)
         except JournalUnavailable:
             return NotFunded(NO_JOURNAL.cause)
         try:
             paid = await self._control.deposit(service_id, payer=payer)
         except ClientError as error:
-            moved = self._settle(call_id, error)
+            moved = self._settle(payment, error)
             if error.definite and not moved:
                 # The order had its deposit before this was answered.
                 return NotFunded(SENT_BEFORE, may_have_left=True)
@@ -106,36 +108,39 @@ class SandboxFaucet:
                 return NotFunded(f"Nothing was sent: {error}")
             said = f"The sandbox did not confirm the payment: {error}. {MAY_BE_PAID}"
             return NotFunded(said, may_have_left=True)
-        self._settle(call_id, None, paid)
+        self._settle(payment, None, paid)
         return Funded(paid)
 
-    def _settle(self, call_id: int, error: ClientError | None, paid: str | None = None) -> bool:
+    def _settle(
+        self, payment: Operation, error: ClientError | None, paid: str | None = None
+    ) -> bool:
         """Commit how the payment ended, unless that was known before: False then. Where it cannot
         be written the payment stays sent, and is not repeated."""
         try:
             if error is None:
-                return self._calls.mark_done(call_id, status=200, request_id=None, hash_=paid)
+                return end_payment(self._ledger, payment, paid, status=200)
             if isinstance(error, OutcomeUnknown):
-                code = error.code or "NO_ANSWER"
-                return self._calls.mark_unknown(call_id, code=code, status=error.status)
-            if isinstance(error, ApiError):
-                code = error.code or f"HTTP_{error.status}"
-                return self._calls.mark_refused(call_id, code=code, status=error.status)
-            return self._calls.mark_refused(call_id, code="NOT_SENT")
+                state, code, status = State.UNKNOWN, error.code or "NO_ANSWER", error.status
+            elif isinstance(error, ApiError):
+                state, code = State.REFUSED, error.code or f"HTTP_{error.status}"
+                status = error.status
+            else:
+                state, code, status = State.REFUSED, "NOT_SENT", None
+            return self._ledger.move(payment.id, state, code=code, status=status)
         except JournalUnavailable as unavailable:
-            log.warning("the end of payment %d is not in the journal: %s", call_id, unavailable)
+            log.warning("the end of payment %s is not in the journal: %s", payment.id, unavailable)
             return True
 
 
-def settle_payments(calls: OutgoingWrites, known: Callable[[str], TrackedOrder | None]) -> None:
+def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
     """Commit as done every payment from the faucet that got no answer and whose order has its
     deposit: nobody has to ask what became of it. Raises JournalUnavailable."""
-    for call in calls.unresolved():
-        if call.path != PAYMENT or call.service_id is None:
+    for act in unanswered(ledger):
+        if act.body.get("by") != "faucet" or act.subject is None:
             continue
-        tracked = known(call.service_id)
+        tracked = known(act.subject)
         if tracked is not None and deposit_arrived(tracked.order):
-            calls.mark_done(call.id, status=200, request_id=call.request_id)
+            end_payment(ledger, act, None, status=200)
 
 
 def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
@@ -156,11 +161,11 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
     return None
 
 
-def left_words(call: OutgoingWrite) -> str:
+def left_words(payment: Operation) -> str:
     """Why nobody pays an order beside a payment that stands in the journal."""
-    if call.waits_for_signature:
+    if waits_for_signature(payment):
         return WAITS_FOR_SIGNATURE
-    return SENT_BEFORE if call.state is StepState.ACKED else MAY_BE_PAID
+    return SENT_BEFORE if payment.state is State.DONE else MAY_BE_PAID
 
 
 PAYS_ON = frozenset({Kind.EVM, Kind.SOLANA})
@@ -182,14 +187,14 @@ class DepositWays:
         chains: Callable[[], Sequence[ChainLink]],
         faucet: Callable[[], SandboxFaucet | None],
         clock: Clock,
-        calls: OutgoingWrites,
+        ledger: Ledger,
         *,
         live: bool,
     ) -> None:
         self._chains = chains
         self._faucet = faucet
         self._clock = clock
-        self._calls = calls
+        self._ledger = ledger
         self._live = live
         self._lacks: dict[str, str] = {}
 
@@ -236,14 +241,14 @@ class DepositWays:
             return payment
         if payment is None:
             return not_payable(tracked, self._clock.now())
-        if payment.state is StepState.ACKED:
+        if payment.state is State.DONE:
             return SENT_BEFORE
-        return None if payment.by_wallet else MAY_BE_PAID
+        return None if payment.body["by"] == "wallet" else MAY_BE_PAID
 
-    def payment(self, service_id: str) -> OutgoingWrite | str | None:
+    def payment(self, service_id: str) -> Operation | str | None:
         """The payment of an order that stands in the journal; a sentence where it has none."""
         try:
-            return self._calls.payment_of(service_id)
+            return payment_of(self._ledger, service_id)
         except JournalUnavailable as error:
             log.warning("it is not known whether %s was paid: %s", service_id, error)
             return NO_JOURNAL.cause
@@ -251,21 +256,21 @@ class DepositWays:
     def paid(self, tracked: TrackedOrder) -> bool:
         """Whether the deposit is known to have left."""
         payment = self.payment(tracked.service_id)
-        return isinstance(payment, OutgoingWrite) and payment.state is StepState.ACKED
+        return isinstance(payment, Operation) and payment.state is State.DONE
 
     def under_way(self, tracked: TrackedOrder) -> bool:
         """Whether the wallet began to pay it, and how that ends is not known."""
         payment = self.payment(tracked.service_id)
         return (
-            isinstance(payment, OutgoingWrite)
-            and payment.by_wallet
-            and payment.state is not StepState.ACKED
+            isinstance(payment, Operation)
+            and payment.body["by"] == "wallet"
+            and payment.state is not State.DONE
         )
 
     def unsigned(self, tracked: TrackedOrder) -> bool:
         """Whether the wallet began to pay it and was not asked to sign."""
         payment = self.payment(tracked.service_id)
-        return isinstance(payment, OutgoingWrite) and payment.waits_for_signature
+        return isinstance(payment, Operation) and waits_for_signature(payment)
 
 
 async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool:
@@ -284,16 +289,16 @@ async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool
     return all(one.purpose is not Purpose.DEPOSIT for one in signed)
 
 
-def open_payment_words(call: OutgoingWrite, *, none_signed: bool, payable: bool) -> str:
+def open_payment_words(payment: Operation, *, none_signed: bool, payable: bool) -> str:
     """How a payment from the wallet stands that is not settled, in sentences. ``none_signed`` by
     the wallet's records; ``payable``: the order waits for its deposit."""
     begun = (
-        f"The payment of order {call.service_id} from your wallet,"
-        f" begun {call.sent_at:%Y-%m-%d %H:%M:%S} UTC,"
+        f"The payment of order {payment.subject} from your wallet,"
+        f" begun {payment.prepared_at:%Y-%m-%d %H:%M:%S} UTC,"
     )
-    if call.waits_for_signature or none_signed:
+    if waits_for_signature(payment) or none_signed:
         waits = "waits for your signature in the desk" if payable else "was never signed"
         return f"{begun} {waits}. Nothing was signed, and nothing left your wallet for it."
-    if call.hash is not None:
-        return f"{begun} was signed as {call.hash} and may have been made."
+    if payment.hash is not None:
+        return f"{begun} was signed as {payment.hash} and may have been made."
     return f"{begun} may have been signed, and made."

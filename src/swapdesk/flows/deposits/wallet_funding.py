@@ -26,12 +26,13 @@ from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import OPEN_STEP
-from swapdesk.flows.journal.outgoing_writes import (
-    WALLET_PAYMENT,
-    OutgoingWrite,
-    OutgoingWrites,
-    PaidBefore,
+from swapdesk.flows.journal.ledger import ClaimTaken, Ledger, Operation
+from swapdesk.flows.journal.payments import (
+    begin_payment,
+    commit_signed,
+    end_payment,
+    payment_of,
+    waits_for_signature,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions import (
@@ -221,75 +222,75 @@ class PaymentEntry(Entry):
     is gone on with."""
 
     def __init__(
-        self, calls: OutgoingWrites, service_id: str, account: str, earlier: OutgoingWrite | None
+        self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None
     ) -> None:
-        self._calls = calls
+        self._ledger = ledger
         self._service_id = service_id
         self._account = account
-        self._id = None if earlier is None else earlier.id
+        self._act = earlier
         self.fresh = earlier is None
         self.asked = False
-        """Whether this run asked the wallet to sign. What an earlier one asked stays unknown."""
+        """Whether this run asked the wallet to sign."""
 
     def begin(self) -> None:
-        """Commit it where there is none. Raises PaidBefore and JournalUnavailable."""
-        if self._id is None:
-            body = encode_json({"serviceId": self._service_id, "account": self._account})
-            self._id = self._calls.add_payment(self._service_id, body, path=WALLET_PAYMENT)
+        """Commit it where there is none. Raises ClaimTaken and JournalUnavailable."""
+        if self._act is None:
+            self._anew()
+
+    def _anew(self) -> Operation:
+        body = encode_json({"serviceId": self._service_id, "account": self._account})
+        self._act = begin_payment(self._ledger, self._service_id, "wallet", body)
+        return self._act
 
     def asks(self) -> None:
         """Commit that the wallet is asked to sign now. A payment that was refused meanwhile is
-        begun anew. Raises PaidBefore and JournalUnavailable; then nothing is signed."""
-        assert self._id is not None  # begun before anybody looked
-        if not self._calls.mark_asked(self._id):
-            self._id = None
-            self.begin()
-            assert self._id is not None
-            self._calls.mark_asked(self._id)
+        begun anew. Raises ClaimTaken and JournalUnavailable; then nothing is signed."""
+        act = self._begun
+        if not self._ledger.move(act.id, State.SENT):
+            stands = self._ledger.get(act.id)
+            if stands is None or not stands.left:
+                self._ledger.move(self._anew().id, State.SENT)
         self.asked = True
 
     def unsigned(self) -> None:
         """The wallet was asked and signed nothing, by its own records. Raises
         JournalUnavailable."""
-        assert self._id is not None
-        self.asked = not self._calls.mark_unsigned(self._id)
+        with self._ledger.transaction():
+            stands = self._ledger.get(self._begun.id)
+            if stands is not None and stands.hash is None:
+                self.asked = not self._ledger.move(stands.id, State.PREPARED)
 
     def signed(self, hash_: str) -> None:
         """Which transaction pays. A payment that was refused meanwhile is begun anew for it.
-        Raises PaidBefore where another one stands; then not a byte of this one leaves."""
-        assert self._id is not None  # begun before anything is signed
+        Raises ClaimTaken where another one stands; then not a byte of this one leaves."""
         try:
-            if not self._calls.mark_signed(self._id, hash_):
-                self._id = None
-                self.begin()
-                assert self._id is not None
-                self._calls.mark_signed(self._id, hash_)
+            if not commit_signed(self._ledger, self._begun.id, hash_):
+                commit_signed(self._ledger, self._anew().id, hash_)
         except JournalUnavailable as unavailable:
             log.warning("transaction %s is not in the journal: %s", hash_, unavailable)
 
     def done(self, hash_: str) -> None:
-        assert self._id is not None
         try:
-            self._calls.mark_done(self._id, status=200, request_id=None, hash_=hash_)
+            end_payment(self._ledger, self._begun, hash_, status=200)
         except JournalUnavailable as unavailable:
             self._not_ended(unavailable)
 
     def refused(self, code: str, hash_: str | None = None) -> None:
         """Nothing was paid, and nothing will be by this payment."""
-        if self._id is None:
+        if self._act is None:
             return
         try:
-            self._calls.mark_refused(self._id, code=code, hash_=hash_)
+            self._ledger.move(self._act.id, State.REFUSED, code=code, hash=hash_)
         except JournalUnavailable as unavailable:
             self._not_ended(unavailable)
 
+    @property
+    def _begun(self) -> Operation:
+        assert self._act is not None, "begun before anybody looked"
+        return self._act
+
     def _not_ended(self, unavailable: JournalUnavailable) -> None:
-        log.warning("the end of payment %s is not in the journal: %s", self._id, unavailable)
-
-
-def settled(call: OutgoingWrite) -> bool:
-    """Whether it is known how a payment ended."""
-    return call.state not in OPEN_STEP
+        log.warning("the end of payment %s is not in the journal: %s", self._begun.id, unavailable)
 
 
 LEAST_LEFT = timedelta(seconds=30)
@@ -336,12 +337,12 @@ class WalletFunding:
         """Pay ``inAmount`` to the deposit address from an account of that chain, or go on with
         the payment that was begun. Raises WalletError for what happened before a signature."""
         try:
-            earlier = self._journal.calls.payment_of(tracked.service_id)
+            ledger = self._journal.ledger
+            earlier = payment_of(ledger, tracked.service_id)
             kept = await self.kept(tracked)
             if (paid := _paid_before(earlier, kept)) is not None:
                 return paid
-            calls = self._journal.calls
-            entry = PaymentEntry(calls, tracked.service_id, account.address, earlier)
+            entry = PaymentEntry(ledger, tracked.service_id, account.address, earlier)
             if kept is not None:
                 entry.begin()
                 return await self._followed(tracked, kept, entry)
@@ -351,15 +352,15 @@ class WalletFunding:
             return await self._paid(tracked, account, coin_price, entry)
         except JournalUnavailable:
             return refused("NO_JOURNAL", NO_JOURNAL)
-        except PaidBefore as error:
-            return _paid_by(error.call)
+        except ClaimTaken as error:
+            return _paid_by(error.holder)
 
     async def paid_before(self, tracked: TrackedOrder) -> Outcome | None:
         """What is told of an order that was paid, or may be, by what this wallet does not go on
         with. It needs no key, so that it is known also while another desk has them. Raises
         WalletError."""
         try:
-            earlier = self._journal.calls.payment_of(tracked.service_id)
+            earlier = payment_of(self._journal.ledger, tracked.service_id)
             return _paid_before(earlier, await self.kept(tracked))
         except JournalUnavailable:
             return refused("NO_JOURNAL", NO_JOURNAL)
@@ -436,8 +437,11 @@ class WalletFunding:
     ) -> Agreed | None:
         """What the trader says, unless the order changed while the review was looked at. The
         journal says that the wallet may have signed from here on, and not before."""
-        # It is shown once more because the wallet refused to sign what had changed under it.
-        if entry.asked and await self.kept(tracked) is None:
+        # It is shown once more because the wallet refused to sign what had changed under it, or
+        # because an earlier run ended once it had asked: only where nobody else has the wallet,
+        # who may be signing it now, do its records prove that nothing was signed.
+        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)
+        if asked and await self.kept(tracked) is None:
             entry.unsigned()
         agreed = await self._look(review)
         reason = None if agreed is None else self._refusal(tracked)
@@ -459,8 +463,8 @@ class WalletFunding:
         if came.transaction.state is State.DONE:
             return Outcome(hash=came.transaction.hash)
         if came.final:
-            stands = self._journal.calls.payment_of(tracked.service_id)
-            if stands is not None and settled(stands):
+            stands = payment_of(self._journal.ledger, tracked.service_id)
+            if stands is not None and not stands.open:
                 # It was paid before this was known: by whom, the journal says.
                 return _paid_by(stands)
             return self._unpaid(tracked, came.transaction)
@@ -491,21 +495,21 @@ def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
     return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
-def _paid_before(earlier: OutgoingWrite | None, kept: SignedTransaction | None) -> Outcome | None:
+def _paid_before(earlier: Operation | None, kept: SignedTransaction | None) -> Outcome | None:
     if earlier is None:
         return None
     if kept is not None:
-        done = kept.state is State.DONE and settled(earlier)
+        done = kept.state is State.DONE and not earlier.open
         return _paid_by(earlier, kept.hash) if done else None
-    if earlier.by_wallet and not settled(earlier):
+    if earlier.body["by"] == "wallet" and earlier.open:
         return None
     return _paid_by(earlier)
 
 
-def _paid_by(call: OutgoingWrite, hash_: str | None = None) -> Outcome:
-    if call.waits_for_signature:
-        return refused(PAID_BEFORE, Failure(left_words(call), UNPAID, LOOK))
-    return refused(PAID_BEFORE, Failure(left_words(call), PAID, "the venue"), hash_)
+def _paid_by(payment: Operation, hash_: str | None = None) -> Outcome:
+    if waits_for_signature(payment):
+        return refused(PAID_BEFORE, Failure(left_words(payment), UNPAID, LOOK))
+    return refused(PAID_BEFORE, Failure(left_words(payment), PAID, "the venue"), hash_)
 
 
 def _asks(tracked: TrackedOrder) -> tuple[object, ...]:

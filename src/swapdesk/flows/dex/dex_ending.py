@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
-from swapdesk.flows.dex.dex_permission import AGAIN_LATER, ApprovalFailed, ChainBroken
+from swapdesk.flows.dex.dex_permission import AGAIN_LATER, SwapFailed
 from swapdesk.flows.failure_messages import (
     ANSWER_REFUSED,
     Failure,
@@ -76,8 +76,7 @@ Stop = (
     | StillOpen
     | NotAgreed
     | NotSignable
-    | ChainBroken
-    | ApprovalFailed
+    | SwapFailed
     | NotThisSwap
     | WalletError
     | ClientError
@@ -104,7 +103,7 @@ class DexEnding:
                     f"A transaction is not final yet: {stop}.", self._under_way(stop.hash)
                 )
                 return self.open("NOT_FINAL", words, hash_=stop.hash)
-            case NotAgreed():
+            case NotAgreed() | SwapFailed():
                 return self.end(stop.code, str(stop))
             case NotSignable():
                 outcome = self.end(stop.code, f"Your wallet refuses to sign this: {stop}")
@@ -112,10 +111,6 @@ class DexEnding:
                 if failure is not None:
                     failure = replace(failure, next=stop.next(failure.next))
                 return replace(outcome, failure=failure, findings=stop.findings)
-            case ChainBroken():
-                return self.end("SIGNATURE_CHAIN", f"The service contradicts itself: {stop}.")
-            case ApprovalFailed():
-                return self.end("APPROVAL_FAILED", str(stop))
             case NotThisSwap():
                 said = f"The service asks for something else than you confirmed: {stop}."
                 return self.end(stop.code, said)

@@ -196,19 +196,17 @@ ATTEMPTS = 3
 T = TypeVar("T")
 
 
-class ChainBroken(Exception):
+class SwapFailed(Exception):
+    """The swap ends unpaid; the text is in sentences for the trader, ``code`` for scripts."""
+
+    def __init__(self, code: str, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def _broken(what: str) -> SwapFailed:
     """What the service asks to be approved or signed does not go forward."""
-
-
-class ApprovalFailed(Exception):
-    """An approval was executed in vain or can never be."""
-
-    def __init__(self, signed: SignedTransaction) -> None:
-        told = "was executed and failed; its gas is paid"
-        if signed.code != "FAILED":
-            told = f"is {signed.word} and allows nothing"
-        super().__init__(f"The approval {signed.hash} {told}.")
-        self.hash = signed.hash
+    return SwapFailed("SIGNATURE_CHAIN", f"The service contradicts itself: {what}.")
 
 
 async def asked(clock: Clock, pace: Pace, call: Callable[[], Awaitable[T]]) -> T:
@@ -249,7 +247,7 @@ class DexPermission:
     async def obtain(self) -> list[GivenSignature]:
         """Approve and sign all that is missing; the signatures that belong to the create.
 
-        Raises ChainBroken and ApprovalFailed."""
+        Raises SwapFailed."""
         await self._finish_earlier()
         sent = 0
         while True:
@@ -260,10 +258,10 @@ class DexPermission:
             for approval in missing.approvals:
                 sent += 1
                 if sent > MOST_APPROVALS:
-                    raise ChainBroken("it asks for one approval after the other")
+                    raise _broken("it asks for one approval after the other")
                 await self._approve(approval)
         if len(missing.signatures) > MOST_STEPS:
-            raise ChainBroken("it asks for too many signatures")
+            raise _broken("it asks for too many signatures")
         return [await self._chain(first) for first in missing.signatures]
 
     async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
@@ -297,13 +295,16 @@ class DexPermission:
     async def _mined(self, signed: SignedTransaction, kind: Kind) -> None:
         done = await self._steps.settle(signed, kind, until=self._intent.valid_until)
         if done.state is not State.DONE:
-            raise ApprovalFailed(done)
+            told = f"is {done.word} and allows nothing"
+            if done.code == "FAILED":
+                told = "was executed and failed; its gas is paid"
+            raise SwapFailed("APPROVAL_FAILED", f"The approval {done.hash} {told}.")
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
         """Sign from the first step to the last; the last signature is the one that counts."""
         requirement, total = first, first.total_steps
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
-            raise ChainBroken(f"a chain of {total} steps begins with step {first.step}")
+            raise _broken(f"a chain of {total} steps begins with step {first.step}")
         while True:
             # A step that contradicts itself is not signed to find out.
             goes_on = _goes_on(requirement)
@@ -319,14 +320,14 @@ class DexPermission:
             )
             following = await self._ask(partial(self._api.dex_chain_signatures, body))
             if len(following) != 1:
-                raise ChainBroken(f"{len(following)} steps follow step {requirement.step}")
+                raise _broken(f"{len(following)} steps follow step {requirement.step}")
             (after,) = following
             if (after.step, after.total_steps, after.key) != (
                 requirement.step + 1,
                 total,
                 requirement.key,
             ):
-                raise ChainBroken(f"step {after.step} does not follow step {requirement.step}")
+                raise _broken(f"step {after.step} does not follow step {requirement.step}")
             requirement = after
 
     async def _signed(self, requirement: SignatureRequirement) -> GivenSignature:
@@ -336,7 +337,7 @@ class DexPermission:
         before = newest_part(self._journal.ledger, self._intent.id, "sign", name)
         if before is not None and before.state is State.DONE:
             if before.body["digest"] != digest:
-                raise ChainBroken(f"step {requirement.step} is another document than before")
+                raise _broken(f"step {requirement.step} is another document than before")
             return _given(requirement, str(before.result["signature"]))
         kind = signature_kind(requirement.data)
         payload = payload_of(requirement)
@@ -375,14 +376,14 @@ def _chained(requirement: SignatureRequirement) -> bool:
 
 
 def _goes_on(requirement: SignatureRequirement) -> bool:
-    """Raises ChainBroken for a chain that ends too early or not at all, and NotThisSwap."""
+    """Raises SwapFailed for a chain that ends too early or not at all, and NotThisSwap."""
     last = requirement.step + 1 == requirement.total_steps
     if not _chained(requirement):
         if not last:
-            raise ChainBroken("a single signature is one of several steps")
+            raise _broken("a single signature is one of several steps")
         return False
     if requirement.is_complete is not last:
-        raise ChainBroken("the chain does not end with its last step")
+        raise _broken("the chain does not end with its last step")
     return not last
 
 

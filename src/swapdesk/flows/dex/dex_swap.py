@@ -29,10 +29,9 @@ from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_ending import DexEnding, SwapStopped, ended, goes_on, reverted
 from swapdesk.flows.dex.dex_permission import (
-    ApprovalFailed,
-    ChainBroken,
     DexPermission,
     SignedSteps,
+    SwapFailed,
     asked,
     payload_of,
 )
@@ -232,8 +231,7 @@ class _Work:
             StillOpen,
             NotAgreed,
             NotSignable,
-            ChainBroken,
-            ApprovalFailed,
+            SwapFailed,
             NotThisSwap,
             WalletError,
             ClientError,

@@ -1,25 +1,23 @@
 """The write-ahead log of the desk: acts before their side effect, outcomes before they show.
 
-``journal.ledger`` holds the acts: what was confirmed, how each request ended (``creates``), files
-of recipients and what became of every row. ``journal.orders`` holds every order this desk knows,
-``journal.bundles`` how groups are paid, ``journal.payments`` which transactions of the wallet that
-takes, ``journal.withdrawals`` what came back from smart accounts, and ``journal.calls`` writing
-calls made without an intent. ``journal.transactions`` reads out of all of them which transactions
-an order has. All live in one file, so that an order and the end of its create are one commit.
+``journal.ledger`` holds the acts: what was confirmed and how each request ended (``creates``),
+files of recipients and what became of every row, how deposits and groups are paid (``payments``),
+what came back from smart accounts, writing calls made without an intent. ``journal.orders`` holds
+every order this desk knows. ``journal.transactions`` reads out of both which transactions an order
+has. All live in one file, so that an order and the end of its create are one commit.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from swapdesk.clock import Clock
-from swapdesk.flows.journal.bundle_log import BundleLog
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.ledger import Ledger
+from swapdesk.flows.journal.ledger import Ledger, State
 from swapdesk.flows.journal.order_log import OrderLog
-from swapdesk.flows.journal.outgoing_writes import CreateRequests, OutgoingWrites
 from swapdesk.flows.journal.transaction_log import TransactionLog
-from swapdesk.flows.journal.wallet_payment_log import WalletPaymentLog, WithdrawalLog
+from swapdesk.wire.orders import Order
 
 
 class Journal:
@@ -31,12 +29,7 @@ class Journal:
         self._second: JournalFile | None = None
         self.ledger = Ledger(file, clock)
         self.orders = OrderLog(file, self._service)
-        self.bundles = BundleLog(file, clock)
-        self.payments = WalletPaymentLog(file, clock)
-        self.withdrawals = WithdrawalLog(file, clock)
-        self.calls = OutgoingWrites(file, clock, self.orders)
         self.transactions = TransactionLog(file)
-        self.create_requests = CreateRequests(file)
 
     @classmethod
     def open(cls, path: Path, clock: Clock, service: Clock | None = None) -> Journal:
@@ -47,6 +40,14 @@ class Journal:
     @property
     def problem(self) -> str | None:
         return self._file.problem
+
+    def call_created(self, id_: str, order: Order, **told: Any) -> bool:
+        """Commit the order that a call by hand created together with the end of the call, the
+        order also where the call was over; whether the call moved."""
+        with self.ledger.transaction() as db:
+            moved = self.ledger.move(id_, State.DONE, subject=order.service_id, **told)
+            self.orders.put(db, order, "create")
+            return moved
 
     def order_writer(self) -> OrderLog:
         """The orders over a connection of their own, to be written from a thread."""

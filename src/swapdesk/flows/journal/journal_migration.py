@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 from swapdesk.database_writing import durable
-from swapdesk.flows.journal.journal_filling import OLD_TABLES, fill
+from swapdesk.flows.journal.journal_filling import OLD_TABLES, fill, tables_of
 
 PRESENT = (
     "(ended = 0 OR display IS NOT 'SWAP_COMPLETED' OR NOT json_valid(last)"
@@ -114,65 +114,6 @@ CREATE TABLE events (
 CREATE INDEX events_by_order ON events (service_id, number);
 """
 
-_NOT_MOVED_YET = """
-CREATE TABLE IF NOT EXISTS call (
-    id           INTEGER PRIMARY KEY,
-    method       TEXT NOT NULL,
-    path         TEXT NOT NULL,
-    body         TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    sent_at      TEXT NOT NULL,
-    status       INTEGER,
-    request_id   TEXT,
-    code         TEXT,
-    service_id   TEXT
-) STRICT;
-CREATE TABLE IF NOT EXISTS bundle (
-    batch_id     TEXT NOT NULL REFERENCES batch (id),
-    group_number INTEGER NOT NULL,
-    number       INTEGER NOT NULL,
-    built        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    created      TEXT NOT NULL,
-    signatures   TEXT,
-    sent_at      TEXT,
-    server_at    TEXT,
-    tx_hash      TEXT,
-    code         TEXT,
-    reason       TEXT,
-    PRIMARY KEY (batch_id, group_number, number)
-) STRICT;
-CREATE TABLE IF NOT EXISTS bundle_payment (
-    batch_id     TEXT NOT NULL REFERENCES batch (id),
-    group_number INTEGER NOT NULL,
-    number       INTEGER NOT NULL,
-    paying       TEXT NOT NULL,
-    intent_id    TEXT NOT NULL,
-    service_ids  TEXT NOT NULL,
-    symbol       TEXT NOT NULL,
-    decimals     INTEGER NOT NULL,
-    contract     TEXT,
-    units        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    hash         TEXT,
-    code         TEXT,
-    PRIMARY KEY (batch_id, group_number, number)
-) STRICT;
-CREATE TABLE IF NOT EXISTS withdrawal (
-    intent_id    TEXT PRIMARY KEY,
-    account      TEXT NOT NULL,
-    sender       TEXT NOT NULL,
-    chain        TEXT NOT NULL,
-    taken        TEXT NOT NULL,
-    state        TEXT NOT NULL,
-    hash         TEXT,
-    moved        TEXT NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS bundle_by_state ON bundle (state);
-CREATE INDEX IF NOT EXISTS call_by_order ON call (service_id);
-"""
-"""Tables of acts that are not yet read from the ledger alone: they go with their last reader."""
-
 SCHEMA_VERSION = 8
 
 
@@ -202,7 +143,13 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
             " nothing was changed.",
             "you: start the newer swapdesk",
         )
-    if version < 0 or (version == 0 and db.execute("SELECT 1 FROM sqlite_master").fetchone()):
+    tables = tables_of(db)
+    # The first release gave a new file its number after its tables.
+    if (
+        version < 0
+        or (version == 0 and not tables <= OLD_TABLES.keys())
+        or (0 < version < SCHEMA_VERSION and not tables >= _ALWAYS)
+    ):
         raise _unknown(name, version)
 
 
@@ -237,22 +184,27 @@ def bring_up(db: sqlite3.Connection, path: Path) -> None:
 
 def _make(db: sqlite3.Connection, path: Path) -> None:
     version = version_of(db)
-    if version:
+    older = bool(tables_of(db))
+    if older:
         _copy(path, version)
     _run(db, _LEDGER + _ORDERS)
-    if version:
+    if older:
         try:
             fill(db)
-        except (LookupError, ValueError) as error:
-            raise _unknown(path.name, version) from error
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & 0xFF in _DOES_NOT_FIT:
+                raise _unknown(path.name, version) from error
+            raise
         db.execute("DROP VIEW IF EXISTS order_row")
         for table in OLD_TABLES:
-            if f"EXISTS {table} (" not in _NOT_MOVED_YET:
-                db.execute(f"DROP TABLE IF EXISTS {table}")
-    _run(db, _NOT_MOVED_YET)
-    if "hash" not in [row[1] for row in db.execute("PRAGMA table_info(call)")]:
-        db.execute("ALTER TABLE call ADD COLUMN hash TEXT")
+            db.execute(f"DROP TABLE IF EXISTS {table}")
     db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+
+_ALWAYS = {"intent", "step", "known_order", "event"}
+"""Tables of every version."""
+_DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
+"""Codes of SQLite for what the tables hold, not for what the system refused."""
 
 
 def copy_name(path: Path, version: int) -> Path:

@@ -37,11 +37,6 @@ LEFT_STEP = (StepState.SENT, StepState.UNKNOWN)
 """It left, or may have."""
 
 
-EXECUTED_IN_VAIN = "FAILED"
-"""The code of a transaction that was executed and failed. What was given up, replaced or lost
-moved nothing, and is none of the order's."""
-
-
 class JournaledOrder(Struct, frozen=True):
     """An order as last known. ``verdict`` says whether its deposit address may be shown."""
 

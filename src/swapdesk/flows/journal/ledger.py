@@ -251,6 +251,18 @@ class Ledger:
             )
             return told.rowcount == 1
 
+    def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
+        """Make an unknown act, whose own parent is over, a part of another one that goes on with
+        it; whether it is."""
+        with self._file.write() as db:
+            given = db.execute(
+                "UPDATE operation SET parent = ? WHERE id = ? AND state = ? AND NOT EXISTS"
+                " (SELECT 1 FROM operation AS before WHERE before.id = operation.parent"
+                " AND before.state IN (?, ?, ?))",
+                (parent, id, State.UNKNOWN, *OPEN),
+            )
+            return given.rowcount == 1
+
     def free(self, claim: str) -> None:
         """Let what was done be asked for once more: its act stays done and holds the claim no
         longer. One whose end is not known keeps it."""
@@ -275,6 +287,16 @@ class Ledger:
                 (self._me.pid, self._me.started, id),
             )
             return True
+
+    def mark(self, condition: str, *values: object) -> str | None:
+        """Another text once one of the acts moved of which an SQL condition holds; None where it
+        holds of none."""
+        rows = self._file.read(
+            "SELECT group_concat(number || state || length(result) || coalesce(ended_at,"  # noqa: S608
+            f" sent_at, '')) AS mark FROM operation WHERE {condition}",
+            values,
+        )
+        return rows[0]["mark"] if rows else None
 
     def get(self, id: str) -> Operation | None:  # noqa: A002
         return next(iter(self.where("id = ?", id)), None)

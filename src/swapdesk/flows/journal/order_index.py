@@ -34,11 +34,10 @@ SELECT service_id FROM orders INDEXED BY orders_named
   WHERE json_valid(last) AND instr({NAMED}, ?1)
 UNION SELECT service_id FROM orders CROSS JOIN json_each(payments) AS shown
   WHERE payments IS NOT NULL AND instr(lower(json_extract(shown.value, '$.hash')), ?1)
-UNION SELECT service_id FROM call
-  WHERE service_id > '' AND (instr(lower(hash), ?1) OR instr(lower(request_id), ?1))
-UNION SELECT made.subject FROM operation AS made
-  WHERE made.kind = 'create' AND made.subject > ''
-    AND instr(lower(json_extract(made.result, '$.request_id')), ?1)
+UNION SELECT subject FROM operation
+  WHERE kind IN ('create', 'call', 'deposit') AND subject > '' AND parent IS NULL
+  AND (instr(lower(json_extract(result, '$.hash')), ?1)
+    OR instr(lower(json_extract(result, '$.request_id')), ?1))
 UNION SELECT made.subject FROM operation AS part JOIN operation AS made ON made.id = part.parent
   WHERE made.kind = 'create' AND made.subject > ''
     AND instr(lower(json_extract(part.result, '$.hash')), ?1)
@@ -46,13 +45,13 @@ UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
   ON made.parent = asked.id AND made.kind = 'row'
   WHERE asked.kind = 'create_group' AND made.subject > ''
   AND instr(lower(json_extract(asked.result, '$.request_id')), ?1)
-UNION SELECT made.subject FROM bundle CROSS JOIN operation AS asked
-  ON asked.parent = bundle.batch_id AND asked.kind = 'create_group'
-  AND json_extract(asked.body, '$.number') = bundle.group_number
-  CROSS JOIN operation AS made ON made.parent = asked.id AND made.kind = 'row'
-  WHERE made.subject > '' AND instr(lower(bundle.tx_hash), ?1)
-UNION SELECT paid.value FROM bundle_payment, json_each(service_ids) AS paid
-  WHERE instr(lower(bundle_payment.hash), ?1)
+UNION SELECT made.subject FROM operation AS bundle CROSS JOIN operation AS made
+  ON made.parent = bundle.parent AND made.kind = 'row'
+  WHERE bundle.kind = 'bundle' AND made.subject > ''
+  AND instr(lower(json_extract(bundle.result, '$.hash')), ?1)
+UNION SELECT paid.value
+  FROM operation AS part CROSS JOIN json_each(part.body, '$.service_ids') AS paid
+  WHERE part.kind = 'part' AND instr(lower(json_extract(part.result, '$.hash')), ?1)
 """  # noqa: S608
 
 _CALLED = """
@@ -92,12 +91,12 @@ SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
   FROM orders INDEXED BY orders_released
   JOIN operation ON operation.id = orders.operation
   WHERE orders.standing = '{DepositRelease.RELEASED}' AND json_valid(orders.last)
-UNION SELECT CASE json_extract(bundle.built, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
+UNION SELECT CASE json_extract(bundle.body, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
     json_extract(deposit.value, '$.address')
-  FROM bundle CROSS JOIN json_each(bundle.built, '$.items') AS item
+  FROM operation AS bundle CROSS JOIN json_each(bundle.body, '$.items') AS item
   CROSS JOIN json_each(item.value, '$.deposits') AS deposit
   CROSS JOIN operation AS made ON made.subject = json_extract(deposit.value, '$.service_id')
-  WHERE made.kind = 'row' AND {_CREATED}
+  WHERE bundle.kind = 'bundle' AND made.kind = 'row' AND {_CREATED}
 """  # noqa: S608
 
 

@@ -1,9 +1,9 @@
 """The transactions of orders: what this desk sent for them, and the deposit the service named.
 
-Nothing is written here. A hash stands where its payment is journaled: with the call that pays a
-deposit (``call_log``), with the step of a swap on chains (``creates``), with the bundle of a group
-or its payment on Solana (``bundle_log``, ``wallet_payment_log``), and what the service named as
-the deposit with the order (``order_log``). An order's link tells only the newest of them.
+Nothing is written here. A hash stands where its payment is journaled: with the act of the ledger
+that pays a deposit, a bundle or a part of a group, with the part of a swap on chains, and what the
+service named as the deposit with the order (``order_log``). An order's link tells only the newest
+of them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,8 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from swapdesk.flows.journal.batch_records import BundleState, Paying
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.journal_records import EXECUTED_IN_VAIN, StepState
-from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.outgoing_writes import PAYMENT, WALLET_PAYMENT
+from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, State
 
 TransactionRole = Literal[
     "deposit",
@@ -83,26 +80,26 @@ class TransactionLog:
         """What this desk sent by hand to pay the deposits of these orders, by their ids: one
         question for all of them."""
         wanted = json.dumps(list(service_ids))
-        query = _CALLS.format(one=_OF_ORDERS)
-        rows = self._file.read(query, (PAYMENT, WALLET_PAYMENT, wanted))
+        query = _DEPOSITS.format(one=_OF_ORDERS)
+        rows = self._file.read(query, (wanted,))
         return _by_order(one for row in rows for one in _paid(row))
 
     def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
         for row in self._rows(_PARTS_OF_SWAPS, _OF_INTENT, service_id):
             if (fate := _fate(row)) is not None:
                 yield row["service_id"], _made(row, row["kind"], fate, "wallet")
-        for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id, "evm"):
-            fate = "confirmed" if row["state"] == BundleState.CONFIRMED else "failed"
+        for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id):
+            fate = "confirmed" if row["state"] == State.DONE else "failed"
             yield (
                 row["service_id"],
                 _made(row, "bundle", fate, "batch", row["address"]),
             )
-        for row in self._rows(_PARTS, _OF_PART, service_id, Paying.PART):
+        for row in self._rows(_PARTS, _OF_PART, service_id):
             if (fate := _fate(row)) is not None:
                 yield row["service_id"], _made(row, "deposit", fate, "batch")
-        for row in self._rows(_CALLS, _OF_ORDER, service_id, PAYMENT, WALLET_PAYMENT):
+        for row in self._rows(_DEPOSITS, _OF_ORDER, service_id):
             yield from _paid(row)
-        for row in self._rows(_TOLD, _OF_ORDER, service_id):
+        for row in self._rows(_TOLD, _TOLD_OF_ORDER, service_id):
             yield row["service_id"], _made(row, "deposit", "seen", "service")
 
     def _rows(
@@ -129,9 +126,9 @@ def _made(
 
 
 def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
-    """The deposit that a call paid, with its order's id."""
+    """The deposit that was paid by itself, with its order's id."""
     if (fate := _fate(row)) is not None:
-        faucet = row["path"] == PAYMENT
+        faucet = row["by"] == "faucet"
         by: Sender = "faucet" if faucet else "wallet"
         # A faucet answers when it has sent, and nobody here looks at the chain after it.
         yield (
@@ -141,9 +138,9 @@ def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
 
 
 def _fate(row: sqlite3.Row) -> Fate | None:
-    if row["state"] in (StepState.ACKED, State.DONE):
+    if row["state"] == State.DONE:
         return "confirmed"
-    if row["state"] not in (StepState.REFUSED, State.REFUSED):
+    if row["state"] != State.REFUSED:
         return "sent"
     return "failed" if row["code"] == EXECUTED_IN_VAIN else None
 
@@ -156,32 +153,34 @@ ORDER BY operation.number
 """
 _OF_INTENT = "AND orders.service_id = ?"
 _BUNDLES = """
-SELECT json_extract(deposit.value, '$.service_id') AS service_id, bundle.state, tx_hash AS hash,
-  json_extract(deposit.value, '$.address') AS address
-FROM bundle, json_each(built, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
-WHERE tx_hash > '' AND json_extract(built, '$.kind') = ? {one}
-ORDER BY bundle.rowid
+SELECT json_extract(deposit.value, '$.service_id') AS service_id, state,
+  json_extract(result, '$.hash') AS hash, json_extract(deposit.value, '$.address') AS address
+FROM operation, json_each(body, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
+WHERE kind = 'bundle' AND json_extract(body, '$.kind') = 'evm'
+  AND json_extract(result, '$.hash') > '' {one}
+ORDER BY number
 """
 _PARTS = """
-SELECT paid.value AS service_id, state, code, hash
-FROM bundle_payment, json_each(service_ids) AS paid
-WHERE hash > '' AND paying = ? {one}
-ORDER BY bundle_payment.rowid
+SELECT paid.value AS service_id, state, code, json_extract(result, '$.hash') AS hash
+FROM operation, json_each(body, '$.service_ids') AS paid
+WHERE kind = 'part' AND json_extract(result, '$.hash') > '' {one}
+ORDER BY number
 """
 _GROUP = """
-AND (batch_id, group_number) IN
-  (SELECT asked.parent, json_extract(asked.body, '$.number')
-   FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
-   WHERE made.kind = 'row' AND made.subject = ?2)
+AND operation.parent IN
+  (SELECT made.parent FROM operation AS made WHERE made.kind = 'row' AND made.subject = ?1)
 """
 """Of all bundles only those of the order's group are looked through."""
-_OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?2"
-_OF_PART = f"{_GROUP} AND paid.value = ?2"
-_CALLS = """
-SELECT service_id, path, state, code, hash FROM call
-WHERE hash > '' AND service_id > '' AND path IN (?, ?) {one}
-ORDER BY id
+_OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?1"
+_OF_PART = f"{_GROUP} AND paid.value = ?1"
+_DEPOSITS = """
+SELECT subject AS service_id, json_extract(body, '$.by') AS by, state, code,
+  json_extract(result, '$.hash') AS hash FROM operation
+WHERE kind = 'deposit' AND json_extract(body, '$.by') <> 'bundle'
+  AND json_extract(result, '$.hash') > '' {one}
+ORDER BY number
 """
-_OF_ORDER = "AND service_id = ?"
-_OF_ORDERS = "AND service_id IN (SELECT value FROM json_each(?))"
+_OF_ORDER = "AND subject = ?"
+_OF_ORDERS = "AND subject IN (SELECT value FROM json_each(?))"
 _TOLD = "SELECT service_id, deposit AS hash FROM orders WHERE deposit IS NOT NULL {one}"
+_TOLD_OF_ORDER = "AND service_id = ?"

@@ -234,19 +234,15 @@ class PaymentRow(Struct, frozen=True):
     promised: str
 
 
-class Folded(Struct, frozen=True):
-    """``rows`` are all that is no payment; what is alike several times stands there once."""
-
-    rows: tuple[ReviewLine, ...]
-    payments: tuple[PaymentRow, ...] = ()
-
-
-def folded(rows: Sequence[ReviewLine]) -> Folded:
-    """The rows as they are where there are fewer than :data:`FEWEST` payments."""
+def folded(
+    rows: Sequence[ReviewLine],
+) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
+    """What is no payment, of which what is alike several times stands there once, and the payments;
+    the rows as they are where there are fewer than :data:`FEWEST` payments."""
     blocks = _blocks(rows)
     found = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(found) < FEWEST:
-        return Folded(tuple(rows))
+        return tuple(rows), ()
     payees = frozenset(one.payee for one in found.values())
     rest: list[ReviewLine] = []
     for row in rows:
@@ -254,7 +250,7 @@ def folded(rows: Sequence[ReviewLine]) -> Folded:
         if number in found and (name == _PAYEE or name in _AMOUNTS):
             continue
         rest.append(_shortened(row, payees))
-    return Folded(_once(rest), tuple(found.values()))
+    return _once(rest), tuple(found.values())
 
 
 def _shortened(row: ReviewLine, payees: frozenset[str]) -> ReviewLine:

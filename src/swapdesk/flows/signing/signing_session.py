@@ -355,12 +355,6 @@ class SigningSession(Watch, Generic[A]):
                 self.review = self._answer = None
                 self._changed()
 
-    async def look_beside(self, payload: Payload, review: Review) -> Agreed | None:
-        """:meth:`look` at a review that is no step of the work, which goes on meanwhile. Raises
-        NotAgreed also when the work needs the trader itself, or is over."""
-        self.payload = payload
-        return await self.look(review)
-
     def _withdraw(self) -> None:
         """A review that was overtaken is not open any more."""
         if self._answer is not None:
@@ -605,4 +599,6 @@ async def _asked(
     if proposed.review.refused:
         return " ".join((*objections(proposed.review, Severity.REFUSE), _NOTHING))
     await open_keys(wallet, one.account, session)
-    return await session.look_beside(proposed.payload, proposed.review)
+    # No step of the work, which goes on meanwhile and takes the review back if it asks itself.
+    session.payload = proposed.payload
+    return await session.look(proposed.review)

@@ -42,6 +42,7 @@ from swapdesk.wire.orders import DisplayStatus
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.desk import Desk
+    from swapdesk.flows.journal.ledger import Ledger
     from swapdesk.flows.support.order_search import OrderSearch
 
 SILENT_SECONDS = 120
@@ -169,11 +170,22 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
         tracked,
         tuple(journal.transactions.of(service_id)),
         tuple(journal.orders.events(service_id)),
-        journal.create_requests.of(service_id),
+        create_request(journal.ledger, service_id),
         desk_facts(desk, tracked),
         named=search.named(service_id) if search is not None else (),
         addresses=search.addresses(service_id) if search is not None else (),
     )
+
+
+def create_request(ledger: Ledger, service_id: str) -> str | None:
+    """The service's request id of the call that created an order; None for an order that was not
+    created here, or where the service told none. Raises JournalUnavailable."""
+    acts = ledger.where(
+        "subject = ?1 AND kind IN ('create', 'call')"
+        " OR id IN (SELECT parent FROM operation WHERE subject = ?1 AND kind = 'row')",
+        service_id,
+    )
+    return next((str(name) for act in acts if (name := act.result.get("request_id"))), None)
 
 
 def calls_about(desk: Desk, facts: CaseFacts) -> CaseFacts:

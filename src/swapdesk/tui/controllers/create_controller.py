@@ -12,7 +12,7 @@ from swapdesk.tui.controls import BatchWork
 from swapdesk.tui.messages import BatchMoved, CreateEnded, CreateWaiting, DepositPaid
 
 if TYPE_CHECKING:
-    from swapdesk.flows.batch.creation import BatchCreation, GroupOutcome
+    from swapdesk.flows.batch.creation import BatchCreation
     from swapdesk.flows.batch.plan import BatchPlan
     from swapdesk.flows.creation.order_verification import Created
     from swapdesk.flows.intents.intent import Intent
@@ -171,12 +171,11 @@ class BatchController:
         from swapdesk.client.errors import ClientError
         from swapdesk.flows.journal.journal_file import JournalUnavailable
 
-        def told(outcome: GroupOutcome) -> None:
-            self._host.post_message(BatchMoved(batch_id, _said(outcome)))
-
         failure = ""
         try:
-            await self._creation().run(batch_id, told)
+            async for _, error in self._creation().run(batch_id):
+                said = "" if error is None else f"{error}. Nothing was paid."
+                self._host.post_message(BatchMoved(batch_id, said))
         except (ClientError, JournalUnavailable) as error:
             failure = f"{error}. Nothing was paid."
         finally:
@@ -192,7 +191,3 @@ class BatchController:
                 screen.batch_moved(event.failure)
         if event.failure and not shown:
             self._host.notify(f"The batch: {event.failure}", severity="warning")
-
-
-def _said(outcome: GroupOutcome) -> str:
-    return "" if outcome.error is None else f"{outcome.error}. Nothing was paid."

@@ -97,7 +97,7 @@ class SigningController:
         self.open(signing)
 
     def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSession:
-        """Go on with the payment of a group that was created; its session. Raises NotSettled and
+        """Go on with the payment of a group that was created; its session. Raises Stopped and
         JournalUnavailable."""
         from swapdesk.flows.batch.group_signing import begin_group
 
@@ -157,6 +157,7 @@ class SigningController:
         the wallet was gone."""
         from swapdesk.flows.journal.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
+        from swapdesk.flows.journal.payments import open_bundles, unanswered
         from swapdesk.flows.signing.signing_session import Stage
 
         journal = self._session.desk.journal
@@ -167,11 +168,11 @@ class SigningController:
                 from swapdesk.flows.dex.swap_signing import swaps_left_open
 
                 swaps_left_open(self.running)
-            if any(one.by_wallet for one in journal.calls.unresolved()):
+            if any(act.body.get("by") == "wallet" for act in unanswered(journal.ledger)):
                 from swapdesk.flows.deposits.deposit_signing import deposits_left_open
 
                 deposits_left_open(self.running)
-            if journal.bundles.open():
+            if open_bundles(journal.ledger):
                 self._take_on_groups()
         except JournalUnavailable as error:
             log.warning("what was being signed was not read: %s", error)
@@ -182,13 +183,12 @@ class SigningController:
 
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
-        from swapdesk.flows.batch.group_payment import NotSettled
         from swapdesk.flows.batch.group_signing import groups_left_open, standing_of
-        from swapdesk.flows.batch.group_status import Until
+        from swapdesk.flows.batch.group_status import Stopped, Until
 
         try:
             found = groups_left_open(self.running)
-        except NotSettled as error:
+        except Stopped as error:
             log.warning("a batch is not gone on with: %s", error)
             return
         for one in found:

@@ -23,9 +23,8 @@ from textual.widget import Widget
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.batches import Batch, find_batch
 from swapdesk.flows.batch.creation import NotCreatable
-from swapdesk.flows.batch.group_payment import NotSettled
 from swapdesk.flows.batch.group_signing import GROUP, GroupSession
-from swapdesk.flows.batch.group_status import GroupStanding, Until
+from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -61,11 +60,11 @@ from swapdesk.flows.batch.reading import (
     with_decimal_commas,
 )
 from swapdesk.flows.batch.rows import (
+    COLUMNS,
     NOT_IN_WALLET,
     TEMPLATE,
     Became,
     Group,
-    Level,
     PlannedOrder,
     RowWord,
     Sheet,
@@ -79,7 +78,13 @@ from swapdesk.flows.creation.confirm_intent import AGREED
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken
-from swapdesk.flows.notation import about_amount, exact_amount, grouped_address, short_address
+from swapdesk.flows.notation import (
+    about_amount,
+    counted,
+    exact_amount,
+    grouped_address,
+    short_address,
+)
 from swapdesk.flows.orders.order_export import export_directory, write_export
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.signing.signing_session import SigningSession, Stage
@@ -448,7 +453,7 @@ class BatchScreen(Page):
             self.work.means,
             budget.left(RateClass.EXCHANGE) if budget is not None else None,
             budget.left(RateClass.READ) if budget is not None else None,
-            heads=plan.heads_note if made is None else "",
+            heads=(plan.heads_note or "") if made is None else "",
             row=self._row_said(),
             tokens=tokens_named(self.app.size.height),
             asks=made is None,
@@ -612,7 +617,7 @@ class BatchScreen(Page):
         if row is None:
             return
         found = (row.problems or row.findings or (None,))[0]
-        self._edit(found.column if found is not None and found.column else SheetColumn.TO)
+        self._edit(found.column if found is not None and found.column else "to")
 
     @on(LineTable.Chosen)
     def _row_chosen(self) -> None:
@@ -627,14 +632,12 @@ class BatchScreen(Page):
         found = [one for one in row.findings if one.column in (column, None)]
         value = row.cell(column)
         # What is decided here is read whole, an address in its groups.
-        self._field.field.grouped = (
-            column in (SheetColumn.TO, SheetColumn.REFUND) and value[:1] != "@"
-        )
+        self._field.field.grouped = column in ("to", "refund") and value[:1] != "@"
         self._write(f"Row {row.number}, {column}", "", value)
         self._field.show_checks(
             [
                 CheckLine(
-                    "refuse" if one.level is Level.PROBLEM else "warn",
+                    "refuse" if one.level == "problem" else "warn",
                     one.reason,
                     one.do,
                 )
@@ -655,7 +658,7 @@ class BatchScreen(Page):
 
     def do_other_column(self) -> None:
         if self._cell is not None:
-            columns = tuple(SheetColumn)
+            columns = COLUMNS
             self._edit(columns[(columns.index(self._cell) + 1) % len(columns)])
 
     def do_leave_cell(self) -> None:
@@ -985,7 +988,7 @@ class BatchScreen(Page):
             return None
         try:
             signing = self.controls.signing.pay_group(current.batch_id, current.group.number, until)
-        except NotSettled as error:
+        except Stopped as error:
             self.show_notice(f"{error} Next {error.next}.", "warning")
             return None
         except JournalUnavailable:
@@ -1044,7 +1047,7 @@ class BatchScreen(Page):
         row = self.plan.comma_problem if self.plan is not None and self.made is None else None
         if row is None:
             return HIDDEN
-        amount = row.cell(SheetColumn.SELL_AMOUNT)
+        amount = row.cell("sell_amount")
         return CommandState(verb=f"read {amount} as {pointed(amount)}")
 
     def _again_standing(self) -> CommandState:
@@ -1081,8 +1084,7 @@ class BatchScreen(Page):
             return CommandState(locked="limits not known")
         if not plan.groups:
             return CommandState(locked="no rows")
-        word = "exchange" if plan.creates == 1 else "exchanges"
-        return CommandState(cost=f"{plan.creates} {word}")
+        return CommandState(cost=counted(plan.calls.create, "exchange"))
 
     def paying_standing(self, verb: Verb) -> CommandState:
         """Of the three verbs that pay a group."""
@@ -1159,7 +1161,7 @@ def _unit(rows: Iterable[BatchRow]) -> str:
 def _sold(row: BatchRow) -> str:
     if row.order is not None:
         return row.order.token_in.symbol
-    return row.cell(SheetColumn.SELL).partition(".")[0][:LONGEST_UNIT].upper()
+    return row.cell("sell").partition(".")[0][:LONGEST_UNIT].upper()
 
 
 def batch_rows(
@@ -1253,7 +1255,7 @@ def _end(end: BatchRow, order: OrderStatus | None) -> tuple[str, str, str, str]:
 
 def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
     order = row.order
-    typed = row.cell(SheetColumn.TO)
+    typed = row.cell("to")
     name = order.label if order is not None else typed if typed.startswith("@") else None
     address = _recipient(row)
     whole = wide and cell_len(address) <= LONGEST_ADDRESS
@@ -1263,7 +1265,7 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
         "address": address if whole else _shortened(row),
         "to": Span(name[:13], bold=order is not None) if name else _shortened(row) or NOTHING,
         "arrives": _arrives(row),
-        "route": row.cell(SheetColumn.ROUTE)[:8] or "standard",
+        "route": row.cell("route")[:8] or "standard",
     }
     if order is None:
         return {**shown, "sells": _typed_amount(row, bare=bare)}
@@ -1279,32 +1281,32 @@ def _arrives(row: BatchRow) -> str:
     """``≈ 107.9 XRP``; of a row that is wrong what is to be bought, as it was written."""
     order = row.order
     if order is None:
-        return row.cell(SheetColumn.BUY)[:LONGEST_UNIT]
+        return row.cell("buy")[:LONGEST_UNIT]
     return f"{about_amount(order.about)} {order.token_out.symbol[:LONGEST_UNIT]}"
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
     """The amount of a row that is wrong elsewhere; what is no amount stands as it was written."""
-    typed = row.cell(SheetColumn.SELL_AMOUNT)
+    typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
     except AmountError:
         return Span(typed[:LONGEST_AMOUNT], "status-trouble") if typed else NOTHING
-    symbol = row.cell(SheetColumn.SELL).partition(".")[0][:6]
+    symbol = row.cell("sell").partition(".")[0][:6]
     return f"{amount} {symbol}" if symbol and not bare else amount
 
 
 def _recipient(row: BatchRow) -> str:
     if row.order is not None:
         return grouped_address(row.order.recipient)
-    typed = row.cell(SheetColumn.TO)
+    typed = row.cell("to")
     return "" if typed.startswith("@") else grouped_address(typed)
 
 
 def _shortened(row: BatchRow) -> str:
     if row.order is not None:
         return short_address(row.order.recipient)
-    typed = row.cell(SheetColumn.TO)
+    typed = row.cell("to")
     return "" if not typed or typed.startswith("@") else short_address(typed)
 
 
@@ -1504,7 +1506,8 @@ def _how(group: Group) -> str:
 
 def _calls(state: PlanState) -> Line:
     plan = state.plan
-    said = f"{plan.creates} create, {plan.creates} build, {plan.submits} submit"
+    calls = plan.calls
+    said = f"{calls.create} create, {calls.build} build, {calls.submit} submit"
     for name, left in (("exchanges", state.exchanges), ("reads", state.reads)):
         if left is not None:
             said += f"; {name} {left.left:,} of {left.limit:,} left"

@@ -23,7 +23,7 @@ from textual.message import Message
 from swapdesk.chain.addresses.payments import is_link, short_memo_label, uses_memo
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import Checked, CreateChecks, TypedBefore
-from swapdesk.flows.creation.order_verification import Guarantor, guaranteed, guaranteed_by
+from swapdesk.flows.creation.order_verification import confirmed_least, promised_least
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import (
@@ -603,13 +603,12 @@ def _have(draft: Draft, paid: Decimal) -> list[Fact]:
 
 def _least(draft: Draft) -> Fact:
     """What can arrive at the least, by what is locked or by the route, and who stands for it."""
-    promise = (
-        guaranteed(draft.board, draft.row) if draft.intent is None else guaranteed_by(draft.intent)
-    )
-    if promise.least is None:
+    intent, row = draft.intent, draft.row
+    least = promised_least(draft.board, row) if intent is None else confirmed_least(intent)
+    if least is None:
         return Fact(LEAST, Span("not promised", "muted"), below=["the rate floats"])
-    amount = f"{trimmed(promise.least)} {draft.board.token_out.symbol}"
-    if promise.by is Guarantor.CHAIN:
+    amount = f"{trimmed(least)} {draft.board.token_out.symbol}"
+    if row.on_chain:
         return Fact(LEAST, amount, below=["or nothing is swapped"], key=SIGNED_LEAST)
     return Fact(LEAST, amount, below=["fixed by the service"])
 

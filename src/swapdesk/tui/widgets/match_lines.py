@@ -95,18 +95,18 @@ STRONG = ("You sell", "You get")
 
 def match_table(fields: Sequence[ReviewLine], width: int) -> list[Line]:
     """All rows at this width. Payments of which there are several have a row each, below."""
-    drawn = folded(fields)
-    columns = _columns(drawn.rows, width)
+    rows, payments = folded(fields)
+    columns = _columns(rows, width)
     exact = width >= ROOMY
     lines: list[Line] = []
-    for row in drawn.rows:
+    for row in rows:
         lines += _row(row, *columns, exact=exact)
-    return lines + payment_lines(drawn.payments, width)
+    return lines + payment_lines(payments, width)
 
 
 def match_heads(fields: Sequence[ReviewLine], width: int) -> Line:
     """What the columns are called."""
-    rows = folded(fields).rows
+    rows, _ = folded(fields)
     label, signed, beside = _columns(rows, width)
     also = width >= ROOMY and any(one.units is not None for one in rows)
     said = "You sign; amounts in base units too" if also else "You sign"
