@@ -1,4 +1,5 @@
-"""What the journal holds of orders: as last known, and what chains showed of their deposits."""
+"""What the journal holds beside acts: orders as last known, and what chains showed of their
+deposits."""
 
 from __future__ import annotations
 
