@@ -50,11 +50,10 @@ from swapdesk.flows.batch.rows import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import Bundle, BundleWord, paid_orders, sum_of
+from swapdesk.flows.journal.payments import Bundle, paid_orders, sum_of
 from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.operation import RateClass
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
@@ -276,44 +275,10 @@ LEFT = "swapdesk wallet balance lists what gas left over in the smart account"
 _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
 
 
-class BundleItemFacts(Struct, frozen=True, rename="camel"):
-    """What is signed once: deposits of one token. ``contract`` None: the coin of the chain."""
-
-    token: str
-    contract: str | None
-    amount: Decimal
-    service_ids: list[str]
-
-
-class NeedFacts(Struct, frozen=True):
-    """What the smart account lacks."""
-
-    token: str
-    contract: str | None
-    amount: Decimal
-
-
 PaymentWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
 
 
-class BundleFacts(Struct, frozen=True, rename="camel"):
-    """Amounts are in whole tokens, ``gasAtMost`` in the coin of the chain."""
-
-    number: int
-    state: BundleWord
-    account: str
-    smart_account: str | None
-    items: list[BundleItemFacts]
-    needs: list[NeedFacts]
-    gas_at_most: Decimal
-    expires: Moment
-    signatures: int
-    tx_hash: str | None
-    code: str | None
-    reason: str | None
-
-
-class GroupPayment(Struct, frozen=True, rename="camel"):
+class TransactionFacts(Struct, frozen=True, rename="camel"):
     """One transaction that the wallet signed for a group; ``serviceIds`` are the orders whose
     deposits it pays itself."""
 
@@ -339,8 +304,8 @@ class GroupDocument(Struct, frozen=True, rename="camel"):
     rows: list[int]
     standing: str
     left_out: int
-    bundle: BundleFacts | None
-    payments: list[GroupPayment]
+    bundle: Bundle | None
+    payments: list[TransactionFacts]
     money: str
     next: str
 
@@ -385,35 +350,10 @@ def _group(standing: GroupStanding, orders: Mapping[str, Order]) -> GroupDocumen
         rows=list(group.numbers),
         standing=standing.word,
         left_out=standing.left_out,
-        bundle=None if standing.bundle is None else _bundle(standing, standing.bundle),
+        bundle=standing.bundle,
         payments=[_payment(one) for one in standing.payments],
         money=money_words(standing, orders),
         next=next_words(standing, orders),
-    )
-
-
-def _bundle(standing: GroupStanding, bundle: Bundle) -> BundleFacts:
-    return BundleFacts(
-        number=bundle.number,
-        state=bundle.word,
-        account=bundle.account,
-        smart_account=bundle.sender if bundle.kind == "evm" else None,
-        items=[
-            BundleItemFacts(
-                item.symbol,
-                item.contract,
-                item.sum.amount,
-                item.service_ids,
-            )
-            for item in bundle.items
-        ],
-        needs=[NeedFacts(one.symbol, one.contract, one.amount) for one in bundle.needs],
-        gas_at_most=short(from_base_units(bundle.gas_units, 9 if standing.solana else 18)),
-        expires=bundle.expires,
-        signatures=len(bundle.signatures),
-        tx_hash=bundle.operation.hash,
-        code=bundle.said,
-        reason=bundle.operation.result.get("reason"),
     )
 
 
@@ -472,9 +412,9 @@ _PAYMENT_WORDS: Mapping[State, PaymentWord] = {
 }
 
 
-def _payment(act: Operation) -> GroupPayment:
+def _payment(act: Operation) -> TransactionFacts:
     paid = sum_of(act)
-    return GroupPayment(
+    return TransactionFacts(
         paying="fund" if act.kind == "fund" else "part",
         token=paid.symbol,
         contract=paid.contract,

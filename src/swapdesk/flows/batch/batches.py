@@ -92,9 +92,9 @@ def read_group(ledger: Ledger, act: Operation) -> Group:
 def _batch(ledger: Ledger, act: Operation) -> Batch:
     groups = ledger.parts(act.id, "create_group")
     rows: dict[str | None, list[Operation]] = {}
-    # One question for all rows; their groups are few.
+    # One question for all rows, by the index of their groups: + keeps it from that of all rows.
     parents = "SELECT id FROM operation WHERE parent = ? AND kind = 'create_group'"
-    for row in ledger.where(f"kind = 'row' AND parent IN ({parents})", act.id):
+    for row in ledger.where(f"+kind = 'row' AND parent IN ({parents})", act.id):
         rows.setdefault(row.parent, []).append(row)
     return Batch(act, tuple(_group(group, rows.get(group.id, [])) for group in groups))
 
@@ -271,7 +271,7 @@ def _end_batch(ledger: Ledger, group: Group) -> None:
     parent = str(group.act.parent)
     with ledger.transaction() as db:
         rows = db.execute(
-            "SELECT DISTINCT state FROM operation WHERE parent = ? AND kind = 'create_group'",
+            "SELECT DISTINCT state FROM operation WHERE parent = ? AND +kind = 'create_group'",
             (parent,),
         )
         states = {State(row["state"]) for row in rows}
