@@ -273,6 +273,7 @@ class Home:
         made = self._made()
         signed = self._asked("wallet", "transactions").documents[-1]["transactions"]
         spent = Counter({"USDC": 0, "SOL_USDC": 0})
+        paid: set[str] = set()
         found = [
             *self.defects,
             *self._unsettled(),
@@ -282,10 +283,10 @@ class Home:
             *(
                 error
                 for name, order in made.items()
-                for error in self._deposit(order, listed.get(name), spent)
+                for error in self._deposit(order, listed.get(name), spent, paid)
             ),
             *self._transactions(signed),
-            *self._acts(listed),
+            *self._acts(listed, paid),
         ]
         calls = self._paid_calls() if self.pays else 0
         for name, began in self.began.items():
@@ -323,10 +324,14 @@ class Home:
         yield from (f"{count} orders for {what}" for what, count in counts.items() if count > 1)
 
     def _deposit(
-        self, order: dict[str, Any], told: dict[str, Any] | None, spent: Counter[str]
+        self,
+        order: dict[str, Any],
+        told: dict[str, Any] | None,
+        spent: Counter[str],
+        paid: set[str],
     ) -> Iterator[str]:
         """Whether an order is paid once where it is told as paid, and not where it is not; what
-        was paid is counted."""
+        was paid is counted, and whose deposit it was is noted."""
         name, on_solana = order["serviceId"], order["inToken"]["chain"] == "solana"
         token = SOL_USDC if on_solana else USDC
         by_wallet = (
@@ -336,6 +341,7 @@ class Home:
             hashes = by_wallet
         else:
             hashes = self._paid_to(order["depositAddress"], on_solana=on_solana)
+            paid.update([name] * len(hashes))
             if told and hashes != [told["depositHash"]] * bool(told["depositHash"]):
                 yield f"{name}: paid by {hashes}, told {told['depositHash']}"
         if len(hashes) != (order["displayStatus"] == "SWAP_COMPLETED"):
@@ -363,11 +369,11 @@ class Home:
                 yield f"{count} transactions on {name}, {states} by the wallet"
         yield from (f"{one} has not ended" for one in signed if one["state"] not in ENDED)
 
-    def _acts(self, listed: dict[str, dict[str, Any]]) -> Iterator[str]:
+    def _acts(self, listed: dict[str, dict[str, Any]], paid: set[str]) -> Iterator[str]:
         """What the ledger has and should not: acts whose end is not known, but for calls, of which
         nobody but their script can tell, and steps that never left, of what is over; claims that
-        are not of their kind, held for too long or too short; creates and orders that are not each
-        other's."""
+        are not of their kind, held for too long or too short; creates that are no orders, deposits
+        that the chains do not have, and the other way round."""
         journal = self.sandbox.home / "profiles" / "sandbox" / "journal.db"
         with closing(sqlite3.connect(journal)) as file:
             rows = file.execute("SELECT kind, state, claim, subject, id FROM operation").fetchall()
@@ -384,6 +390,10 @@ class Home:
         creates = {row[3] for row in rows if row[:2] == ("create", "done")}
         orders = {name for name, order in listed.items() if order["intentId"]}
         yield from (f"{name} is no order and created here" for name in creates ^ orders)
+        deposits = {row[3] for row in rows if row[:2] == ("deposit", "done")}
+        yield from (
+            f"the ledger's deposit of {name} is not the chain's" for name in deposits ^ paid
+        )
 
     def _paid_calls(self) -> int:
         """Units that calls were paid with: what the account gave to who is paid for calls."""

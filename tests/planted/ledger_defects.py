@@ -229,4 +229,12 @@ LEDGER = (
         "JOIN word ON word.word = step.state",
         (f"{OLD}::test_a_journal_of_another_kind_is_refused_and_left_as_it_is",),
     ),
+    Defect(
+        "handed-over-while-under-way",
+        "A deposit that one bundle may be paying is paid by another one.",
+        ACTS,
+        '" AND before.state IN (?, ?, ?))",\n',
+        '" AND before.state IN (?, ?, ?) AND 0)",\n',
+        (f"{TESTS}::test_what_is_unknown_is_handed_over_once_what_it_was_a_part_of_is_over",),
+    ),
 )
