@@ -13,7 +13,7 @@ CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 RAISED = ("bad_input", "own_refusal", "not_confirmed", "CommandError")
 """What commands end with."""
 ENDED = (
-    "NotSettled", "Stopped", "Ending", "NotPaid", "PaymentOpen", "SwapEnded", "SwapOpen", "refused",
+    "Stopped", "Ending", "NotPaid", "PaymentOpen", "SwapEnded", "SwapOpen", "refused",
     "still_open", "end", "open", "NotCreated", "JournalRefused", "NotThisSwap", "NoDexSwap",
     "UnreadableFile", "NotWithdrawn",
 )  # fmt: skip

@@ -47,6 +47,23 @@ GIFT = 10**16
 ENDED = ("succeeded", "failed", "replaced", "lost", "abandoned", "done", "refused")
 """How a transaction may end, by words of before and of now."""
 SWAP_ON_CHAIN = ("swap", "--type", "dex", "--provider", "ba")
+CLAIMS = {
+    "create": "twin",
+    "deposit": "deposit",
+    "batch": "batch",
+    "bundle": "bundle",
+    "fund": "fund",
+    "withdraw": "withdraw",
+}
+"""What a claim of each kind begins with."""
+BATCH_STEPS = {
+    "BUILT_BEFORE": ("build", "sign", "submit"),
+    "NOT_BEGUN": ("sign", "submit"),
+}
+"""What a trader does who is told so."""
+STEPS = ("approve", "reset", "sign", "swap", "confirm")
+KEPT = ("deposit", "batch")
+"""Kinds whose claim stands when they are done."""
 
 
 class Home:
@@ -67,6 +84,7 @@ class Home:
         self.orders: set[str] = set()
         self.paid: set[str] = set()
         self.pays = pays
+        self.last: Result | None = None
         self.directory = directory
         self._running: dict[subprocess.Popen[bytes], str] = {}
         self._count = 0
@@ -104,6 +122,7 @@ class Home:
         result = Result(out.decode(), err.decode(), process.returncode)
         code = "" if result.code == 0 else result.error["code"]
         self.told[words[0], result.code, code] += 1
+        self.last = result
         if result.code not in [*Exit] or result.code == Exit.DEFECT:
             self.defects.append(f"{words}: {result}")
         return result
@@ -172,24 +191,32 @@ class Home:
     def settle(self) -> None:
         """Go on with everything as a trader would, until nothing is left to go on with."""
         for file in self.files:
-            until(lambda file=file: self._batch_settled(file), file)
-        until(
-            lambda: self._went_on(*SWAP_ON_CHAIN, "20", "usdc.base", "weth.base"),
-            "the swaps on chains",
-        )
-        until(lambda: self._went_on("wallet", "withdraw", "--chain", "arbitrum"), "a withdrawal")
+            self._until(self._batch_settled, file)
+        self._until(self._went_on, *SWAP_ON_CHAIN, "20", "usdc.base", "weth.base")
+        self._until(self._went_on, "wallet", "withdraw", "--chain", "arbitrum")
         for name, order in self.listed().items():
-            if order["intentId"] and not order["order"]["isDex"] and not order["depositHash"]:
-                until(lambda name=name: self._deposit_settled(name), f"the deposit of {name}")
-        until(self._arrived, "the payouts")
+            # Also one that is told as paid: its transaction may never have left.
+            if order["intentId"] and order["displayStatus"] == "WAITING_FOR_DEPOSIT":
+                self._until(self._deposit_settled, name)
+        self._until(self._arrived)
+
+    def _until(self, settled: Callable[..., bool], *words: str) -> None:
+        try:
+            until(lambda: settled(*words))
+        except AssertionError:
+            said = self.last and (self.last.stderr[-2000:], self.last.stdout[:2000])
+            raise AssertionError(f"{settled.__name__} {words}: {said}") from None
 
     def listed(self) -> dict[str, dict[str, Any]]:
-        """The orders of this home by their ids, as the desk tells them; nothing is unknown."""
+        """The orders of this home by their ids, as the desk tells them."""
+        orders = self._asked("orders", "list").documents[-1]["orders"]
+        return {order["serviceId"]: order for order in orders}
+
+    def _unsettled(self) -> Iterator[str]:
+        """What a list of orders tells as not known."""
         told = self._asked("orders", "list")
-        document = told.documents[-1]
-        assert document["unknown"] == [], document["unknown"]
-        assert "The payment of order" not in told.stderr, told.stderr
-        return {order["serviceId"]: order for order in document["orders"]}
+        yield from map(str, told.documents[-1]["unknown"])
+        yield from (line for line in told.stderr.splitlines() if "The payment of order" in line)
 
     def _asked(self, *words: str) -> Result:
         """A command that reads, once whoever has the wallet has let go of it."""
@@ -206,7 +233,7 @@ class Home:
 
     def _went_on(self, *words: str) -> bool:
         """Whether a command came through, or had nothing to do."""
-        result = self.run(*words, "--yes")
+        result = self.run(*words, *(() if words[1] in ("build", "submit") else ("--yes",)))
         assert result is not None
         return result.code == Exit.DONE or result.error["code"] == "NOTHING_HELD"
 
@@ -217,7 +244,12 @@ class Home:
             return ran.code == Exit.DONE
         (name,) = re.findall(r"batch (\w{8}) already", ran.error["message"])
         resumed = self.run("batch", "resume", name, "--yes")
-        return resumed is not None and resumed.code == Exit.DONE
+        assert resumed is not None
+        if resumed.code == Exit.DONE:
+            return True
+        # Another batch used the smart account meanwhile, or its bundle was never agreed to.
+        steps = BATCH_STEPS.get(resumed.error["code"], ())
+        return bool(steps) and all(self._went_on("batch", step, name) for step in steps)
 
     def _deposit_settled(self, service_id: str) -> bool:
         paid = self.run("fund", service_id, "--yes")
@@ -241,18 +273,20 @@ class Home:
         made = self._made()
         signed = self._asked("wallet", "transactions").documents[-1]["transactions"]
         spent = Counter({"USDC": 0, "SOL_USDC": 0})
+        paid: set[str] = set()
         found = [
             *self.defects,
+            *self._unsettled(),
             *(f"{name} is not listed" for name in ({*made} | self.orders) - {*listed}),
             *(f"{name} is not the service's" for name in {*listed} - {*made}),
             *self._twins(made),
             *(
                 error
                 for name, order in made.items()
-                for error in self._deposit(order, listed.get(name), spent)
+                for error in self._deposit(order, listed.get(name), spent, paid)
             ),
             *self._transactions(signed),
-            *self._acts(),
+            *self._acts(listed, paid),
         ]
         calls = self._paid_calls() if self.pays else 0
         for name, began in self.began.items():
@@ -290,10 +324,14 @@ class Home:
         yield from (f"{count} orders for {what}" for what, count in counts.items() if count > 1)
 
     def _deposit(
-        self, order: dict[str, Any], told: dict[str, Any] | None, spent: Counter[str]
+        self,
+        order: dict[str, Any],
+        told: dict[str, Any] | None,
+        spent: Counter[str],
+        paid: set[str],
     ) -> Iterator[str]:
         """Whether an order is paid once where it is told as paid, and not where it is not; what
-        was paid is counted."""
+        was paid is counted, and whose deposit it was is noted."""
         name, on_solana = order["serviceId"], order["inToken"]["chain"] == "solana"
         token = SOL_USDC if on_solana else USDC
         by_wallet = (
@@ -303,6 +341,7 @@ class Home:
             hashes = by_wallet
         else:
             hashes = self._paid_to(order["depositAddress"], on_solana=on_solana)
+            paid.update([name] * len(hashes))
             if told and hashes != [told["depositHash"]] * bool(told["depositHash"]):
                 yield f"{name}: paid by {hashes}, told {told['depositHash']}"
         if len(hashes) != (order["displayStatus"] == "SWAP_COMPLETED"):
@@ -330,15 +369,31 @@ class Home:
                 yield f"{count} transactions on {name}, {states} by the wallet"
         yield from (f"{one} has not ended" for one in signed if one["state"] not in ENDED)
 
-    def _acts(self) -> Iterator[str]:
-        """Acts of the journal whose end is not known. Of a call nobody but its script can tell."""
+    def _acts(self, listed: dict[str, dict[str, Any]], paid: set[str]) -> Iterator[str]:
+        """What the ledger has and should not: acts whose end is not known, but for calls, of which
+        nobody but their script can tell, and steps that never left, of what is over; claims that
+        are not of their kind, held for too long or too short; creates that are no orders, deposits
+        that the chains do not have, and the other way round."""
         journal = self.sandbox.home / "profiles" / "sandbox" / "journal.db"
         with closing(sqlite3.connect(journal)) as file:
-            rows = file.execute(
-                "SELECT kind, state, id FROM operation WHERE kind <> 'call'"
-                " AND state IN ('prepared', 'sent', 'unknown')"
-            ).fetchall()
-        yield from (f"{kind} {id_} is {state}" for kind, state, id_ in rows)
+            rows = file.execute("SELECT kind, state, claim, subject, id FROM operation").fetchall()
+            strays = file.execute("PRAGMA foreign_key_check(operation)").fetchall()
+        for kind, state, claim, _, id_ in rows:
+            never_left = kind in STEPS and state == "prepared"
+            if kind != "call" and state not in ("done", "refused") and not never_left:
+                yield f"{kind} {id_} is {state}"
+            if claim is not None and claim.partition(":")[0] != CLAIMS.get(kind):
+                yield f"{kind} {id_} claims {claim}"
+            if state == "done" and kind in CLAIMS and (claim is None) != (kind not in KEPT):
+                yield f"{kind} {id_} is done and claims {claim}"
+        yield from (f"{stray} leads nowhere" for stray in strays)
+        creates = {row[3] for row in rows if row[:2] == ("create", "done")}
+        orders = {name for name, order in listed.items() if order["intentId"]}
+        yield from (f"{name} is no order and created here" for name in creates ^ orders)
+        deposits = {row[3] for row in rows if row[:2] == ("deposit", "done")}
+        yield from (
+            f"the ledger's deposit of {name} is not the chain's" for name in deposits ^ paid
+        )
 
     def _paid_calls(self) -> int:
         """Units that calls were paid with: what the account gave to who is paid for calls."""

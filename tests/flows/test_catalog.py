@@ -28,6 +28,7 @@ from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import TokenSearch
 from swapdesk.flows.catalog.token_list import Verdict
 from swapdesk.flows.catalog.token_safety import check_token, token_refusal, verdict_of
+from swapdesk.flows.check_line import refused, texts
 from swapdesk.flows.connection import Connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.wallet.local_wallet import MOST_TOKENS, ChainTokens
@@ -500,35 +501,32 @@ async def test_any_text_resolves_or_says_why(text: str, catalog: Catalog) -> Non
 
 
 def test_a_disabled_or_malicious_token_is_refused() -> None:
-    refused = {t.id for t in WORLD if token_refusal(t) is not None}
-    assert refused == {
+    unusable = {t.id for t in WORLD if token_refusal(t) is not None}
+    assert unusable == {
         t.id
         for t in WORLD
         if not t.enabled
         or not t.chain_data.enabled
         or (t.security_scan and t.security_scan.result_type == "Malicious")
     }
-    assert refused
+    assert unusable
     for token in WORLD:
-        assert check_token(token, now=NOW).ok is (token.id not in refused)
+        assert refused(check_token(token, now=NOW)) is (token.id in unusable)
 
 
 def test_a_warning_asks_and_an_unscanned_token_does_not() -> None:
     bridged = next(t for t in WORLD if t.symbol == "USDC.e")
     check = check_token(bridged, now=NOW)
-    assert (verdict_of(bridged, NOW), check.ok, check.needs_consent) == (
-        Verdict.WARNING,
-        True,
-        True,
-    )
+    assert verdict_of(bridged, NOW) is Verdict.WARNING
+    assert texts(check, "warn")
+    assert not refused(check)
     scan = bridged.security_scan.model_copy(update={"result_type": "HOVERING"})
     check = check_token(bridged.model_copy(update={"security_scan": scan}), now=NOW)
-    assert (check.ok, check.needs_consent) == (True, True)
-    assert check.lines[-1].text.startswith("A scan says HOVERING of USDC.e on ")
+    assert not refused(check)
+    assert texts(check, "warn")[-1].startswith("A scan says HOVERING of USDC.e on ")
     native = next(t for t in WORLD if t.symbol == "BTC" and t.chain == "bitcoin")
     check = check_token(native, now=NOW)
-    assert (check.ok, check.needs_consent) == (True, False)
-    assert check.lines == ()
+    assert check == ()
 
 
 def _malicious(token: Token) -> bool:
@@ -539,15 +537,15 @@ async def test_an_imitation_is_refused_with_its_contract(catalog: Catalog) -> No
     fake = next(t for t in WORLD if t.unverified and t.address and "\u200b" in t.symbol)
     usdc = catalog.rows_of_symbol("usdc")[0]
     check = check_token(fake, now=NOW, imitates=usdc)
-    assert not check.ok
+    assert refused(check)
     known = f"looks like USDC on {usdc.chain_name} and is not"
-    assert known in check.lines[0].text
+    assert known in check[0].text
     # Found malicious as well, it names the token it copies all the same.
     worse = fake.model_copy(
         update={"security_scan": next(t.security_scan for t in WORLD if _malicious(t))}
     )
-    said = [line.text for line in check_token(worse, now=NOW, imitates=usdc).lines]
+    said = [line.text for line in check_token(worse, now=NOW, imitates=usdc)]
     assert "malicious" in said[0]
     assert known in said[1]
-    assert fake.address in check.lines[0].text
-    assert any("hidden characters" in line.text for line in check.lines)
+    assert fake.address in check[0].text
+    assert any("hidden characters" in line.text for line in check)

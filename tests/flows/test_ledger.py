@@ -306,6 +306,19 @@ def test_parts_move_together_and_those_that_were_decided_stay(ledger: Ledger) ->
     assert ledger.move_parts(other.id, "row", DONE, among=(SENT,)) == 1
 
 
+@pytest.mark.parametrize(("state", "before"), list(product(State, State)))
+def test_what_is_unknown_is_handed_over_once_what_it_was_a_part_of_is_over(
+    ledger: Ledger, state: State, before: State
+) -> None:
+    over, first, second = (ledger.begin("bundle", {}, state=one) for one in (before, SENT, SENT))
+    part = ledger.begin("deposit", {}, parent=over.id, claim="deposit:o", state=state)
+    handed = state is UNKNOWN and before in (DONE, REFUSED)
+    assert ledger.hand_over(part.id, first.id) is handed
+    # Now it is the part of one that is under way.
+    assert not ledger.hand_over(part.id, second.id)
+    assert act(ledger, part.id) == replace(part, parent=first.id if handed else over.id)
+
+
 # What is kept of an act
 
 
@@ -398,6 +411,26 @@ def test_acts_come_in_the_order_in_which_they_were_begun(ledger: Ledger) -> None
     for row, subject in zip(rows, ("a", "b", None), strict=True):
         ledger.move(row.id, DONE, subject=subject)
     assert (ledger.subjects("row"), ledger.subjects("create")) == ({"a", "b"}, set())
+
+
+def test_a_mark_is_another_once_an_act_moved(ledger: Ledger) -> None:
+    marks = [ledger.mark("kind = ?", "call")]
+    first, second = (ledger.begin("call", {}) for _ in range(2))
+    for told in (
+        lambda: ledger.move(first.id, SENT),
+        lambda: ledger.move(second.id, SENT),
+        lambda: ledger.tell(first.id, hash="0x1"),
+        lambda: ledger.move(first.id, UNKNOWN),
+        lambda: ledger.move(first.id, DONE),
+        lambda: ledger.begin("call", {}),
+    ):
+        marks.append(ledger.mark("kind = ?", "call"))
+        assert told()
+    marks.append(ledger.mark("kind = ?", "call"))
+    assert marks[0] is None
+    assert len({*marks}) == len(marks)
+    ledger.begin("row", {})
+    assert ledger.mark("kind = ?", "call") == marks[-1]
 
 
 # Claims

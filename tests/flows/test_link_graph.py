@@ -48,7 +48,7 @@ def ends(island: Island) -> list[tuple[str, str]]:
 def test_alice_and_bob_stand_on_islands_of_their_own() -> None:
     """Bob's has the crowd on it: payouts of the same wallet that fit as well as his."""
     last = recorded("private").stages[-1]
-    hers, middle, his = link_graph(last).islands
+    hers, middle, his = link_graph(last)[0]
     assert [each.chains for each in (hers, middle, his)] == [("base",), ("ethereum",), ("base",)]
     named = [[account.name for account in each.accounts] for each in (hers, middle)]
     assert named == [["Alice", "Pell, deposit"], ["Pell, wallet", "Halyard, deposit"]]
@@ -66,31 +66,31 @@ def test_the_crowd_nearest_in_time_is_drawn_and_the_rest_counted() -> None:
     got = paid(30, "a", "b")
     times = [*range(1, 30), *range(31, 60)]
     crowd = [paid(minute, "a", "c") for minute in times]
-    graph = link_graph(stage(got, got=got, crowd=tuple(crowd)))
-    drawn = [edge.payment.block for each in graph.islands for edge in each.edges]
+    islands, left_out = link_graph(stage(got, got=got, crowd=tuple(crowd)))
+    drawn = [edge.payment.block for each in islands for edge in each.edges]
     half = MOST_OF_CROWD // 2
     assert drawn == list(range(30 - half, 30 + half + 1))
-    assert graph.left_out == len(crowd) - MOST_OF_CROWD
+    assert left_out == len(crowd) - MOST_OF_CROWD
 
 
 def test_whatever_joins_two_islands_makes_them_one() -> None:
     """Also a payment that comes last, on another chain, or back to where money came from."""
     apart = [paid(1, "a", "b"), paid(2, "c", "d"), paid(3, "e", "f")]
-    assert list(map(ends, link_graph(stage(*apart)).islands)) == [
+    assert list(map(ends, link_graph(stage(*apart))[0])) == [
         [("a", "b")], [("c", "d")], [("e", "f")]
     ]  # fmt: skip
-    (joined, third) = link_graph(stage(*apart, paid(4, "b", "d", "ethereum"))).islands
+    (joined, third) = link_graph(stage(*apart, paid(4, "b", "d", "ethereum")))[0]
     assert ends(joined) == [("a", "b"), ("c", "d"), ("b", "d")]
     assert joined.chains == ("base", "ethereum")
     assert ends(third) == [("e", "f")]
-    (circle,) = link_graph(stage(paid(1, "a", "b"), paid(2, "b", "a"))).islands
+    (circle,) = link_graph(stage(paid(1, "a", "b"), paid(2, "b", "a")))[0]
     assert (circle.columns, circle.height) == (2, 1)
 
 
 def test_a_path_that_was_found_is_marked_and_leads_to_the_right() -> None:
     """Its payments are drawn also where none of them touches an address of the order."""
     path = (paid(1, "a", "b"), paid(2, "b", "c"), paid(3, "c", "d"))
-    (island,) = link_graph(stage(path[0], paid(2, "b", "e"), linked=path)).islands
+    (island,) = link_graph(stage(path[0], paid(2, "b", "e"), linked=path))[0]
     assert [edge.linked for edge in island.edges] == [True, False, True, True]
     assert island.columns == 4
     at = {

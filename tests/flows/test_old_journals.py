@@ -35,12 +35,18 @@ from swapdesk.flows.journal.journal_migration import (
 )
 from swapdesk.flows.journal.ledger import FREED_WHEN_DONE, OPEN, Operation, State
 from swapdesk.flows.journal.payments import (
+    group_of,
     intent_of,
     newest_bundle,
+    open_bundles,
     paid_orders,
+    payment_of,
     sum_of,
     taken_of,
+    transactions_of,
+    unanswered,
     withdrawal_of,
+    withdrawals,
 )
 from swapdesk.flows.support.support_case import create_request
 from swapdesk.wire.encoding.codec import encode_twice
@@ -117,7 +123,7 @@ def test_orders_say_what_they_said(brought: tuple[Journal, dict[str, Any]]) -> N
         "transactions.of": journal.transactions.of,
         "transactions.all": lambda: sorted(journal.transactions.all()),
         "transactions.deposits": lambda: journal.transactions.deposits(ids),
-        "create_requests.of": lambda id_: create_request(journal.ledger, id_),
+        "create_requests.of": lambda service_id: create_request(journal.ledger, service_id),
     }
     asked = 0
     for question, answer in answers.items():
@@ -209,10 +215,7 @@ def answer_ids(answers: dict[str, Any], name: str) -> list[str]:
 
 def test_calls_and_deposits_stand_in_the_ledger(brought: tuple[Journal, dict[str, Any]]) -> None:
     journal, answers = brought
-    open_ = journal.ledger.where(
-        "kind IN ('call', 'deposit') AND state IN ('prepared', 'sent', 'unknown')"
-    )
-    left = {act.id: act for act in open_ if act.body.get("by") != "bundle"}
+    left = {act.id: act for act in unanswered(journal.ledger)}
     told = {f"call/{call['id']}": call for call in answers.get("calls.unresolved", [])}
     assert left.keys() == told.keys()
     for id_, call in told.items():
@@ -220,7 +223,7 @@ def test_calls_and_deposits_stand_in_the_ledger(brought: tuple[Journal, dict[str
     for question, payment in answers.items():
         name, service_id = question.partition(" ")[::2]
         if name == "calls.payment_of":
-            holder = journal.ledger.holder(f"deposit:{service_id}")
+            holder = payment_of(journal.ledger, service_id)
             assert (holder is None) is (payment is None), question
             if holder is not None:
                 check_call(holder, payment)
@@ -276,6 +279,9 @@ def test_batches_stand_in_the_ledger(brought: tuple[Journal, dict[str, Any]]) ->
     assert [group.parent for group in ledger.where(left)] == answers["batches.unfinished"]
     assert sorted(ledger.subjects("create_group")) == answers["batches.multi_ids"]
     assert sorted(ledger.subjects("row")) == answers["batches.service_ids"]
+    assert [
+        [*group_of(ledger, bundle.operation), bundle.number] for bundle in open_bundles(ledger)
+    ] == answers["bundles.open"]
     for multi_id in answers["batches.multi_ids"]:
         found = find_group(ledger, multi_id)
         assert found is not None
@@ -306,14 +312,6 @@ def check_payment_of(
         bundle = bundles[-1]
         assert {name: bundle.body[name] for name in told["built"]} == readable(told["built"])
         assert bundle.body["number"] == told["number"] == len(bundles)
-        newest = newest_bundle(journal.ledger, group.id)
-        assert newest is not None
-        assert (newest.operation, newest.number) == (bundle, told["number"])
-        assert newest.word == told["state"]
-        assert (list(newest.signatures), newest.said) == (told["signatures"], told["code"])
-        assert newest.service_ids == [
-            deposit["service_id"] for item in told["built"]["items"] for deposit in item["deposits"]
-        ]
         assert moment(bundle.prepared_at) == told["created"]
         assert bundle.result.get("signatures", []) == told["signatures"]
         assert moment(bundle.sent_at) == told["sent_at"]
@@ -322,13 +320,22 @@ def check_payment_of(
         assert bundle.result.get("said") == told["code"]
         assert bundle.result.get("reason") == told["reason"]
         assert all(earlier.code is not None for earlier in bundles[:-1])
-    payments = journal.ledger.parts(group.id, "fund", "part")
+        newest = newest_bundle(journal.ledger, group.id)
+        assert newest is not None
+        assert (newest.operation, newest.word) == (bundle, told["state"])
+        assert (list(newest.signatures), newest.said) == (told["signatures"], told["code"])
+        for name, value in told["built"].items():
+            if name != "needs":
+                assert plain(getattr(newest, name)) == value
+        assert [need.units for need in newest.needs] == [
+            need["units"] for need in told["built"]["needs"]
+        ]
+    payments = transactions_of(journal.ledger, group.id)
     for act, payment in zip(payments, answers[f"payments.of {place}"], strict=True):
-        assert act.kind == payment["paying"]
-        for name in ("number", "symbol", "decimals", "contract", "service_ids"):
-            assert act.body[name] == payment[name]
-        assert (sum_of(act).units, intent_of(act)) == (payment["units"], payment["intent_id"])
+        assert (act.kind, intent_of(act)) == (payment["paying"], payment["intent_id"])
         assert list(paid_orders(act)) == payment["service_ids"]
+        for name in ("symbol", "decimals", "contract", "units"):
+            assert getattr(sum_of(act), name) == payment[name]
         assert payment["state"] in STEPS[act.state]
         assert (act.hash, act.code) == (payment["hash"], payment["code"])
 
@@ -363,13 +370,18 @@ def test_withdrawals_stand_in_the_ledger(brought: tuple[Journal, dict[str, Any]]
     assert len(questions) == len(journal.ledger.where("kind = 'withdraw'"))
     for question in questions:
         told = answers[question]
-        act = act_of(journal, told["intent_id"])
-        for name in ("account", "sender", "chain", "taken"):
+        act = withdrawal_of(journal.ledger, told["intent_id"])
+        assert act is not None
+        assert plain(taken_of(act)) == told["taken"]
+        for name in ("account", "sender", "chain"):
             assert act.body[name] == told[name]
         assert told["state"] in STEPS[act.state]
         assert (act.hash, moment(act.moved_at)) == (told["hash"], told["moved"])
-        assert withdrawal_of(journal.ledger, told["intent_id"]) == act
-        assert [taken.units for taken in taken_of(act)] == [one["units"] for one in told["taken"]]
+    for name, states in (("open", OPEN), ("counted", (State.DONE,))):
+        place = "0x5e01", "base"
+        assert [act.id for act in withdrawals(journal.ledger, *place, *states)] == [
+            told["intent_id"] for told in answers.get(f"withdrawals.{name} 0x5e01 base", [])
+        ]
 
 
 def test_a_claim_is_held_by_what_was_done_or_came_first(tmp_path: Path) -> None:

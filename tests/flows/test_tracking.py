@@ -393,10 +393,10 @@ def test_a_sighting_keeps_what_was_paid_until_the_service_saw_it(
     assert said(unpaid).word == "Paid by you"
     # A journal that cannot be read says nothing else of it.
     calls = journal._file._connection.execute
-    calls("ALTER TABLE call RENAME TO gone")
+    calls("ALTER TABLE operation RENAME TO gone")
     assert announced(unpaid) == []
     assert said(unpaid).word == "Paid by you"
-    calls("ALTER TABLE gone RENAME TO call")
+    calls("ALTER TABLE gone RENAME TO operation")
     sighted(unpaid, order(display_status="DEPOSIT_DETECTED", in_status=2))
     assert said(unpaid).word != "Paid by you"
     asked: list[str] = []

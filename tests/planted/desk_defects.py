@@ -79,8 +79,8 @@ CREATING = (
         "written-by-a-desk-that-only-reads",
         "A desk that only reads creates, signs and spends.",
         "swapdesk/cli/cli_context.py",
-        "if named is not None and not named.read_only:",
-        "if named is not None and named.read_only is None:",
+        "if named in EFFECTS and named not in READING:",
+        "if named in EFFECTS and named not in EFFECTS:",
         ("tests/cli/test_contract.py::test_a_writing_command_ends_before_it_does_anything",),
     ),
     Defect(
@@ -192,7 +192,7 @@ CREATING = (
     Defect(
         "late-answer-wins",
         "An order that is known becomes refused, or a paid deposit is freed and paid once more.",
-        "swapdesk/flows/journal/journal_file.py",
+        "swapdesk/flows/journal/ledger.py",
         "WHERE {where} AND state IN ({marks})",
         "WHERE {where} AND (state IN ({marks}) OR 1)",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
@@ -744,6 +744,28 @@ PAYING = (
         "            order.deposit_tag or None,",
         "            order.receiver_tag or None,",
         ("tests/flows/test_deposits.py::test_the_memo_and_the_amount_of_the_order_are_promised",),
+    ),
+    Defect(
+        "asked-in-vain-and-told-unknown",
+        "A deposit of a desk that was killed before its wallet signed is told to be on its way.",
+        "swapdesk/flows/deposits/wallet_funding.py",
+        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked\n",
+        (
+            "tests/flows/test_deposits.py"
+            "::test_a_desk_killed_between_asking_and_signing_left_nothing_on_its_way",
+        ),
+    ),
+    Defect(
+        "told-unsigned-while-another-desk-signs",
+        "A review of a deposit takes back what another desk, which has the wallet, asks for.",
+        "swapdesk/flows/deposits/wallet_funding.py",
+        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not entry.fresh\n",
+        (
+            "tests/flows/test_deposits.py"
+            "::test_a_desk_killed_between_asking_and_signing_left_nothing_on_its_way",
+        ),
     ),
     Defect(
         "lost-payment-made-again",

@@ -431,7 +431,7 @@ async def test_an_order_counts_once_however_often_it_is_written(store: Store) ->
     again = finished(row, START, ALICE)
     for version in (2, 3):
         assert await store.orders.advance(again, expected_version=version)
-    (day,) = (await store.books.of(ALICE.partner_id)).days
+    (day,) = (await store.books.of(ALICE.partner_id))[0]
     assert (day.orders, day.volume, day.entries) == (1, 1000, 1)
 
 
@@ -445,9 +445,9 @@ async def test_an_order_and_its_sums_are_written_together(store: Store, table: s
         await store.orders.advance(ended, expected_version=1)
     await changed(store, f"ALTER TABLE gone RENAME TO {table}")
     assert await store.orders.get(ALICE.partner_id, begun.service_id) == begun
-    assert not (await store.books.of(ALICE.partner_id)).days
+    assert not (await store.books.of(ALICE.partner_id))[0]
     assert await store.orders.advance(ended, expected_version=1)
-    assert [day.orders for day in (await store.books.of(ALICE.partner_id)).days] == [1]
+    assert [day.orders for day in (await store.books.of(ALICE.partner_id))[0]] == [1]
 
 
 async def test_sums_that_were_spoiled_are_found_and_written_anew(store: Store) -> None:

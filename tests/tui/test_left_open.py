@@ -11,7 +11,7 @@ from flows.faulty_network import never_arrives
 from flows.orders import NOW, intent
 from swapdesk.acts import State
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.group_signing import begin_group, group_id, groups_left_open, standing_of
+from swapdesk.flows.batch.group_signing import begin_group, groups_left_open, standing_of
 from swapdesk.flows.batch.group_status import Until
 from swapdesk.flows.journal.creates import begin_create, intent_of
 from swapdesk.flows.journal.journal import Journal
@@ -20,7 +20,6 @@ from swapdesk.flows.journal.payments import (
     Bundle,
     accept_bundle,
     add_bundle,
-    group_of,
     move_bundle,
     sign_bundle,
 )
@@ -229,7 +228,6 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
     async with market.desk() as run:
         bundle = await bundled(run)
         ledger = run.app.session.desk.journal.ledger
-        batch_id, number = group_of(ledger, bundle.operation)
         group = str(bundle.operation.parent)
 
         def begun() -> RunningSignings:
@@ -245,14 +243,14 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
                 bundles = begun()
                 (session,) = groups_left_open(bundles)
                 about = session.about
-                assert (about.batch_id, about.group.number) == (batch_id, number)
+                assert about.group.act.id == group
                 assert about.account == bundle.account
                 assert standing_of(session).next is due
-                assert bundles.get(group_id(batch_id, number)) is session
+                assert bundles.get(group) is session
                 assert bundles.open == [session]
                 # A second look finds it in hand, and so does whoever begins it by a key.
                 assert groups_left_open(bundles) == []
-                assert begin_group(bundles, batch_id, number) is session
+                assert begin_group(bundles, group) is session
             # Once it has failed the group is built anew.
             move_bundle(ledger, bundle, State.REFUSED, code="FAILED")
             bundle = add_bundle(ledger, group, bundle)

@@ -49,11 +49,10 @@ from swapdesk.flows.batch.rows import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import Bundle, paid_orders, sum_of
+from swapdesk.flows.journal.payments import paid_orders, sum_of
 from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
-from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.operation import RateClass
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
@@ -275,36 +274,10 @@ LEFT = "swapdesk wallet balance lists what gas left over in the smart account"
 _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
 
 
-class NeedFacts(Struct, frozen=True):
-    """What the smart account lacks."""
-
-    token: str
-    contract: str | None
-    amount: Decimal
-
-
 PaymentWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
 
 
-class BundleFacts(Struct, frozen=True):
-    """Amounts are in whole tokens, ``gasAtMost`` in the coin of the chain."""
-
-    PRINTED: ClassVar = {
-        "number": "bundle.number", "state": "bundle.word", "account": "bundle.account",
-        "smartAccount": "smart_account", "items": "bundle.items", "needs": "needs",
-        "gasAtMost": "gas", "expires": "bundle.expires", "signatures": "signatures",
-        "txHash": "bundle.operation.hash", "code": "bundle.said", "reason": "reason",
-    }  # fmt: skip
-
-    bundle: Bundle
-    smart_account: str | None
-    needs: list[NeedFacts]
-    gas: Decimal
-    signatures: int
-    reason: str | None
-
-
-class GroupPayment(Struct, frozen=True, rename="camel"):
+class TransactionFacts(Struct, frozen=True, rename="camel"):
     """One transaction that the wallet signed for a group; ``serviceIds`` are the orders whose
     deposits it pays itself."""
 
@@ -326,13 +299,12 @@ class GroupDocument(Struct, frozen=True):
         "paid": "standing.group.paid", "state": "standing.group.word",
         "multiId": "standing.group.multi_id", "code": "standing.group.act.code",
         "rows": "standing.group.numbers", "standing": "standing.word",
-        "leftOut": "standing.left_out", "bundle": "bundle", "payments": "payments",
+        "leftOut": "standing.left_out", "bundle": "standing.bundle", "payments": "payments",
         "money": "money", "next": "next",
     }  # fmt: skip
 
     standing: GroupStanding
-    bundle: BundleFacts | None
-    payments: list[GroupPayment]
+    payments: list[TransactionFacts]
     money: str
     next: str
 
@@ -368,21 +340,9 @@ class ResultsFileDocument(Struct, frozen=True):
 def _group(standing: GroupStanding, orders: Mapping[str, Order]) -> GroupDocument:
     return GroupDocument(
         standing,
-        None if standing.bundle is None else _bundle(standing, standing.bundle),
         [_payment(act) for act in standing.payments],
         money_words(standing, orders),
         next_words(standing, orders),
-    )
-
-
-def _bundle(standing: GroupStanding, bundle: Bundle) -> BundleFacts:
-    return BundleFacts(
-        bundle,
-        bundle.sender if bundle.kind == "evm" else None,
-        [NeedFacts(need.symbol, need.contract, need.amount) for need in bundle.needs],
-        short(from_base_units(bundle.gas_units, 9 if standing.solana else 18)),
-        len(bundle.signatures),
-        bundle.operation.result.get("reason"),
     )
 
 
@@ -441,9 +401,9 @@ _PAYMENT_WORDS: Mapping[State, PaymentWord] = {
 }
 
 
-def _payment(act: Operation) -> GroupPayment:
+def _payment(act: Operation) -> TransactionFacts:
     paid = sum_of(act)
-    return GroupPayment(
+    return TransactionFacts(
         paying="fund" if act.kind == "fund" else "part",
         token=paid.symbol,
         contract=paid.contract,

@@ -63,13 +63,15 @@ def write_page(call: CliContext, choice: DemoChoice, file: Path, *, told: bool) 
 def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
     """The same record gives the same bytes."""
     last = record[-1]
+    islands, left_out = link_graph(last)
     return web_page(
         PAGE,
         title=demo.title,
         about=about,
         stages=[(stage, panes_of(stage, demo.did), path_of(stage)) for stage in record],
         link=link_pane(last.search) if last.search is not None and last.can_be_linked else None,
-        graph=link_graph(last),
+        islands=islands,
+        left_out=left_out,
         edge_said=edge_said,
         payment_lines=payment_lines,
         clock_time=clock_time,

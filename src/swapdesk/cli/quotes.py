@@ -26,8 +26,8 @@ from swapdesk.cli.quote_options import (
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
-from swapdesk.flows.catalog.token_safety import TokenCheck, check_token
-from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.catalog.token_safety import check_token
+from swapdesk.flows.check_line import CheckLine, refused, texts
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.notation import (
     Moment,
@@ -99,16 +99,15 @@ def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLi
     """What the review says of a token. Exit 9 when it cannot be used, or when it is warned
     about and ``accepted`` is False and nobody can be asked."""
     check = usability(token, desk)
-    if not check.ok:
-        said = next(line.text for line in check.lines if line.level == "refuse")
-        raise own_refusal("TOKEN_REFUSED", said)
-    if check.needs_consent and not accepted:
-        warned = " ".join(line.text for line in check.lines if line.level == "warn")
-        raise own_refusal("TOKEN_WARNING", warned)
-    return check.lines
+    if refused(check):
+        raise own_refusal("TOKEN_REFUSED", texts(check, "refuse")[0])
+    warned = texts(check, "warn")
+    if warned and not accepted:
+        raise own_refusal("TOKEN_WARNING", " ".join(warned))
+    return check
 
 
-def usability(token: Token, desk: Desk) -> TokenCheck:
+def usability(token: Token, desk: Desk) -> tuple[CheckLine, ...]:
     """The state of a token now, with whatever it is drawn like."""
     row = desk.catalog.row(token.id)
     imitates = imitated_by(row, desk.catalog.rows.drawn_like(row)) if row is not None else None
@@ -230,8 +229,7 @@ async def report_quotes(
     token_in = find_token(sell, desk, field="from")
     token_out = find_token(buy, desk, field="to")
     for token in {one.id: one for one in (token_in, token_out)}.values():
-        said = (line.text for line in usability(token, desk).lines if line.level == "refuse")
-        session.call.output.talk(*said)
+        session.call.output.talk(*texts(usability(token, desk), "refuse"))
     wish = QuoteRequest.of(
         with_slippage(options, slippage),
         token_in,

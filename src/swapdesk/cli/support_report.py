@@ -92,10 +92,11 @@ async def report_search(
         session.call.output.talk(*_readings(pasted))
     unspent = ""
     while (cost := search.next_cost) is not None:
-        if cost.reads > reads:
-            unspent = f"Not asked: {cost.said}. --reads {cost.reads} spends it."
+        spent, said = cost
+        if spent > reads:
+            unspent = f"Not asked: {said}. --reads {spent} spends it."
             break
-        reads -= cost.reads
+        reads -= spent
         async for _ in search.go_on():
             pass
         if any(place.answer is Answer.FAILED for place in search.searched):

@@ -5,6 +5,7 @@ its own, and what it may sign at most.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from itertools import takewhile
 from typing import ClassVar
 
@@ -250,13 +251,22 @@ class RevokedDocument(Struct, frozen=True):
     hash: str | None
 
 
+class TakenFacts(Struct, frozen=True):
+    """What came back of a token, or what the EntryPoint had kept for gas (``prepaid``)."""
+
+    symbol: str
+    contract: str | None
+    amount: Decimal
+    prepaid: bool
+
+
 class WithdrawalDocument(Struct, frozen=True):
     """What came back to ``account``; ``deployment`` is the transaction that made the smart account,
     None where it stood before."""
 
     account: str
     chain: str
-    withdrawn: Sequence[Sum]
+    withdrawn: Sequence[TakenFacts]
     hash: str | None
     deployment: str | None
 
@@ -431,7 +441,13 @@ async def _withdraw(
     output.say(
         f"Withdrawn: {whole} on {link.name}, back in {account.name or account.address}.",
         f"Transaction {outcome.hash}",
-        document=WithdrawalDocument(account.address, link.name, taken, outcome.hash, deployment),
+        document=WithdrawalDocument(
+            account.address,
+            link.name,
+            [TakenFacts(one.symbol, one.contract, one.amount, one.prepaid) for one in taken],
+            outcome.hash,
+            deployment,
+        ),
     )
 
 

@@ -22,3 +22,8 @@ class CheckLine(Struct, frozen=True):
 def refused(lines: Iterable[CheckLine]) -> bool:
     """Whether any line locks the step."""
     return any(line.level == "refuse" for line in lines)
+
+
+def texts(lines: Iterable[CheckLine], level: CheckLevel) -> list[str]:
+    """The sentences of one level."""
+    return [line.text for line in lines if line.level == level]

@@ -407,13 +407,19 @@ class ActEntry(Entry):
         if self._act is None:
             self._act = self._begin()
 
-    def signed(self, hash_: str) -> None:
+    @property
+    def _begun(self) -> Operation:
         self.begin()
         assert self._act is not None  # begun above
-        if commit_signed(self._ledger, self._act.id, hash_):
+        return self._act
+
+    def signed(self, hash_: str) -> None:
+        if commit_signed(self._ledger, self._begun.id, hash_):
             return
-        stands = self._ledger.get(self._act.id)
-        if stands is None or stands.hash != hash_:
+        stands = self._ledger.get(self._begun.id)
+        # A group follows once more what was executed in vain; for an order that pays anew.
+        again = stands is not None and stands.kind == "deposit" and stands.state is State.REFUSED
+        if stands is None or stands.hash != hash_ or again:
             self._act = self._begin()
             commit_signed(self._ledger, self._act.id, hash_)
 

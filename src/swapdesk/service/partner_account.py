@@ -119,14 +119,14 @@ class PartnerAccount:
 
     async def commissions(self, caller: Caller, query: CommissionQuery) -> CommissionSummary:
         """Contract 12.2; ``month`` scopes by when it was earned, payouts included."""
-        book = await self._store.books.of(caller.partner.partner_id)
-        months, today = _months(book.days), self._today()
+        days, payouts = await self._store.books.of(caller.partner.partner_id)
+        months, today = _months(days), self._today()
         if query.month is None:
-            asked = reduce(_plus, book.days, Sums())
-            paid = sum(book.paid.values(), Decimal(0))
+            asked = reduce(_plus, days, Sums())
+            paid = sum(payouts.values(), Decimal(0))
         else:
             asked = months.get(query.month, Sums())
-            paid = book.paid.get(query.month, Decimal(0))
+            paid = payouts.get(query.month, Decimal(0))
         return CommissionSummary(
             total_earnings=_wire(asked.commission),
             pending_commissions=_wire(ROUGH.subtract(asked.commission, paid)),
@@ -138,9 +138,9 @@ class PartnerAccount:
 
     async def volume(self, caller: Caller) -> VolumeStatistics:
         """Contract 12.3."""
-        book = await self._store.books.of(caller.partner.partner_id)
-        months, today = _months(book.days), self._today()
-        total = reduce(_plus, book.days, Sums())
+        days, _ = await self._store.books.of(caller.partner.partner_id)
+        months, today = _months(days), self._today()
+        total = reduce(_plus, days, Sums())
         this_month = months.get(_month(today), Sums())
         return VolumeStatistics(
             count=total.orders,
@@ -153,10 +153,10 @@ class PartnerAccount:
 
     async def weeks(self, caller: Caller) -> list[WeeklyVolume]:
         """Contract 12.4: from the week of the first order to this one, empty ones included."""
-        book = await self._store.books.of(caller.partner.partner_id)
-        if not book.days:
+        days, _ = await self._store.books.of(caller.partner.partner_id)
+        if not days:
             return []
-        weeks = _by_name((_monday(day.day), day) for day in book.days)
+        weeks = _by_name((_monday(day.day), day) for day in days)
         monday, last = min(weeks), max(max(weeks), _monday(self._today()))
         rows = []
         while monday <= last:
@@ -177,9 +177,9 @@ class PartnerAccount:
     async def chart(self, caller: Caller, query: ChartQuery) -> list[ChartPoint]:
         """Contract 12.5. Raises VALIDATION_ERROR for ``from`` after ``to``."""
         dates = self._dates(query)
-        book = await self._store.books.of(caller.partner.partner_id)
+        days, _ = await self._store.books.of(caller.partner.partner_id)
         length = len("YYYY-MM") if query.granularity is Granularity.MONTH else len("YYYY-MM-DD")
-        sums = _by_name((day.day.isoformat()[:length], day) for day in book.days)
+        sums = _by_name((day.day.isoformat()[:length], day) for day in days)
         points = ((name, sums.get(name, Sums())) for name in dates)
         return [
             ChartPoint(date=name, volume_usd=_wire(point.volume), count=point.orders)

@@ -80,10 +80,10 @@ class Signings(Protocol):
     async def swap(self, intent: Intent, *, wallet: str, plan: SwapPlan | None) -> None:
         """Begin a swap that was confirmed, and show what is to be signed."""
 
-    def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSession:
+    def pay_group(self, group_id: str, until: Until) -> GroupSession:
         """Go on with the payment of a group. Raises Stopped and JournalUnavailable."""
 
-    def group(self, batch_id: str, number: int) -> GroupSession | None:
+    def group(self, group_id: str) -> GroupSession | None:
         """The session of a group, once there was one in this run."""
 
     def working(self, signing: GroupSession) -> bool:

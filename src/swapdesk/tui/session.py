@@ -198,7 +198,7 @@ class Session:
         self.on_new_payee: Callable[[NewPayee], Awaitable[bool]] | None = None
         """Asks whether calls may be paid to somebody else than before."""
         """What runs on whatever page is in view."""
-        self.phase = "starting"
+        self.phase: Phase = "starting"
         self.done = 0
         self.reason = ""
         self.reached = False

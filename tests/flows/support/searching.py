@@ -104,7 +104,7 @@ class SupportDesk(Struct):
         stated, before = search.next_cost, len(self.asked)
         await self.go_on(search)
         spent = len(self.asked) - before
-        assert spent <= stated.reads, (stated, self.asked[before:])
+        assert spent <= stated[0], (stated, self.asked[before:])
         return spent
 
     async def find(self, text: str) -> OrderSearch:

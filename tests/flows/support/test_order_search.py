@@ -22,7 +22,7 @@ from flows.support.searching import (
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.support.order_search import MOST_FOUND, NO_HASH, Answer, Cost, Place
+from swapdesk.flows.support.order_search import MOST_FOUND, NO_HASH, Answer, Place
 from swapdesk.flows.support.support_case import facts_of, support_case
 from swapdesk.wallet.accounts import ChainLink, Kind
 from tui.desk_run import Market, market
@@ -47,7 +47,7 @@ async def test_an_order_id_takes_one_read(support: SupportDesk) -> None:
     order = await support.make()
     search = support.look(f"Where is my order {order.service_id}?")
     assert search.found == {}
-    assert search.next_cost.said == "2 reads by id, up to 1 read of the lists"
+    assert search.next_cost[1] == "2 reads by id, up to 1 read of the lists"
     assert await support.spend(search) == 1
     assert search.found == {order.service_id: "order id"}
     assert said(search)[SERVICE] == (Answer.FOUND, "an order of this partner")
@@ -82,7 +82,7 @@ async def test_orders_of_a_group_that_only_the_batch_knows_are_read_with_it(
     created_batch(support.desk.journal, "a" * 32, group.multi_id, *ids)
     search = support.look(group.multi_id)
     assert said(search)[JOURNAL] == (Answer.FOUND, "3 orders, by id")
-    assert search.next_cost == Cost(1, "1 read by id")
+    assert search.next_cost == (1, "1 read by id")
     assert await support.spend(search) == 1
     assert [facts_of(support.desk, name, search) is not None for name in ids] == [True] * 3
     assert support.look(group.multi_id).next_cost is None
@@ -191,7 +191,7 @@ async def test_several_hits_are_a_list_and_one_message_may_name_several(
     assert search.unanswered == [UNKNOWN]
     # One of two is known here by now; the other one is asked for, too.
     half = support.look(f"{ids[0]} and {ids[2]}")
-    assert (set(half.found), half.next_cost) == ({ids[0]}, Cost(2, "2 reads by id"))
+    assert (set(half.found), half.next_cost) == ({ids[0]}, (2, "2 reads by id"))
     await support.spend(half)
     assert (set(half.found), half.unanswered) == ({ids[0], ids[2]}, [])
     # A word that may begin an id names an order only alone.
@@ -251,7 +251,7 @@ async def test_who_may_not_read_lists_says_so(market: Market) -> None:
         found = await support.find(order.service_id)
         assert found.found == {order.service_id: "order id"}
         search = support.look(UNKNOWN)
-        assert search.next_cost.reads == 1
+        assert search.next_cost[0] == 1
         assert await support.spend(search) == 1
         assert said(search)[LISTS] == (Answer.NOT_ASKED, "a partner id alone may not read lists")
         assert "was not searched completely" in search.verdict
@@ -300,7 +300,7 @@ async def test_a_failure_in_a_sweep_keeps_what_was_read_and_names_the_rest(
     search = support.look(NOBODY)
     await support.spend(search)
     assert said(search)[LISTS] == (Answer.NOTHING, "none of 1 so far, 1 read")
-    assert search.next_cost.reads == 2
+    assert search.next_cost[0] == 2
     assert search.verdict == "", "it goes on"
 
     await support.go_on(search)

@@ -64,14 +64,10 @@ class TokenHolding(Struct, frozen=True):
     decimals: int
 
 
-class Delegation(Struct, frozen=True):
+class Delegation(TokenHolding, frozen=True):
     """``delegate`` may take ``units`` out of a token account."""
 
-    account: str
-    mint: str
     delegate: str
-    units: int
-    decimals: int
 
 
 class TokenMove(Struct, frozen=True):
@@ -122,8 +118,8 @@ def read_delegations(value: Any) -> list[Delegation]:
         Delegation(
             address,
             _of(str, info.get("mint")),
-            _of(str, info.get("delegate")),
             *_counted(info.get("delegatedAmount")),
+            _of(str, info.get("delegate")),
         )
         for address, info in _token_accounts(value)
         if info.get("delegate") is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from swapdesk.flows.batch.batches import find_batch, read_group
+from swapdesk.flows.batch.batches import read_group
 from swapdesk.flows.batch.group_payment import first_token, group_account, payment_of_group
 from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until, group_standing, signs
 from swapdesk.flows.batch.rows import Group
@@ -55,7 +55,6 @@ class GroupRun(Struct):
     """``account`` is whom an earlier run paid from, empty for the first of the chain. ``until``:
     how far the run that goes on, or the last one, was asked to go."""
 
-    batch_id: str
     group: Group
     account: str = ""
     until: Until = Until.BUILT
@@ -138,7 +137,7 @@ async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
 
 async def _paid(desk: Desk, session: GroupSession) -> Outcome | None:
     run = session.about
-    if not desk.journal.ledger.take_over(run.batch_id):
+    if not desk.journal.ledger.take_over(str(run.group.act.parent)):
         return None
     standing = standing_of(session)
     account = await group_account(desk, standing, run.account)
@@ -167,31 +166,20 @@ GROUP = SigningKind[GroupRun](
 )
 
 
-def group_id(batch_id: str, group: int) -> str:
-    """``BATCH:1``."""
-    return f"{batch_id}:{group}"
-
-
-def begin_group(
-    running: RunningSignings, batch_id: str, group: int, account: str = ""
-) -> GroupSession:
-    """The session of a group that was created; ``account`` as of :class:`GroupRun`. Raises
-    Stopped, KeyError for no such group, and JournalUnavailable."""
-    known = running.get(group_id(batch_id, group))
+def begin_group(running: RunningSignings, group_id: str, account: str = "") -> GroupSession:
+    """The session of a group that was created, by its act; ``account`` as of :class:`GroupRun`.
+    Raises Stopped, KeyError for no such group, and JournalUnavailable."""
+    known = running.get(group_id)
     if known is not None:
         return known
-    batch = find_batch(running.desk.journal.ledger, batch_id)
-    found = batch.groups[group - 1] if batch and 0 < group <= len(batch.groups) else None
-    if batch is None or found is None:
-        raise KeyError(group_id(batch_id, group))
-    token = TokenFacts.of(first_token(running.desk, found))
-    return running.begin(
-        GROUP,
-        group_id(batch.id, found.number),
-        GroupRun(batch.id, found, account),
-        token,
-        notice="paid. Next: the exchanges pay out.",
-    )
+    ledger = running.desk.journal.ledger
+    act = ledger.get(group_id)
+    if act is None:
+        raise KeyError(group_id)
+    group = read_group(ledger, act)
+    token = TokenFacts.of(first_token(running.desk, group))
+    about = GroupRun(group, account)
+    return running.begin(GROUP, group_id, about, token, notice="paid. Next: the exchanges pay out.")
 
 
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:
@@ -201,10 +189,8 @@ def groups_left_open(running: RunningSignings) -> list[GroupSession]:
     ledger = running.desk.journal.ledger
     for bundle in open_bundles(ledger):
         act = ledger.get(str(bundle.operation.parent))
-        if act is None or running.get(group_id(str(act.parent), act.body["number"])) is not None:
+        if act is None or running.get(act.id) is not None:
             continue
-        standing = group_standing(running.desk.journal, read_group(ledger, act))
-        if standing.begun:
-            number = standing.group.number
-            found.append(begin_group(running, standing.batch_id, number, bundle.account))
+        if group_standing(running.desk.journal, read_group(ledger, act)).begun:
+            found.append(begin_group(running, act.id, bundle.account))
     return found

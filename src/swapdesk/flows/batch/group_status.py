@@ -410,7 +410,7 @@ def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
     """The end of a bundle that the service decided, or that was refused."""
     if bundle.paid:
         return Outcome(hash=bundle.operation.hash)
-    reason = bundle.operation.result.get("reason")
+    reason = bundle.reason
     said = f" The service says: {reason.rstrip('.')}." if reason else ""
     code, cause, next_ = {
         "WITHDRAWN": ("WITHDRAWN", "The service called the bundle off.", BUILD_AGAIN),

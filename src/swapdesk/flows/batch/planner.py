@@ -44,6 +44,7 @@ from swapdesk.flows.batch.rows import (
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import check_token
+from swapdesk.flows.check_line import refused, texts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_export import FORMULA
@@ -95,11 +96,10 @@ class SheetTokens(Struct):
         row = self.catalog.row(token.id)
         imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
         check = check_token(token, now=self.now, imitates=imitates)
-        if not check.ok:
-            said = next(line.text for line in check.lines if line.level == "refuse")
+        if refused(check):
+            said = texts(check, "refuse")[0]
             return token, (problem("TOKEN_REFUSED", column, said, "Choose another token."),)
-        if check.needs_consent:
-            warned = " ".join(line.text for line in check.lines if line.level == "warn")
+        if warned := " ".join(texts(check, "warn")):
             return token, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
         return token, ()
 

@@ -226,7 +226,7 @@ class BatchProgress(Struct, frozen=True):
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
-        reason = shown.bundle.operation.result.get("reason") if shown.bundle is not None else None
+        reason = shown.bundle.reason if shown.bundle is not None else None
         said = f"The service says: {reason.rstrip('.')}. " if reason else ""
         return f"{said}The money is in your smart account: w and d there take it back."
 
@@ -237,7 +237,7 @@ class BatchProgress(Struct, frozen=True):
         if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""
         decimals = COIN_DECIMALS[Kind(bundle.kind)]
-        most = f"at most {exact_amount(short(from_base_units(bundle.gas_units, decimals)))} {coin}"
+        most = f"at most {exact_amount(bundle.gas_at_most)} {coin}"
         if bundle.kind == "solana" or self.current.funded:
             return most
         held = exact_amount(short(from_base_units(bundle.held, decimals)))

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from msgspec import Struct
-
 from swapdesk.flows.catalog.confusables import code_points, is_plain, suspicion
 from swapdesk.flows.catalog.token_list import TokenRow, Verdict
 from swapdesk.flows.check_line import CheckLine
@@ -85,16 +83,11 @@ def text_key(token: Token) -> str:
     return " ".join(parts).lower()
 
 
-class TokenCheck(Struct, frozen=True):
-    """``ok`` is False when the token cannot be used. ``needs_consent`` asks once before use."""
-
-    ok: bool
-    needs_consent: bool
-    lines: tuple[CheckLine, ...]
-
-
-def check_token(token: Token, *, now: datetime, imitates: TokenRow | None = None) -> TokenCheck:
-    """The state of a token at ``now``. ``imitates`` is the better known token it is drawn like."""
+def check_token(
+    token: Token, *, now: datetime, imitates: TokenRow | None = None
+) -> tuple[CheckLine, ...]:
+    """The state of a token at ``now``: one that is refused cannot be used, one that is warned of is
+    agreed to once before. ``imitates`` is the better known token it is drawn like."""
     verdict = verdict_of(token, now)
     on = f"{token.symbol} on {token.chain_data.name}"
     lines: list[CheckLine] = []
@@ -115,10 +108,7 @@ def check_token(token: Token, *, now: datetime, imitates: TokenRow | None = None
         lines.append(CheckLine("note", f"The scan of {on} is old."))
     if token.unverified:
         lines.append(CheckLine("warn", f"{on} is not verified. {_identity(token)}"))
-    lines += _spelling(token)
-    ok = all(line.level != "refuse" for line in lines)
-    consent = ok and any(line.level == "warn" for line in lines)
-    return TokenCheck(ok, consent, tuple(lines))
+    return (*lines, *_spelling(token))
 
 
 def token_refusal(token: Token) -> str | None:

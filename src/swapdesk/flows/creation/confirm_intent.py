@@ -21,7 +21,7 @@ from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_list import TokenRow
 from swapdesk.flows.catalog.token_safety import check_token
-from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.check_line import CheckLine, refused, texts
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import (
     DepositRelease,
@@ -409,10 +409,9 @@ def consent_for(board: QuoteResult, row: RankedQuote, catalog: Catalog, now: dat
     lines: list[str] = []
     for token in {board.token_in.id: board.token_in, board.token_out.id: board.token_out}.values():
         check = check_token(token, now=now, imitates=_imitated(token, catalog))
-        if not check.ok:
-            return Consent(refused=next(one.text for one in check.lines if one.level == "refuse"))
-        if check.needs_consent:
-            lines += [one.text for one in check.lines if one.level == "warn"]
+        if refused(check):
+            return Consent(refused=texts(check, "refuse")[0])
+        lines += texts(check, "warn")
     value = board.value_difference(row)
     phrase = AGREED if lines else ""
     if value.level == "refused":

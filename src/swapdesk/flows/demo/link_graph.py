@@ -66,22 +66,16 @@ class Island(Struct, frozen=True):
         return max(map(self.rows, range(self.columns)))
 
 
-class LinkGraph(Struct, frozen=True):
-    """``islands`` by their first payment; ``left_out`` payouts of the crowd are not drawn."""
-
-    islands: tuple[Island, ...]
-    left_out: int
-
-
-def link_graph(stage: Stage) -> LinkGraph:
+def link_graph(stage: Stage) -> tuple[tuple[Island, ...], int]:
     """The payments of the case, the path from Alice to Bob where one was found, and those of the
-    crowd that came nearest in time to Bob's."""
+    crowd that came nearest in time to Bob's: islands by their first payment, and how many payouts
+    of the crowd are not drawn."""
     crowd = _nearest(stage)
     each_once = dict.fromkeys([*stage.moved, *stage.linked, *crowd])
     drawn = sorted(each_once, key=lambda each: (each.at, each.chain, each.block))
     names = _names(stage)
     islands = tuple(_island(each, names, stage.linked) for each in _joined(drawn))
-    return LinkGraph(islands, len(stage.crowd) - len(crowd))
+    return islands, len(stage.crowd) - len(crowd)
 
 
 def _nearest(stage: Stage) -> list[Movement]:

@@ -29,16 +29,14 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Ledger, Operation
 from swapdesk.flows.journal.payments import (
     begin_payment,
-    commit_signed,
-    end_payment,
     payment_of,
     waits_for_signature,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions import (
     SAME_AGAIN,
+    ActEntry,
     Agreed,
-    Entry,
     Look,
     NotAgreed,
     NotSignable,
@@ -217,30 +215,17 @@ class DepositTransfer:
             raise
 
 
-class PaymentEntry(Entry):
-    """The payment of an order from an account. ``earlier`` is the entry of an earlier run, which
-    is gone on with."""
+class PaymentEntry(ActEntry):
+    """The payment of an order from an account. ``earlier`` is the one of an earlier run, which is
+    gone on with. What cannot be written once it is signed is only logged."""
 
     def __init__(
         self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None
     ) -> None:
-        self._ledger = ledger
-        self._service_id = service_id
-        self._account = account
-        self._act = earlier
-        self.fresh = earlier is None
+        body = encode_json({"serviceId": service_id, "account": account})
+        super().__init__(ledger, lambda: begin_payment(ledger, service_id, "wallet", body), earlier)
         self.asked = False
         """Whether this run asked the wallet to sign."""
-
-    def begin(self) -> None:
-        """Commit it where there is none. Raises ClaimTaken and JournalUnavailable."""
-        if self._act is None:
-            self._anew()
-
-    def _anew(self) -> Operation:
-        body = encode_json({"serviceId": self._service_id, "account": self._account})
-        self._act = begin_payment(self._ledger, self._service_id, "wallet", body)
-        return self._act
 
     def asks(self) -> None:
         """Commit that the wallet is asked to sign now. A payment that was refused meanwhile is
@@ -249,7 +234,8 @@ class PaymentEntry(Entry):
         if not self._ledger.move(act.id, State.SENT):
             stands = self._ledger.get(act.id)
             if stands is None or not stands.left:
-                self._ledger.move(self._anew().id, State.SENT)
+                self._act = self._begin()
+                self._ledger.move(self._act.id, State.SENT)
         self.asked = True
 
     def unsigned(self) -> None:
@@ -261,36 +247,16 @@ class PaymentEntry(Entry):
                 self.asked = not self._ledger.move(stands.id, State.PREPARED)
 
     def signed(self, hash_: str) -> None:
-        """Which transaction pays. A payment that was refused meanwhile is begun anew for it.
-        Raises ClaimTaken where another one stands; then not a byte of this one leaves."""
         try:
-            if not commit_signed(self._ledger, self._begun.id, hash_):
-                commit_signed(self._ledger, self._anew().id, hash_)
+            super().signed(hash_)
         except JournalUnavailable as unavailable:
             log.warning("transaction %s is not in the journal: %s", hash_, unavailable)
 
-    def done(self, hash_: str) -> None:
+    def _end(self, state: State, code: str | None, hash_: str | None) -> None:
         try:
-            end_payment(self._ledger, self._begun, hash_, status=200)
+            super()._end(state, code, hash_)
         except JournalUnavailable as unavailable:
-            self._not_ended(unavailable)
-
-    def refused(self, code: str, hash_: str | None = None) -> None:
-        """Nothing was paid, and nothing will be by this payment."""
-        if self._act is None:
-            return
-        try:
-            self._ledger.move(self._act.id, State.REFUSED, code=code, hash=hash_)
-        except JournalUnavailable as unavailable:
-            self._not_ended(unavailable)
-
-    @property
-    def _begun(self) -> Operation:
-        assert self._act is not None, "begun before anybody looked"
-        return self._act
-
-    def _not_ended(self, unavailable: JournalUnavailable) -> None:
-        log.warning("the end of payment %s is not in the journal: %s", self._begun.id, unavailable)
+            log.warning("the end of a payment is not in the journal: %s", unavailable)
 
 
 LEAST_LEFT = timedelta(seconds=30)

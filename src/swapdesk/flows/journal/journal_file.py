@@ -4,10 +4,7 @@ Without a journal there are no side effects: every write raises JournalUnavailab
 cannot take it, and nothing may be sent then. A file of an older version is brought up when it is
 opened; one of a newer version, or of none that is known, is refused.
 
-Every act moves by :func:`move` alone, which says from which states. Whoever moves one is told
-whether it moved; where not, what stands was decided before and is what counts.
-
-A row is worked on by one process until that is dead. A process is known by its pid and its start
+An act is worked on by one process until that is dead. A process is known by its pid and its start
 time, so that a reused pid is not mistaken for it.
 """
 
@@ -19,10 +16,10 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
@@ -128,36 +125,6 @@ class JournalFile:
             raise JournalUnavailable(str(error)) from error
 
 
-_WHY = ("code", "reason")
-
-
-def move(
-    db: sqlite3.Connection,
-    table: str,
-    where: str,
-    names: Sequence[object],
-    state: str,
-    among: Collection[str],
-    **values: object,
-) -> bool:
-    """Move the row of ``table`` that ``where`` finds from one of the states ``among`` into
-    ``state``, with ``values`` in its columns; whether it moved.
-
-    State and condition are one statement: an answer that comes late, twice, or from another
-    process changes nothing of what was decided before. A value of None leaves what stands, so that
-    no hash and no id is lost by an answer that names none; only why it stands so is always of now.
-    """
-    columns = "".join(
-        f", {name} = ?" if name in _WHY else f", {name} = coalesce(?, {name})" for name in values
-    )
-    marks = ", ".join("?" * len(among))
-    moved = db.execute(
-        f"UPDATE {table} SET state = ?{columns} WHERE {where} AND state IN ({marks})",  # noqa: S608
-        (state, *values.values(), *names, *among),
-    )
-    return moved.rowcount > 0
-
-
 _BUSY_MILLISECONDS = 500
 """How long a statement waits for another process once the file is open."""
 
@@ -232,32 +199,3 @@ def _start_ticks(pid: int) -> int | None:
     fields = stat.rpartition(")")[2].split()
     # A zombie has ended; only its parent has not looked yet.
     return -1 if fields[0] == "Z" else int(fields[19])
-
-
-class Ownership:
-    """Of the rows of ``table``, told apart by their ``id``. ``me`` owns what is begun here."""
-
-    def __init__(self, file: JournalFile, table: Literal["batch"]) -> None:
-        self._file = file
-        self._table = table
-        self.me = ProcessIdentity.current()
-
-    def take_over(self, id_: str) -> bool:
-        """Whether the row is this process's own from here on: False while another owner lives,
-        and for no such row. Raises JournalUnavailable."""
-        with self._file.write() as db:
-            row = db.execute(
-                f"SELECT owner_pid, owner_start FROM {self._table} WHERE id = ?",  # noqa: S608
-                (id_,),
-            ).fetchone()
-            if row is None:
-                return False
-            owner = ProcessIdentity(row["owner_pid"], row["owner_start"])
-            if not self.me.may_take_over(owner):
-                return False
-            # The transaction has the write lock since before it read.
-            db.execute(
-                f"UPDATE {self._table} SET owner_pid = ?, owner_start = ? WHERE id = ?",  # noqa: S608
-                (self.me.pid, self.me.started, id_),
-            )
-            return True

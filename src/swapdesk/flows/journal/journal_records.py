@@ -1,11 +1,10 @@
-"""What the journal holds: states of requests, orders as last known, and what
-chains showed of their deposits."""
+"""What the journal holds beside acts: orders as last known, and what chains showed of their
+deposits."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from typing import Literal
 
 from msgspec import Struct
@@ -16,25 +15,6 @@ from swapdesk.wire.orders import Order
 
 Source = Literal["create", "read", "stream", "list", "journal"]
 """Where a state of an order was seen."""
-
-
-class StepState(StrEnum):
-    """Only PREPARED may be dropped silently; SENT without an outcome counts as UNKNOWN."""
-
-    PREPARED = "PREPARED"
-    SENT = "SENT"
-    ACKED = "ACKED"
-    REFUSED = "REFUSED"
-    UNKNOWN = "UNKNOWN"
-    RESOLVED_YES = "RESOLVED_YES"
-    RESOLVED_NO = "RESOLVED_NO"
-    ABANDONED_BY_USER = "ABANDONED_BY_USER"
-
-
-OPEN_STEP = (StepState.PREPARED, StepState.SENT, StepState.UNKNOWN)
-"""How it ends is not known: from here a step may still be done or refused."""
-LEFT_STEP = (StepState.SENT, StepState.UNKNOWN)
-"""It left, or may have."""
 
 
 class JournaledOrder(Struct, frozen=True):

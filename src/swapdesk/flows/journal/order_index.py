@@ -101,15 +101,17 @@ UNION SELECT CASE json_extract(bundle.body, '$.kind') WHEN 'solana' THEN 'sol' E
 
 
 _PAID = f"""
+WITH asked AS MATERIALIZED (
+  SELECT id, json_extract(body, '$.body') AS request FROM operation
+  WHERE kind = 'create_group' AND json_valid(json_extract(body, '$.body'))
+)
 SELECT address, count(*) AS times, max(at) AS last FROM (
   SELECT json_extract(last, '$.receiverAddress') AS address, {PAID_AT} AS at
     FROM orders INDEXED BY orders_paid WHERE {OF_PAID}
   UNION ALL SELECT confirmed, {PAID_AT} FROM (
-      SELECT made.subject AS service_id,
-        CASE WHEN json_valid(json_extract(asked.body, '$.body'))
-          THEN json_extract(json_extract(asked.body, '$.body'),
-            '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') END AS confirmed
-      FROM operation AS made JOIN operation AS asked ON asked.id = made.parent
+      SELECT made.subject AS service_id, json_extract(request,
+        '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') AS confirmed
+      FROM asked CROSS JOIN operation AS made ON made.parent = asked.id
       WHERE made.kind = 'row' AND made.subject > '' AND {_CREATED}
     ) CROSS JOIN orders USING (service_id)
     WHERE coalesce(operation, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)

@@ -180,10 +180,7 @@ class WrittenOrders:
             return None
         if order is not None and digest == hash(row["last"]):
             return order
-        try:
-            return decode(Order, row["last"].encode(), side="client")
-        except CodecError:
-            return Order(service_id=service_id)
+        return _last_of(row["last"], service_id)
 
     def keep(self, order: Order, raw: str) -> None:
         """Written as ``raw``."""
@@ -283,7 +280,7 @@ class OrderLog:
             (before, _LOAD),
         ):
             before = rows[-1]["number"]
-            yield from map(self._order_of, rows)
+            yield from map(_journaled, rows)
 
     def present(self) -> Iterator[JournaledOrder]:
         """Those of which something may still become, read a few at a time."""
@@ -298,15 +295,11 @@ class OrderLog:
         rows = self._file.read(
             "SELECT standing, withheld FROM orders WHERE service_id = ?", (service_id,)
         )
-        return (
-            ReleaseVerdict(DepositRelease(rows[0]["standing"]), rows[0]["withheld"])
-            if rows
-            else None
-        )
+        return _verdict_of(rows[0]) if rows else None
 
     def get(self, service_id: str) -> JournaledOrder | None:
         rows = self._file.read("SELECT * FROM orders WHERE service_id = ?", (service_id,))
-        return self._order_of(rows[0]) if rows else None
+        return _journaled(rows[0]) if rows else None
 
     def events(self, service_id: str) -> list[tuple[datetime, str, Order]]:
         """Every different state seen of an order: when, from where, and the order then."""
@@ -420,7 +413,7 @@ class OrderLog:
         ).fetchone()
         if row is None:
             return verdict
-        stands = ReleaseVerdict(DepositRelease(row["standing"]), row["withheld"])
+        stands = _verdict_of(row)
         if verdict.standing not in MAY_FOLLOW[stands.standing]:
             return stands
         if only_from is not None and stands.standing is not only_from:
@@ -436,33 +429,41 @@ class OrderLog:
             part = tuple(ids[at : at + _LOAD])
             marks = ", ".join("?" * len(part))
             yield from map(
-                self._order_of,
+                _journaled,
                 self._file.read(
                     f"SELECT * FROM orders WHERE service_id IN ({marks})",  # noqa: S608
                     part,
                 ),
             )
 
-    def _order_of(self, row: sqlite3.Row) -> JournaledOrder:
-        try:
-            order = decode(Order, row["last"].encode(), side="client")
-        except CodecError:
-            order = Order(service_id=row["service_id"])
-        return JournaledOrder(
-            order=order,
-            intent_id=row["operation"],
-            ended=bool(row["ended"]),
-            verdict=ReleaseVerdict(DepositRelease(row["standing"]), row["withheld"]),
-            first_seen=datetime.fromisoformat(row["first_seen"]),
-            seen_at=datetime.fromisoformat(row["seen_at"]),
-            source=row["source"],
-            accepted=None if row["accepted"] is None else Decimal(row["accepted"]),
-        )
-
 
 def folded_hash(hash_: str) -> str:
     """A hash as it is compared: hexadecimal is the same in any case, base58 is not."""
     return hash_.lower() if hash_[:2] in ("0x", "0X") else hash_
+
+
+def _journaled(row: sqlite3.Row) -> JournaledOrder:
+    return JournaledOrder(
+        order=_last_of(row["last"], row["service_id"]),
+        intent_id=row["operation"],
+        ended=bool(row["ended"]),
+        verdict=_verdict_of(row),
+        first_seen=datetime.fromisoformat(row["first_seen"]),
+        seen_at=datetime.fromisoformat(row["seen_at"]),
+        source=row["source"],
+        accepted=None if row["accepted"] is None else Decimal(row["accepted"]),
+    )
+
+
+def _last_of(raw: str, service_id: str) -> Order:
+    try:
+        return decode(Order, raw.encode(), side="client")
+    except CodecError:
+        return Order(service_id=service_id)
+
+
+def _verdict_of(row: sqlite3.Row) -> ReleaseVerdict:
+    return ReleaseVerdict(DepositRelease(row["standing"]), row["withheld"])
 
 
 def _payments(text: str | None) -> dict[str, PaidOnChain]:

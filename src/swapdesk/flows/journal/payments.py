@@ -20,6 +20,7 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, Ledger, Operation, State
+from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 By = Literal["faucet", "wallet", "bundle"]
@@ -29,9 +30,7 @@ class Sum(Struct, frozen=True, omit_defaults=True):
     """So much of a token, in base units; ``contract`` (mint on Solana) is None for the chain's
     coin. ``prepaid``: the EntryPoint keeps it for gas."""
 
-    PRINTED: ClassVar = {
-        "symbol": "symbol", "contract": "contract", "amount": "amount", "prepaid": "prepaid",
-    }  # fmt: skip
+    PRINTED: ClassVar = {"token": "symbol", "contract": "contract", "amount": "amount"}
 
     symbol: str
     decimals: int
@@ -188,22 +187,34 @@ BundleWord = Literal[
 
 
 class Bundle(Struct, frozen=True):
-    """What pays the deposits of a group, as it was built and compared with the group. ``chain`` is
-    its short name, ``account`` the wallet's, its ``sender`` the smart account that pays (on Solana
-    the account itself); ``needs`` is what the smart account lacks, ``gas_units`` what gas may cost
-    at most, ``held`` the coin that the smart account has, both in base units. ``number`` counts
-    the bundles of a group from 1; ``act`` is None until it is written down."""
+    """What pays the deposits of a group, as it was built and compared with the group. Gas is in the
+    coin of the chain."""
+
+    PRINTED: ClassVar = {
+        "number": "number", "state": "word", "account": "account", "smartAccount": "smart_account",
+        "items": "items", "needs": "needs", "gasAtMost": "gas_at_most", "expires": "expires",
+        "signatures": "signature_count", "txHash": "operation.hash", "code": "said",
+        "reason": "reason",
+    }  # fmt: skip
 
     kind: Literal["evm", "solana"]
     chain: str
+    """Its short name."""
     account: str
+    """The wallet's."""
     sender: str
+    """The smart account that pays; on Solana the account itself."""
     items: tuple[BundleItem, ...]
     needs: tuple[Sum, ...] = ()
+    """What the smart account lacks."""
     gas_units: int = 0
+    """What gas may cost at most, in base units."""
     held: int = 0
+    """The coin that the smart account has, in base units."""
     number: int = 0
+    """Of the bundles of a group, from 1."""
     act: Operation | None = None
+    """None until it is written down."""
 
     @classmethod
     def of(cls, act: Operation) -> Bundle:
@@ -228,6 +239,15 @@ class Bundle(Struct, frozen=True):
         return min(deposit.expires for deposit in self.deposits)
 
     @property
+    def smart_account(self) -> str | None:
+        return self.sender if self.kind == "evm" else None
+
+    @property
+    def gas_at_most(self) -> Decimal:
+        """In the coin of the chain."""
+        return short(from_base_units(self.gas_units, COIN_DECIMALS[Kind(self.kind)]))
+
+    @property
     def state(self) -> State:
         return self.operation.state
 
@@ -240,6 +260,15 @@ class Bundle(Struct, frozen=True):
     def signatures(self) -> tuple[str, ...]:
         """In the order of the items, empty until all of them are there."""
         return tuple(self.operation.result.get("signatures", ()))
+
+    @property
+    def signature_count(self) -> int:
+        return len(self.signatures)
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is over, in the words of the service."""
+        return self.operation.result.get("reason")
 
     @property
     def unsigned(self) -> bool:
@@ -426,6 +455,8 @@ def end_transaction(
 ) -> bool:
     """Commit how a transaction ended, with the deposits that it paid; whether it moved. What was
     executed paid its orders, also where it was refused before."""
+    if act.kind == "deposit" and state is State.DONE:
+        return end_payment(ledger, act, hash_)
     with ledger.transaction():
         moved = ledger.move(act.id, state, code=code, hash=hash_)
         if state is State.DONE:

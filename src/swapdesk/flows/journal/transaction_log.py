@@ -9,14 +9,13 @@ of them.
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from typing import ClassVar, Literal
 
 from msgspec import Struct
 
 from swapdesk.flows.journal.journal_file import JournalFile
-from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, State
+from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN
 
 TransactionRole = Literal[
     "deposit",
@@ -70,117 +69,61 @@ class TransactionLog:
     def of(self, service_id: str) -> tuple[OrderTransaction, ...]:
         """Those of one order, by role and in the order in which they were begun; what the service
         named is the last."""
-        return tuple(one for _, one in self._each(service_id))
+        return self._read(_ALL, "= ?1", service_id).get(service_id, ())
 
     def all(self) -> dict[str, tuple[OrderTransaction, ...]]:
         """The same of every order that has any, by its id."""
-        return _by_order(self._each(None))
+        return self._read(_ALL, "IS NOT NULL")
 
     def deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
         """What this desk sent by hand to pay the deposits of these orders, by their ids: one
         question for all of them."""
-        wanted = json.dumps(list(service_ids))
-        query = _DEPOSITS.format(one=_OF_ORDERS)
-        rows = self._file.read(query, (wanted,))
-        return _by_order(one for row in rows for one in _paid(row))
+        those = "IN (SELECT value FROM json_each(?1))"
+        return self._read(_DEPOSITS, those, json.dumps(list(service_ids)))
 
-    def _each(self, service_id: str | None) -> Iterator[tuple[str, OrderTransaction]]:
-        for row in self._rows(_PARTS_OF_SWAPS, _OF_INTENT, service_id):
-            if (fate := _fate(row)) is not None:
-                yield row["service_id"], _made(row, row["kind"], fate, "wallet")
-        for row in self._rows(_BUNDLES, _OF_BUNDLE, service_id):
-            fate = "confirmed" if row["state"] == State.DONE else "failed"
-            yield (
-                row["service_id"],
-                _made(row, "bundle", fate, "batch", row["address"]),
-            )
-        for row in self._rows(_PARTS, _OF_PART, service_id):
-            if (fate := _fate(row)) is not None:
-                yield row["service_id"], _made(row, "deposit", fate, "batch")
-        for row in self._rows(_DEPOSITS, _OF_ORDER, service_id):
-            yield from _paid(row)
-        for row in self._rows(_TOLD, _TOLD_OF_ORDER, service_id):
-            yield row["service_id"], _made(row, "deposit", "seen", "service")
-
-    def _rows(
-        self, query: str, one: str, service_id: str | None, *values: str
-    ) -> list[sqlite3.Row]:
-        if service_id is None:
-            return self._file.read(query.format(one=""), values)
-        return self._file.read(query.format(one=one), (*values, service_id))
+    def _read(
+        self, query: str, those: str, *values: str
+    ) -> dict[str, tuple[OrderTransaction, ...]]:
+        """``those`` is the SQL condition of the orders."""
+        found: dict[str, tuple[OrderTransaction, ...]] = {}
+        query = f"{query.format(those=those)} ORDER BY place, number"
+        for service_id, _, _, hash_, fate, role, by, address in self._file.read(query, values):
+            if hash_ and fate:
+                one = OrderTransaction(role, hash_, fate, by, address)
+                found[service_id] = (*found.get(service_id, ()), one)
+        return found
 
 
-def _by_order(
-    each: Iterable[tuple[str, OrderTransaction]],
-) -> dict[str, tuple[OrderTransaction, ...]]:
-    found: dict[str, tuple[OrderTransaction, ...]] = {}
-    for service_id, one in each:
-        found[service_id] = (*found.get(service_id, ()), one)
-    return found
-
-
-def _made(
-    row: sqlite3.Row, role: TransactionRole, fate: Fate, by: Sender, address: str | None = None
-) -> OrderTransaction:
-    return OrderTransaction(role, row["hash"], fate, by, address)
-
-
-def _paid(row: sqlite3.Row) -> Iterator[tuple[str, OrderTransaction]]:
-    """The deposit that was paid by itself, with its order's id."""
-    if (fate := _fate(row)) is not None:
-        faucet = row["by"] == "faucet"
-        by: Sender = "faucet" if faucet else "wallet"
-        # A faucet answers when it has sent, and nobody here looks at the chain after it.
-        yield (
-            row["service_id"],
-            _made(row, "deposit", "sent" if faucet else fate, by),
-        )
-
-
-def _fate(row: sqlite3.Row) -> Fate | None:
-    if row["state"] == State.DONE:
-        return "confirmed"
-    if row["state"] != State.REFUSED:
-        return "sent"
-    return "failed" if row["code"] == EXECUTED_IN_VAIN else None
-
-
-_PARTS_OF_SWAPS = """
-SELECT orders.service_id, kind, state, code, json_extract(result, '$.hash') AS hash
-FROM orders JOIN operation ON operation.parent = orders.operation
-WHERE kind IN ('approve', 'reset', 'swap') AND json_extract(result, '$.hash') > '' {one}
-ORDER BY operation.number
-"""
-_OF_INTENT = "AND orders.service_id = ?"
-_BUNDLES = """
-SELECT json_extract(deposit.value, '$.service_id') AS service_id, state,
-  json_extract(result, '$.hash') AS hash, json_extract(deposit.value, '$.address') AS address
-FROM operation, json_each(body, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
-WHERE kind = 'bundle' AND json_extract(body, '$.kind') = 'evm'
-  AND json_extract(result, '$.hash') > '' {one}
-ORDER BY number
-"""
-_PARTS = """
-SELECT paid.value AS service_id, state, code, json_extract(result, '$.hash') AS hash
-FROM operation, json_each(body, '$.service_ids') AS paid
-WHERE kind = 'part' AND json_extract(result, '$.hash') > '' {one}
-ORDER BY number
-"""
-_GROUP = """
-AND operation.parent IN
-  (SELECT made.parent FROM operation AS made WHERE made.kind = 'row' AND made.subject = ?1)
-"""
+_HASH_AND_FATE = f"""json_extract(result, '$.hash') AS hash, CASE WHEN state = 'done'
+  THEN 'confirmed' WHEN state <> 'refused' THEN 'sent'
+  WHEN code = '{EXECUTED_IN_VAIN}' THEN 'failed' END AS fate"""
+_DEPOSITS = f"""
+SELECT service_id, 4 AS place, number, hash,
+  -- A faucet answers when it has sent, and nobody here looks at the chain after it.
+  iif(payer = 'faucet' AND fate IS NOT NULL, 'sent', fate), 'deposit', payer, NULL
+FROM (SELECT subject AS service_id, number, {_HASH_AND_FATE}, json_extract(body, '$.by') AS payer
+  FROM operation WHERE kind = 'deposit' AND subject {{those}})
+WHERE payer <> 'bundle'
+"""  # noqa: S608
+_GROUP = "SELECT parent FROM operation WHERE kind = 'row' AND subject {those}"
 """Of all bundles only those of the order's group are looked through."""
-_OF_BUNDLE = f"{_GROUP} AND json_extract(deposit.value, '$.service_id') = ?1"
-_OF_PART = f"{_GROUP} AND paid.value = ?1"
-_DEPOSITS = """
-SELECT subject AS service_id, json_extract(body, '$.by') AS by, state, code,
-  json_extract(result, '$.hash') AS hash FROM operation
-WHERE kind = 'deposit' AND json_extract(body, '$.by') <> 'bundle'
-  AND json_extract(result, '$.hash') > '' {one}
-ORDER BY number
-"""
-_OF_ORDER = "AND subject = ?"
-_OF_ORDERS = "AND subject IN (SELECT value FROM json_each(?))"
-_TOLD = "SELECT service_id, deposit AS hash FROM orders WHERE deposit IS NOT NULL {one}"
-_TOLD_OF_ORDER = "AND service_id = ?"
+_ALL = f"""
+SELECT orders.service_id, 1 AS place, operation.number, {_HASH_AND_FATE}, kind, 'wallet', NULL
+FROM orders JOIN operation ON operation.parent = orders.operation
+WHERE kind IN ('approve', 'reset', 'swap') AND service_id {{those}}
+UNION ALL
+SELECT json_extract(deposit.value, '$.service_id') AS paid, 2, number,
+  json_extract(result, '$.hash'), iif(state = 'done', 'confirmed', 'failed'), 'bundle', 'batch',
+  json_extract(deposit.value, '$.address')
+FROM operation, json_each(body, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
+WHERE kind = 'bundle' AND json_extract(body, '$.kind') = 'evm' AND operation.parent IN ({_GROUP})
+  AND paid {{those}}
+UNION ALL
+SELECT paid.value, 3, number, {_HASH_AND_FATE}, 'deposit', 'batch', NULL
+FROM operation, json_each(body, '$.service_ids') AS paid
+WHERE kind = 'part' AND operation.parent IN ({_GROUP}) AND paid.value {{those}}
+UNION ALL {_DEPOSITS}
+UNION ALL
+SELECT service_id, 5, number, deposit, 'seen', 'deposit', 'service', NULL
+FROM orders WHERE deposit IS NOT NULL AND service_id {{those}}
+"""  # noqa: S608

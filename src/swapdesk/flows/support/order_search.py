@@ -80,13 +80,6 @@ class Searched(Struct, frozen=True):
     said: str
 
 
-class Cost(Struct, frozen=True):
-    """What going on would spend. ``said`` states it: ``1 read by id, up to 4 of the lists``."""
-
-    reads: int
-    said: str
-
-
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
     """Of words those that begin the id of exactly one order of the journal, each with that id."""
 
@@ -339,8 +332,9 @@ class OrderSearch:
         return left
 
     @property
-    def next_cost(self) -> Cost | None:
-        """What :meth:`go_on` spends at most; None where nothing is left to ask."""
+    def next_cost(self) -> tuple[int, str] | None:
+        """The reads that :meth:`go_on` spends at most, and what they are for: ``1 read by id, up to
+        4 of the lists``; None where nothing is left to ask."""
         if not self._left:
             return None
         reads, said = 0, []
@@ -357,7 +351,7 @@ class OrderSearch:
         if Place.CHAINS in self._left:
             nodes = len(self._nodes())
             said.append("1 node" if nodes == 1 else f"{nodes} nodes")
-        return Cost(reads, ", ".join(said))
+        return reads, ", ".join(said)
 
     @property
     def _list_reads(self) -> int:

@@ -26,7 +26,7 @@ from swapdesk.service.store.database import (
     micros,
 )
 from swapdesk.service.store.partners import Act, note_act
-from swapdesk.service.store.records import DaySum, PartnerBook, StoredOrder
+from swapdesk.service.store.records import DaySum, StoredOrder
 from swapdesk.service.store.rows import order_of
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 
@@ -57,11 +57,12 @@ class Books:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def of(self, partner_id: str) -> PartnerBook:
-        """From one snapshot."""
+    async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
+        """From one snapshot: the days of a partner that something happened on, oldest first, and
+        what was paid out by month of the earnings (``YYYY-MM``), in dollars."""
         values = {"partner_id": partner_id}
 
-        async def read(db: Transaction) -> PartnerBook:
+        async def read(db: Transaction) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
             days = await db.rows(
                 "SELECT * FROM day_sums WHERE partner_id = :partner_id ORDER BY day", values
             )
@@ -70,7 +71,7 @@ class Books:
                 " WHERE partner_id = :partner_id AND kind = 'payout' GROUP BY month",
                 values,
             )
-            return PartnerBook(
+            return (
                 tuple(
                     DaySum(
                         day=date.fromisoformat(row["day"]),

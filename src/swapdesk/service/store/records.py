@@ -228,14 +228,6 @@ class DaySum(Sums, frozen=True, kw_only=True):
     day: date
 
 
-class PartnerBook(Struct, frozen=True):
-    """The days of a partner that something happened on, oldest first, and what was paid out by
-    month of the earnings (``YYYY-MM``), in dollars."""
-
-    days: tuple[DaySum, ...]
-    paid: dict[str, Decimal]
-
-
 BundleState = Literal["pending", "submitted", "confirmed", "failed", "withdrawn"]
 
 

@@ -96,22 +96,20 @@ class SigningController:
         await self._navigation.home()
         self.open(signing)
 
-    def pay_group(self, batch_id: str, group: int, until: Until) -> GroupSession:
-        """Go on with the payment of a group that was created; its session. Raises Stopped and
-        JournalUnavailable."""
+    def pay_group(self, group_id: str, until: Until) -> GroupSession:
+        """Go on with the payment of a group that was created, by its act; its session. Raises
+        Stopped, KeyError for no such group, and JournalUnavailable."""
         from swapdesk.flows.batch.group_signing import begin_group
 
-        signing = begin_group(self.running, batch_id, group)
+        signing = begin_group(self.running, group_id)
         if not self.working(signing):
             signing.about.until = until
             self.go_on(signing)
         return signing
 
-    def group(self, batch_id: str, number: int) -> GroupSession | None:
+    def group(self, group_id: str) -> GroupSession | None:
         """The session of a group, once there was one in this run."""
-        from swapdesk.flows.batch.group_signing import group_id
-
-        return None if self._begun is None else self._begun.get(group_id(batch_id, number))
+        return None if self._begun is None else self._begun.get(group_id)
 
     def working(self, signing: SigningSession[Any]) -> bool:
         """Whether something goes on with a session now."""

@@ -354,7 +354,7 @@ class BatchScreen(Page):
         current = self.current
         if current is None:
             return None
-        return self.controls.signing.group(current.batch_id, current.group.number)
+        return self.controls.signing.group(current.group.act.id)
 
     @property
     def doing(self) -> str:
@@ -987,7 +987,7 @@ class BatchScreen(Page):
         if current is None:
             return None
         try:
-            signing = self.controls.signing.pay_group(current.batch_id, current.group.number, until)
+            signing = self.controls.signing.pay_group(current.group.act.id, until)
         except Stopped as error:
             self.show_notice(f"{error} Next {error.next}.", "warning")
             return None

@@ -222,7 +222,7 @@ class InspectScreen(Page):
             self._search.look_here()
             self._took_in()
             cost = self._search.next_cost
-            if cost is not None and not cost.reads:
+            if cost is not None and cost[0] == 0:
                 # Nodes of chains take no calls of the service.
                 self._ask(self._search)
             return
@@ -411,7 +411,7 @@ class InspectScreen(Page):
             return CommandState(verb="open")
         cost = self._search.next_cost
         if cost is not None:
-            return CommandState(verb="ask", cost=cost.said)
+            return CommandState(verb="ask", cost=cost[1])
         return CommandState(verb="order") if self._sheet is not None else HIDDEN
 
     def do_inspect(self) -> None:

@@ -24,6 +24,7 @@ from swapdesk.flows.catalog.search import (
     named_contract,
     pair_for_limits,
 )
+from swapdesk.flows.check_line import CheckLine, refused, texts
 from swapdesk.flows.notation import (
     NOTHING,
     age,
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.catalog.token_list import TokenList
-    from swapdesk.flows.catalog.token_safety import TokenCheck
     from swapdesk.wire.quotes import Limits, PairLimits
     from swapdesk.wire.tokens import Token
 
@@ -319,7 +319,9 @@ class TokensScreen(Page):
                 self._whole.add(key)
                 self._table.update_row(token_table_row(row, token))
 
-    def _check(self, row: TokenRow, token: Token, drawn_like: Iterable[TokenRow]) -> TokenCheck:
+    def _check(
+        self, row: TokenRow, token: Token, drawn_like: Iterable[TokenRow]
+    ) -> tuple[CheckLine, ...]:
         from swapdesk.flows.catalog.token_safety import check_token
 
         imitates = imitated_by(row, drawn_like)
@@ -464,14 +466,13 @@ class TokensScreen(Page):
         if row is None or token is None:
             return
         check = self._check(row, token, self.desk.catalog.rows.drawn_like(row))
-        if not check.ok:
-            said = next(line.text for line in check.lines if line.level == "refuse")
+        if refused(check):
+            said = texts(check, "refuse")[0]
             self.show_notice(said, "warning", about=row.id)
             return
-        if not check.needs_consent:
+        if not (lines := texts(check, "warn")):
             self._take(row)
             return
-        lines = [line.text for line in check.lines if line.level == "warn"]
 
         def agreed(yes: bool | None) -> None:
             if yes:
@@ -556,7 +557,7 @@ def verdict_line(verdict: Verdict) -> Line:
 def token_notes(
     row: TokenRow,
     token: Token,
-    check: TokenCheck,
+    check: Sequence[CheckLine],
     alike: Sequence[TokenRow],
     limits: Line,
     now: datetime,
@@ -565,7 +566,7 @@ def token_notes(
 ) -> TokenNotes:
     """What decides about a token: warnings, the whole contract, limits, copies of its name."""
     warnings: list[Line] = []
-    for line in check.lines:
+    for line in check:
         if line.level in ("refuse", "warn"):
             role = "status-trouble" if line.level == "refuse" else "status-waiting"
             glyph = REFUSED if line.level == "refuse" else TROUBLE

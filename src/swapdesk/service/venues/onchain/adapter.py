@@ -141,15 +141,20 @@ class Permission(Struct, frozen=True):
     signatures: Sequence[SignatureRequirement] = ()
 
 
-class SwapToPrepare(Struct, frozen=True):
-    """What a create asks of a venue: ``signatures`` are those of its request, checked by the venue
-    alone."""
+class AgreedSwap(Struct, frozen=True):
+    """A deal, who sells and who is paid, at this moment."""
 
     deal: Deal
     owner: str
     receiver: str
-    signatures: Sequence[GivenSignature]
     now: datetime
+
+
+class SwapToPrepare(AgreedSwap, frozen=True):
+    """What a create asks of a venue: ``signatures`` are those of its request, checked by the venue
+    alone."""
+
+    signatures: Sequence[GivenSignature]
 
 
 class PreparedSwap(Struct, frozen=True):
@@ -161,18 +166,14 @@ class PreparedSwap(Struct, frozen=True):
     notes: dict[str, str] = field(default_factory=dict)
 
 
-class RouteExecution(Struct, frozen=True):
+class RouteExecution(AgreedSwap, frozen=True):
     """An order of a deal as far as it is known. ``hash`` is the confirmed transaction; with
     ``confirmed`` a venue that settles by itself may begin."""
 
-    deal: Deal
-    owner: str
-    receiver: str
     notes: Mapping[str, str]
     confirmed: bool
     hash: str | None
     deadline: datetime
-    now: datetime
 
 
 class Progress(Struct, frozen=True):
