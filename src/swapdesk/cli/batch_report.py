@@ -18,8 +18,7 @@ from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_client_
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
-from swapdesk.flows.batch.batches import Batch, newest_batches
-from swapdesk.flows.batch.batches import find_batch as batch_called
+from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
 from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back, standings
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
@@ -435,13 +434,13 @@ def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
 
 async def show_status(session: CommandSession, name: str | None) -> int:
     """What became of a batch, asked for anew; groups that wait or are unknown stay so."""
-    found = find_batch(session, name)
+    found = require_batch(session, name)
     return tell_batch(session, found, await ask_orders(session, found))
 
 
 async def export_batch(session: CommandSession, name: str | None, out: Path | None) -> int:
     """One line for each row that was created."""
-    found = find_batch(session, name)
+    found = require_batch(session, name)
     orders, error = await ask_orders(session, found)
     rows = result_rows(found, orders)
     output = session.call.output
@@ -465,7 +464,7 @@ def tell_batch(session: CommandSession, batch: Batch, asked: Asked = ({}, None))
     return _end_of(output, batch, error)
 
 
-def find_batch(session: CommandSession, batch: str | None) -> Batch:
+def require_batch(session: CommandSession, batch: str | None) -> Batch:
     ledger = session.desk.journal.ledger
     if batch is None:
         newest = newest_batches(ledger, 1)
@@ -477,7 +476,7 @@ def find_batch(session: CommandSession, batch: str | None) -> Batch:
             "No batch was created here.",
             next="you: swapdesk batch create FILE makes one",
         )
-    found = batch_called(ledger, batch)
+    found = find_batch(ledger, batch)
     if found is None:
         raise CommandError(
             Exit.NOT_FOUND,

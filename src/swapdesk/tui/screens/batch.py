@@ -36,7 +36,6 @@ from swapdesk.flows.batch.plan import (
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import (
     BatchProgress,
-    NoFailedRows,
     batch_progress,
     failed_sheet,
     journaled_orders,
@@ -896,11 +895,8 @@ class BatchScreen(Page):
 
     def do_failed_again(self) -> None:
         made = self.made
-        if made is None:
-            return
-        try:
-            sheet = failed_sheet(made)
-        except NoFailedRows:
+        sheet = failed_sheet(made) if made is not None else None
+        if made is None or sheet is None:
             return
         current = self.current
         self.work.begin(self.planner())
