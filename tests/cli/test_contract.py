@@ -196,7 +196,6 @@ def test_a_new_version_allows_it(kept: dict[str, Any], documents: Any) -> None:
 KNOWN = {one.code: one for one in error_codes()}
 
 NO_ENDS = {
-    "ABANDONED_BY_USER": "a step of the journal",
     "RESOLVED_NO": "a step of the journal",
     "RESOLVED_YES": "a step of the journal",
     "LC_ALL": "a variable of the environment",

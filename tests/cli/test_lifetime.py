@@ -128,7 +128,11 @@ def test_a_create_killed_on_its_way_is_found_and_not_repeated(clean: Sandbox, de
 
     def unknown() -> bool:
         with contextlib.closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as db:
-            return bool(db.execute("SELECT 1 FROM operation WHERE state = 'unknown'").fetchall())
+            return bool(
+                db.execute(
+                    "SELECT 1 FROM operation WHERE kind = 'create' AND state = 'unknown'"
+                ).fetchall()
+            )
 
     wait_for(unknown, what="the answer to be lost")
     meanwhile = desk("orders", "list", "--json")

@@ -560,7 +560,7 @@ def test_a_swap_that_was_executed_after_it_was_refused_is_told_as_executed(
     here, there = both
     one = intent()
     begin_create(here.ledger, one, "digest")
-    entry = SwapPart(here.ledger, one.id, "swap", {"digest": "digest"})
+    entry = SwapPart(here.ledger, lambda: here.ledger.begin("swap", {}, parent=one.id))
     entry.begin()
     entry.signed("0xhash")
     part = there.ledger.parts(one.id)[-1]

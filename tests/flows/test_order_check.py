@@ -242,14 +242,14 @@ def test_a_fall_hides_the_address_until_it_is_accepted(known: Known) -> None:
         " The address stays hidden until you accept that."
     )
     assert known.restarted().withheld == fallen.withheld
-    asked = lower_output(fallen)
-    assert asked.said[0] == (
+    given, said = lower_output(fallen)
+    assert said[0] == (
         "This order gives 14.088384 ETH: 3.00% less than the 14.524108 ETH you confirmed."
     )
-    accepted = known.accept(asked.given)
+    accepted = known.accept(given)
     assert (accepted.standing, accepted.withheld) == (DepositRelease.RELEASED, None)
-    assert known.restarted().accepted == asked.given
-    assert known.seen(out_amount=asked.given).withheld is None
+    assert known.restarted().accepted == given
+    assert known.seen(out_amount=given).withheld is None
 
 
 def test_a_further_fall_is_asked_about_against_what_was_accepted(known: Known) -> None:

@@ -459,15 +459,9 @@ def moved_output(tracked: TrackedOrder) -> Decimal | None:
     return agreed if order.out_amount != agreed else None
 
 
-class LowerOutput(Struct, frozen=True):
-    """What a hidden order gives instead of what was agreed to; ``given`` is what is accepted."""
-
-    given: Decimal
-    said: tuple[str, ...]
-
-
-def lower_output(tracked: TrackedOrder | None) -> LowerOutput | None:
-    """What the user may accept of an order that gives less; None where that is not the question."""
+def lower_output(tracked: TrackedOrder | None) -> tuple[Decimal, tuple[str, ...]] | None:
+    """What the user may accept of an order that gives less, in the token received, and what that is
+    in sentences; None where it is not the question."""
     if tracked is None or tracked.standing is not DepositRelease.LOWER or tracked.intent is None:
         return None
     given, symbol = tracked.order.out_amount, tracked.intent.token_out.symbol
@@ -476,7 +470,7 @@ def lower_output(tracked: TrackedOrder | None) -> LowerOutput | None:
     agreed = agreed_output(tracked.intent, tracked.accepted)
     percent = lower_by(agreed, given, Decimal(0)) or Decimal(0)
     before = "confirmed" if tracked.accepted is None else "accepted"
-    return LowerOutput(
+    return (
         given,
         (
             f"This order gives {table_amount(given)} {symbol}: {percent:.2f}% less than"

@@ -33,9 +33,9 @@ from swapdesk.flows.dex.dex_plan import (
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import acts_of, newest_part
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import Kind, Ledger, Operation
+from swapdesk.flows.journal.ledger import Kind, Operation
 from swapdesk.flows.orders.told_transaction import NotThisSwap
-from swapdesk.flows.transactions import Entry, Look, Pace, Transactor, Watch
+from swapdesk.flows.transactions import ActEntry, Look, Pace, Transactor, Watch
 from swapdesk.wallet.answers import Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
@@ -66,65 +66,33 @@ AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
 _LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 
-class SwapPart(Entry):
-    """The newest part of one kind, and of one ``name`` where several have that kind. ``result``
-    stands with it once it is signed."""
-
-    def __init__(
-        self, ledger: Ledger, intent_id: str, kind: Kind, body: dict[str, str], /, **result: Any
-    ) -> None:
-        self._ledger = ledger
-        self._intent_id = intent_id
-        self._kind = kind
-        self._body = body
-        self._result = result
-
-    def begin(self) -> None:
-        self._begin(State.PREPARED)
-
-    def signed(self, hash_: str) -> None:
-        """Brings the journal to what the wallet's records say."""
-        with self._ledger.transaction():
-            part = self._newest or self._begin(State.PREPARED)
-            self._ledger.move(part.id, State.SENT, hash=hash_, **self._result)
+class SwapPart(ActEntry):
+    """A transaction that a swap takes, as a part of its create."""
 
     def done(self, hash_: str) -> None:
         """What was executed after it had been refused is an act of its own: it is never told as
         something that cannot be executed any more."""
         with self._ledger.transaction():
-            part = self._newest
-            if part is None or self._ledger.move(part.id, State.DONE, hash=hash_):
-                return
-            if part.state is State.REFUSED:
+            super().done(hash_)
+            part = self._act and self._ledger.get(self._act.id)
+            if part is not None and part.state is State.REFUSED:
                 result = part.result | {"hash": hash_}
-                self._begin(State.DONE, part.body, **result)
+                self._ledger.begin(
+                    part.kind, part.body, parent=part.parent, state=State.DONE, **result
+                )
 
     def refused(self, code: str, hash_: str | None = None) -> None:
-        part = self._newest
-        if part is not None and (hash_ is not None or code not in _LATER):
-            self._ledger.move(part.id, State.REFUSED, code=code)
-
-    def _begin(self, state: State, body: dict[str, Any] | None = None, **result: Any) -> Operation:
-        return self._ledger.begin(
-            self._kind, body or self._body, parent=self._intent_id, state=state, **result
-        )
-
-    @property
-    def _newest(self) -> Operation | None:
-        return newest_part(self._ledger, self._intent_id, self._kind, self._body.get("name"))
+        if hash_ is not None or code not in _LATER:
+            super().refused(code, hash_)
 
 
 class _SignaturePart(SwapPart):
-    """Signs a document; ``result`` stands with it while it is signed."""
-
-    def begin(self) -> None:
-        self._begin(State.SENT, **self._result)
+    """A document that a swap takes; nothing of it leaves by itself."""
 
     def given(self, signature: Signature) -> None:
-        part = self._newest
-        assert part is not None  # begun above
+        assert self._act is not None  # begun before
         self._ledger.move(
-            part.id, State.DONE, signature=signature.signature, taken=str(signature.taken)
+            self._act.id, State.DONE, signature=signature.signature, taken=str(signature.taken)
         )
 
 
@@ -163,7 +131,7 @@ class SignedSteps:
     async def sign_document(self, name: str, digest: str, payload: Payload, kind: str) -> Signature:
         """The signature of a document. Raises NotSignable and NotAgreed."""
         body = {"name": name, "digest": digest}
-        entry = _SignaturePart(self._ledger, self._promise.intent_id, "sign", body, kind=kind)
+        entry = _SignaturePart(self._ledger, self._begins("sign", body, State.SENT, kind=kind))
         return await self._transactor.confirm_document(
             entry, lambda: self._transactor.agree(payload, self._promise)
         )
@@ -173,8 +141,7 @@ class SignedSteps:
     ) -> SignedTransaction:
         """A transaction, signed; its bytes may leave then (:meth:`settle`). Raises NotSignable and
         NotAgreed."""
-        body = {"digest": digest}
-        entry = SwapPart(self._ledger, self._promise.intent_id, kind, body, **result)
+        entry = SwapPart(self._ledger, self._begins(kind, {"digest": digest}, **result))
         return await self._transactor.confirm(
             entry, lambda: self._transactor.agree(payload, self._promise)
         )
@@ -185,8 +152,15 @@ class SignedSteps:
         """Send the bytes, the same ones however often, and wait for their end: that of the
         transaction that was executed, where it got a higher fee meanwhile. Raises StillOpen when
         there is none in time, and Refused when the node does not take them."""
-        entry = SwapPart(self._ledger, self._promise.intent_id, kind, {"digest": ""})
+        part = newest_part(self._ledger, self._promise.intent_id, kind)
+        entry = SwapPart(self._ledger, self._begins(kind, {"digest": ""}), part)
         return await self._transactor.settle(signed, entry, until=until)
+
+    def _begins(
+        self, kind: Kind, body: dict[str, str], state: State = State.PREPARED, /, **result: Any
+    ) -> Callable[[], Operation]:
+        parent = self._promise.intent_id
+        return lambda: self._ledger.begin(kind, body, parent=parent, state=state, **result)
 
 
 _NOTHING = "0" * 64

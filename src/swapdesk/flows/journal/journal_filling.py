@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 
 OLD_TABLES = {
-    "intent": "id, kind, created, fingerprint, frozen, state, owner_pid, owner_start",
+    "intent": "id,kind,created,fingerprint,frozen,state,owner_pid,owner_start",
     "step": "intent_id, seq, name, state, digest, sent_at, server_at, status, request_id, code,"
     " result",
     "known_order": "service_id, intent_id, last, display, ended, standing, withheld, first_seen,"

@@ -325,13 +325,14 @@ class DepositScreen(DepositPage):
         lower = lower_output(self.tracked)
         if lower is None:
             return
-        question = Question("Accept less", lower.said, ACCEPT, "accept")
+        given, said = lower
+        question = Question("Accept less", said, ACCEPT, "accept")
 
         def accepted(yes: bool | None) -> None:
             if not yes or self.link is None:
                 return
             try:
-                self.link.exchange.accept_output(self.service_id, lower.given)
+                self.link.exchange.accept_output(self.service_id, given)
             except JournalUnavailable:
                 self.show_notice(f"{NO_JOURNAL.cause} Nothing was accepted.", "error")
                 return
