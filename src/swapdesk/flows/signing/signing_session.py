@@ -31,7 +31,7 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.notation import counted
 from swapdesk.flows.signing.review_words import objections
-from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Proposal, Turn, Watch
+from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Turn, Watch
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.secret import Secret
@@ -578,13 +578,18 @@ async def _replaced(
     one: SignedTransaction,
 ) -> str | None:
     step = await replacement.propose(one.hash)
-    phrase = None
-    if isinstance(step, Proposal):
-        said = await _asked(wallet, session, one, step)
-        if not isinstance(said, Agreed):
-            return said
-        phrase = said.phrase
-    outcome = step if isinstance(step, Outcome) else await replacement.replace(step, phrase)
+    if isinstance(step, Outcome):
+        outcome = step
+    else:
+        phrase = None
+        if step.review is not None:
+            # No step of the work, which goes on meanwhile and takes the review back if it asks
+            # itself.
+            said = await _asked(wallet, session, one.account, step.payload, step.review)
+            if not isinstance(said, Agreed):
+                return said
+            phrase = said.phrase
+        outcome = await step.send(phrase)
     if outcome.open:
         return replacement.kind.undecided
     if outcome.code == replacement.kind.kept_code:
@@ -593,12 +598,15 @@ async def _replaced(
 
 
 async def _asked(
-    wallet: LocalWallet, session: SigningSession[Any], one: SignedTransaction, proposed: Proposal
+    wallet: LocalWallet,
+    session: SigningSession[Any],
+    account: str,
+    payload: Payload | None,
+    review: Review,
 ) -> Agreed | str | None:
     """Yes, why it cannot be signed, or None for no. Raises NotAgreed once it is overtaken."""
-    if proposed.review.refused:
-        return " ".join((*objections(proposed.review, Severity.REFUSE), _NOTHING))
-    await open_keys(wallet, one.account, session)
-    # No step of the work, which goes on meanwhile and takes the review back if it asks itself.
-    session.payload = proposed.payload
-    return await session.look(proposed.review)
+    if review.refused:
+        return " ".join((*objections(review, Severity.REFUSE), _NOTHING))
+    await open_keys(wallet, account, session)
+    session.payload = payload
+    return await session.look(review)
