@@ -258,7 +258,7 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
     assert not session.replaceable
     session.seen(first)
     assert session.replaceable
-    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
+    asking = asyncio.create_task(replace(owner.bumping, session))
     review = await asked_for(session)
     assert session.payload == owner.trader.payment()
     session.seen(first)
@@ -267,7 +267,7 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
     assert await asking is None
     assert len(await owner.states("asked")) == 1
     session.seen(first)
-    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
+    asking = asyncio.create_task(replace(owner.bumping, session))
     assert session.agree((await asked_for(session)).id)
     assert await asking is None
     assert set((await owner.states("asked")).values()) == {"replaced", "succeeded"}
@@ -283,7 +283,7 @@ async def test_a_session_that_goes_on_withdraws_the_question(
     before = await owner.trader.paid()
     _, first = await owner.waiting("withdrawn")
     session.seen(first)
-    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
+    asking = asyncio.create_task(replace(owner.bumping, session))
     review = await asked_for(session)
     session.finish(Outcome())
     assert session.review is None

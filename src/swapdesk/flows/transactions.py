@@ -221,51 +221,6 @@ class Delivered(Struct, frozen=True):
         return still_open("ON_ITS_WAY", Failure(cause, meanwhile, SAME_AGAIN), one.hash)
 
 
-async def deliver(
-    client: WalletClient,
-    clock: Clock,
-    signed: SignedTransaction,
-    pace: Pace,
-    *,
-    wanted: Callable[[], bool] = lambda: True,
-    contested: bool = False,
-    until: datetime | None = None,
-    seen: Callable[[SignedTransaction], None] = lambda _: None,
-) -> Delivered:
-    """Send it and wait until it counts, or another of its nonce does; not for ever.
-
-    ``wanted``: whether it may still leave; what no node has seen is given up otherwise.
-    ``contested``: another transaction of its nonce may be executed at any moment, so a node that
-    does not take this one is asked what became of them. ``until``: nobody waits for its end
-    longer. ``seen`` is told how it stands after every look.
-    """
-    ends = clock.monotonic() + pace.patience
-    stands, reason = signed, signed.problem or ""
-    while not stands.final:
-        try:
-            stands = await _look(client, signed, wanted())
-            seen(stands)
-            reason = stands.problem or ""
-        except WalletError as error:
-            if not _passes(error, signed, contested=contested):
-                return Delivered(stands, error.words, error)
-            reason = error.words
-        late = until is not None and clock.now() >= until
-        if stands.final or late or clock.monotonic() >= ends:
-            break
-        await clock.sleep(pace.look)
-    return Delivered(stands, reason)
-
-
-async def _look(client: WalletClient, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-    """The bytes once more where the chain does not have them, and what became of them."""
-    # What a Solana node has not executed may still be kept from it.
-    found = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
-    if found.state is State.PREPARED:
-        found = await (client.broadcast(signed.hash) if wanted else client.abandon(signed.hash))
-    return await current(client, found)
-
-
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
     """Whether a later look may tell more. Bytes that a Solana node does not take may be executed
     until their blockhash ends, and the chain then tells that they were not."""
@@ -603,26 +558,57 @@ class Transactor:
         until: datetime | None = None,
         contested: bool = False,
     ) -> Delivered:
-        """Send the bytes, the same ones however often, and wait for their end, which is committed
-        before it is told. The parameters are those of :func:`deliver`."""
+        """Send the bytes, the same ones however often, and wait until they count, or another of
+        their nonce does, which is committed before it is told; not for ever.
+
+        ``wanted``: whether it may still leave; what no node has seen is given up otherwise.
+        ``contested``: another transaction of its nonce may be executed at any moment, so a node
+        that does not take this one is asked what became of them. ``until``: nobody waits for its
+        end longer.
+        """
         entry.signed(signed.hash)
         self._watch.seen(signed)
-        came = await deliver(
-            self._client,
-            self._clock,
-            signed,
-            self._pace,
-            wanted=wanted,
-            contested=contested,
-            until=until,
-            seen=self._watch.seen,
-        )
+        came = await self._delivered(signed, wanted, until, contested)
         stands = came.transaction
         if stands.state is State.DONE:
             entry.done(stands.hash)
         elif came.final:
             entry.refused(stands.word.upper(), stands.hash)
         return came
+
+    async def _delivered(
+        self,
+        signed: SignedTransaction,
+        wanted: Callable[[], bool],
+        until: datetime | None,
+        contested: bool,
+    ) -> Delivered:
+        clock = self._clock
+        ends = clock.monotonic() + self._pace.patience
+        stands, reason = signed, signed.problem or ""
+        while not stands.final:
+            try:
+                stands = await self._looked_for(signed, wanted())
+                self._watch.seen(stands)
+                reason = stands.problem or ""
+            except WalletError as error:
+                if not _passes(error, signed, contested=contested):
+                    return Delivered(stands, error.words, error)
+                reason = error.words
+            late = until is not None and clock.now() >= until
+            if stands.final or late or clock.monotonic() >= ends:
+                break
+            await clock.sleep(self._pace.look)
+        return Delivered(stands, reason)
+
+    async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
+        """The bytes once more where the chain does not have them, and what became of them."""
+        client = self._client
+        # What a Solana node has not executed may still be kept from it.
+        found = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
+        if found.state is State.PREPARED:
+            found = await (client.broadcast(signed.hash) if wanted else client.abandon(signed.hash))
+        return await current(client, found)
 
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
