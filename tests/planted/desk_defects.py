@@ -865,9 +865,9 @@ PAYING = (
     Defect(
         "revocation-sent-twice",
         "A revocation that is under way is signed and paid for once more.",
-        "swapdesk/flows/wallet/revoking.py",
-        'one.intent_id.rpartition("#")[0] == name',
-        "one.intent_id == name",
+        "swapdesk/flows/transactions.py",
+        'one.intent_id.rpartition("#")[0] in names',
+        "one.intent_id in names",
         (
             "tests/flows/test_revoking_on_solana.py::test_a_delegate_is_told_and_its_right_ended_once",
         ),
