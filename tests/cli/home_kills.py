@@ -83,6 +83,7 @@ class Home:
         self.files: list[str] = []
         self.orders: set[str] = set()
         self.paid: set[str] = set()
+        self.settled: set[str] = set()
         self.pays = pays
         self.last: Result | None = None
         self.directory = directory
@@ -195,9 +196,13 @@ class Home:
         self._until(self._went_on, *SWAP_ON_CHAIN, "20", "usdc.base", "weth.base")
         self._until(self._went_on, "wallet", "withdraw", "--chain", "arbitrum")
         for name, order in self.listed().items():
-            # Also one that is told as paid: its transaction may never have left.
-            if order["intentId"] and order["displayStatus"] == "WAITING_FOR_DEPOSIT":
+            if name in self.settled:
+                continue
+            # Also one that is told as paid: its transaction may never have left, or have arrived
+            # without anybody who followed it.
+            if order["intentId"] and not order["order"]["isDex"]:
                 self._until(self._deposit_settled, name)
+                self.settled.add(name)
         self._until(self._arrived)
 
     def _until(self, settled: Callable[..., bool], *words: str) -> None:
