@@ -322,10 +322,11 @@ class Home:
     def _twins(self, made: dict[str, dict[str, Any]]) -> Iterator[str]:
         """Each create named a recipient of its own; a swap on a chain an amount of its own."""
         counts = Counter(
-            order["inAmount"] if order["isDex"] else order["receiverAddress"].lower()
+            Decimal(order["inAmount"]) if order["isDex"] else order["receiverAddress"].lower()
             for order in made.values()
         )
-        del counts["20"]
+        # What each round swaps once more, so that one that was stopped is gone on with.
+        del counts[Decimal(20)]
         yield from (f"{count} orders for {what}" for what, count in counts.items() if count > 1)
 
     def _deposit(
