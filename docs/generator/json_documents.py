@@ -178,17 +178,17 @@ def _lines_of(name: str, inner: Shape | None) -> list[str]:
 
 
 def fields_of(document: dict[str, Any]) -> dict[str, str]:
-    """Every field of every command and of an error by its path (``orders list: orders[].money``),
-    with its type: ``number``, ``null or string``, words that it may be; ``?`` where it may be
-    missing."""
+    """Every field of every command and of an error by its path (``orders list: orders[].money``,
+    ``swap 2: quoteId`` of the second of several documents), with its type: ``number``, ``null or
+    string``, words that it may be; ``?`` where it may be missing."""
     defs = document["$defs"]
     found: dict[str, str] = {}
     whole = {**document["commands"], "error": document["error"]}
     for name, schema in whole.items():
         roots = schema.get("anyOf", [{"$ref": schema["$ref"]}] if "$ref" in schema else [])
-        for root in roots:
-            place = root["$ref"].rpartition("/")[2]
-            _walk(f"{name}: {place} ", root, defs, found, ())
+        for place, root in enumerate(roots, 1):
+            document = name if len(roots) == 1 else f"{name} {place}"
+            _walk(f"{document}: ", root, defs, found, ())
     return found
 
 

@@ -150,11 +150,11 @@ def test_what_breaks_readers_is_found_and_what_is_added_is_not(
     kept: dict[str, Any], documents: Any
 ) -> None:
     fields = documents.fields_of(kept)
-    assert fields["orders list: OrdersDocument orders[].deposit.amount"] == "number"
-    assert fields["orders list: OrdersDocument orders[].withheld"] == "null or string"
-    assert fields["orders watch: WatchedDocument serviceId"] == "string"
-    assert fields["quote: QuotesDocument quotes[].waterfall"] == "object?"
-    assert fields["error: ErrorDocument error.code"] == "string"
+    assert fields["orders list: orders[].deposit.amount"] == "number"
+    assert fields["orders list: orders[].withheld"] == "null or string"
+    assert fields["orders watch: serviceId"] == "string"
+    assert fields["quote: quotes[].waterfall"] == "object?"
+    assert fields["error: error.code"] == "string"
     assert len(fields) > 800
 
     def broken(change: Change) -> list[str]:

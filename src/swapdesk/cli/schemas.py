@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -32,7 +32,7 @@ _ACCOUNT = "wallet_keys:AccountDocument"
 _CREATED = ("creation:CreatedDocument", "creation:CreateDryRunDocument", _ORDER)
 _PARTNER = "partner_report:PartnerDocument"
 _NEW_KEY = "partner_report:NewPartnerKeyDocument"
-_SIGNED = "wallet_orders:SwapDryRunDocument"
+_SIGNED = "swapdesk.flows.dex.dex_swap:DryRun"
 
 DOCUMENTS: dict[str, tuple[str, ...]] = {
     "quote": ("quotes:QuotesDocument",),
@@ -287,6 +287,8 @@ def member_types(kind: type) -> dict[str, Any]:
                 hint = get_type_hints(shown.fget, include_extras=True)["return"]
             else:
                 hint = get_type_hints(hint, include_extras=True)[name]
+                # What is the same of every record stands in its class.
+                hint = get_args(hint)[0] if get_origin(hint) is ClassVar else hint
         # A time is written with its zone, also where the record does not ask for one.
         found[written] = next((moment for time, moment in _MOMENTS if hint == time), hint)
     return found

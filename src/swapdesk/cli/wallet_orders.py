@@ -6,11 +6,9 @@ deposit of an order that exists.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.cli.command_error import (
@@ -48,9 +46,8 @@ from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.answers import Review
-from swapdesk.wallet.promise import Purpose, TransactionPayload, TypedDataPayload
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.encoding.numbers import NumberError, from_base_units, short
+from swapdesk.wire.encoding.numbers import NumberError
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
@@ -71,50 +68,6 @@ class SwappedDocument(Struct, frozen=True, rename="camel"):
     money: str
     next: str
     order: Order
-
-
-class PayloadFacts(Struct, frozen=True):
-    """``data`` is 0x-hex of a transaction, or the EIP-712 document. ``value`` is in wei."""
-
-    kind: Literal["transaction", "typedData"]
-    purpose: Purpose
-    data: str | dict[str, Any]
-    to: str | UnsetType = UNSET
-    value: str | UnsetType = UNSET
-
-
-class StepFacts(Struct, frozen=True):
-    """One payload that would be signed. ``review`` is None where ``unjudged`` says why."""
-
-    name: str
-    payload: PayloadFacts
-    review: Review | None
-    unjudged: str | None
-
-
-class SwapDryRunDocument(Struct, frozen=True, rename="camel"):
-    """What would be signed. ``notKnown`` are sentences on what comes later, ``asked`` the calls
-    of the service that this took."""
-
-    dry_run: bool
-    quote_id: str
-    provider: str | None
-    account: str
-    recipient: str
-    chain: str
-    chain_id: int | None
-    amount_in: Decimal
-    amount_out: Decimal
-    least_out: Decimal
-    steps: list[StepFacts]
-    not_known: Sequence[str]
-    asked: list[str]
-    refused: bool
-    money: str
-    next: str
-
-
-UNTOUCHED = "in your wallet; nothing was journaled, created, signed or sent"
 
 
 class DexCreation(Creation):
@@ -236,13 +189,12 @@ class DexCreation(Creation):
 
     def _tell(self, intent: Intent, order: Order, hash_: str | None) -> None:
         promise = promise_of(intent)
-        least = short(from_base_units(promise.least_units, promise.buy.decimals))
         venue = intent.provider_name or intent.provider
         self._output.facts(
             [
                 ("Order", order.service_id),
                 ("Transaction", hash_ or "none: the venue settles it"),
-                ("Arrives", f"at least {least:f} {promise.buy.symbol}"),
+                ("Arrives", f"at least {promise.least:f} {promise.buy.symbol}"),
             ],
             document=SwappedDocument(
                 service_id=order.service_id,
@@ -253,8 +205,8 @@ class DexCreation(Creation):
                 recipient=intent.recipient,
                 hash=hash_,
                 signed=self._signed,
-                least_out=least,
-                money=f"with {venue}; at least {least:f} {promise.buy.symbol} arrives",
+                least_out=promise.least,
+                money=f"with {venue}; at least {promise.least:f} {promise.buy.symbol} arrives",
                 next="the venue",
                 order=order,
             ),
@@ -270,23 +222,20 @@ class DexCreation(Creation):
             told = await dry_run(self._session.link.api, await self._desk.wallet.client(), intent)
         except NotThisSwap as other:
             raise own_refusal(other.code, f"What would be signed is refused: {other}.") from None
+        if self._request.quote_id is None:
+            told = replace(told, asked=("GET /quotes", *told.asked))
         if self._output.json:
-            self._output.document(_document(told, self._calls(told)))
+            self._output.document(told)
         else:
             self._say(told)
         return Exit.OWN_REFUSAL if told.refused else Exit.DONE
 
-    def _calls(self, told: DryRun) -> list[str]:
-        quoted = [] if self._request.quote_id is not None else ["GET /quotes"]
-        return [*quoted, *told.asked]
-
     def _say(self, told: DryRun) -> None:
         intent, promise = told.intent, told.promise
-        least = short(from_base_units(promise.least_units, promise.buy.decimals))
         rows = [
             ("Quote", f"{intent.quote_id}, {intent.provider_name or intent.provider}"),
             ("You sell", f"{intent.amount_in:f} {promise.sell.symbol} on {promise.chain}"),
-            ("You get", f"at least {least:f} {promise.buy.symbol} on {promise.chain_out}"),
+            ("You get", f"at least {promise.least:f} {promise.buy.symbol} on {promise.chain_out}"),
             ("Account", promise.account),
             ("Recipient", promise.recipient),
         ]
@@ -300,8 +249,8 @@ class DexCreation(Creation):
             else:
                 self._output.say(f"Not judged. {step.unjudged}")
         self._output.say(*(f"Not known: {one}" for one in told.unknown))
-        self._output.talk(f"Asked of the service: {', '.join(self._calls(told)) or 'nothing'}.")
-        self._output.talk(f"The money is {UNTOUCHED}.")
+        self._output.talk(f"Asked of the service: {', '.join(told.asked) or 'nothing'}.")
+        self._output.talk(f"The money is {told.MONEY}.")
 
 
 def _not_swapped(outcome: Outcome) -> CommandError:
@@ -335,47 +284,9 @@ def _verdict(review: Review) -> str:
 
 def _payload_text(step: DryStep) -> list[str]:
     payload = step.payload
-    if isinstance(payload, TypedDataPayload):
-        return [encode_json(payload.document).decode()]
+    if not isinstance(payload.data, str):
+        return [encode_json(payload.data).decode()]
     return [f"to {payload.to}", f"value {payload.value}", f"data {payload.data}"]
-
-
-def _payload(payload: TransactionPayload | TypedDataPayload) -> PayloadFacts:
-    if isinstance(payload, TypedDataPayload):
-        return PayloadFacts("typedData", payload.purpose, payload.document)
-    return PayloadFacts(
-        "transaction", payload.purpose, payload.data, to=payload.to, value=str(payload.value)
-    )
-
-
-def _document(told: DryRun, calls: list[str]) -> SwapDryRunDocument:
-    intent, promise = told.intent, told.promise
-    return SwapDryRunDocument(
-        dry_run=True,
-        quote_id=intent.quote_id,
-        provider=intent.provider,
-        account=promise.account,
-        recipient=promise.recipient,
-        chain=promise.chain,
-        chain_id=promise.chain_id,
-        amount_in=intent.amount_in,
-        amount_out=intent.amount_out,
-        least_out=short(from_base_units(promise.least_units, promise.buy.decimals)),
-        steps=[
-            StepFacts(
-                one.name,
-                _payload(one.payload),
-                one.review,
-                one.unjudged,
-            )
-            for one in told.steps
-        ],
-        not_known=told.unknown,
-        asked=calls,
-        refused=told.refused,
-        money=UNTOUCHED,
-        next="you: leave out --dry-run to swap",
-    )
 
 
 HOME = "in your wallet"

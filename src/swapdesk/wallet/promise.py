@@ -8,11 +8,13 @@ the token's smallest unit, so that nothing is rounded on the way to a signature.
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 
+from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.price_tiers import PriceTier
 
 
@@ -131,6 +133,11 @@ class Promise(Struct, frozen=True, forbid_unknown_fields=True):
     chain_out_id: int | None = None
     bundle: BundlePromise | None = None
     withdrawal: WithdrawalPromise | None = None
+
+    @property
+    def least(self) -> Decimal:
+        """What must arrive, in whole tokens."""
+        return short(from_base_units(self.least_units, self.buy.decimals))
 
 
 class ChainStep(Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,9 +16,9 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from swapdesk.acts import State
@@ -411,18 +411,46 @@ ORDER_UNKNOWN = (
 LATER_APPROVAL = "It is judged on the chain as the step before it leaves it."
 
 
+class ShownPayload(Struct, frozen=True):
+    """``data`` is 0x-hex of a transaction, or the EIP-712 document. ``value`` is in wei."""
+
+    kind: Literal["transaction", "typedData"]
+    purpose: Purpose
+    data: str | dict[str, Any]
+    to: str | UnsetType = UNSET
+    value: str | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, payload: TransactionPayload | TypedDataPayload) -> ShownPayload:
+        if isinstance(payload, TypedDataPayload):
+            return cls("typedData", payload.purpose, payload.document)
+        return cls("transaction", payload.purpose, payload.data, payload.to, str(payload.value))
+
+
 class DryStep(Struct, frozen=True):
     """One payload that would be signed. ``review`` is None where ``unjudged`` says why."""
 
     name: str
-    payload: TransactionPayload | TypedDataPayload
-    review: Review | None = None
-    unjudged: str | None = None
+    payload: ShownPayload
+    review: Review | None
+    unjudged: str | None
 
 
 class DryRun(Struct, frozen=True):
-    """``unknown`` are sentences on what comes later, ``asked`` the calls of the service that
-    this took beside the quote's."""
+    """What would be signed. ``notKnown`` are sentences on what comes later, ``asked`` the calls
+    of the service that this took."""
+
+    PRINTED: ClassVar = {
+        "dryRun": "DRY_RUN", "quoteId": "intent.quote_id", "provider": "intent.provider",
+        "account": "promise.account", "recipient": "promise.recipient", "chain": "promise.chain",
+        "chainId": "promise.chain_id", "amountIn": "intent.amount_in",
+        "amountOut": "intent.amount_out", "leastOut": "promise.least", "steps": "steps",
+        "notKnown": "unknown", "asked": "asked", "refused": "refused", "money": "MONEY",
+        "next": "NEXT",
+    }  # fmt: skip
+    DRY_RUN: ClassVar[bool] = True
+    MONEY: ClassVar[str] = "in your wallet; nothing was journaled, created, signed or sent"
+    NEXT: ClassVar[str] = "you: leave out --dry-run to swap"
 
     intent: Intent
     promise: Promise
@@ -462,7 +490,8 @@ async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryR
     steps = []
     for place, (name, payload) in enumerate(found):
         if place and isinstance(payload, TransactionPayload):
-            steps.append(DryStep(name, payload, unjudged=LATER_APPROVAL))
+            steps.append(DryStep(name, ShownPayload.of(payload), None, LATER_APPROVAL))
         else:
-            steps.append(DryStep(name, payload, await wallet.review(payload, promise)))
+            review = await wallet.review(payload, promise)
+            steps.append(DryStep(name, ShownPayload.of(payload), review, None))
     return DryRun(intent, promise, tuple(steps), (*unknown, ORDER_UNKNOWN), ("POST /dex/approve",))
