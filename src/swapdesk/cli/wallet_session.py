@@ -32,7 +32,7 @@ from swapdesk.flows.notation import counted
 from swapdesk.flows.transactions import Agreed, Outcome, Step
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, Accounts, Kind
-from swapdesk.wallet.answers import Match, Review, Severity
+from swapdesk.wallet.answers import Match, Review, Severity, objections
 
 T = TypeVar("T")
 
@@ -228,7 +228,6 @@ def review_text(review: Review) -> list[str]:
 
 def refused_by_gate(review: Review, *, money: str = UNTOUCHED) -> CommandError:
     """Exit 9 with every rule that refuses, or because a phrase would have to be typed."""
-    found = [one for one in review.findings if one.severity is Severity.REFUSE]
-    said = " ".join(one.sentence for one in found) or "It needs a typed phrase."
+    said = " ".join(objections(review.findings)) or "It needs a typed phrase."
     next_ = "you: look at what was refused"
     return CommandError(Exit.OWN_REFUSAL, "GATE", f"Not signed: {said}", money, next_)
