@@ -187,21 +187,23 @@ def require_consent(output: Output, review: Review, *, yes: bool, money: str = U
         raise not_confirmed("Nothing was signed.", money=money)
 
 
-async def prepare(
+async def sign_and_send(
     session: CommandSession,
     step: Step,
     *,
     yes: bool,
     before: str,
     money: str = UNTOUCHED,
-) -> None:
-    """Ask for what was proposed and open the keys; only say ``before`` of what was signed by an
-    earlier run. ``money`` is where it is while nothing is signed. Raises CommandError."""
+) -> Outcome:
+    """Ask for what was proposed, open the keys and carry it out; only say ``before`` of what was
+    signed by an earlier run, and go on with it. ``money`` is where it is while nothing is signed.
+    Raises CommandError."""
     if step.review is None:
         session.call.output.talk(before)
-        return
-    require_consent(session.call.output, step.review, yes=yes, money=money)
-    await unlock(session)
+    else:
+        require_consent(session.call.output, step.review, yes=yes, money=money)
+        await unlock(session)
+    return await step.send()
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
