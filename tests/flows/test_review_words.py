@@ -19,10 +19,9 @@ from swapdesk.flows.signing.review_words import (
     match_count,
     match_rows,
     moved,
-    objections,
     unmatched,
 )
-from swapdesk.wallet.answers import BalanceChange, Match, ReviewLine, Severity, Simulation
+from swapdesk.wallet.answers import BalanceChange, Match, ReviewLine, Simulation, objections
 
 NAMES = Names("trading", "is", "Isthmus", "ETH", "Ethereum")
 
@@ -108,7 +107,7 @@ def test_fields_are_counted_and_named() -> None:
     assert match_count(refused()).endswith(
         "1 is not in the quote: App data. Paid to contradicts it."
     )
-    (said,) = objections(refused(), Severity.REFUSE)
+    (said,) = objections(refused().findings)
     assert said == "It pays another address than yours. Rule RECIPIENT_DIFFERS."
 
 

@@ -17,7 +17,7 @@ from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
 from swapdesk.cli.output import Form, Output, cells
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.wallet_session import account_named, account_on, prepare, require_done
+from swapdesk.cli.wallet_session import account_named, account_on, require_done, sign_and_send
 from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.batch.group_status import way_out
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, propose_withdrawal
@@ -309,8 +309,7 @@ async def _replace(
     step = await replacement.propose(hash_)
     if not isinstance(step, Outcome):
         before = "" if step.transaction is None else words.signed_before(step.transaction)
-        await prepare(session, step, yes=yes, before=before, money=WAITS)
-        step = await step.send()
+        step = await sign_and_send(session, step, yes=yes, before=before, money=WAITS)
     outcome, failure = step, step.failure
     if failure is not None and outcome.code == words.kept_code:
         cause = words.stays(outcome, hash_)
@@ -368,8 +367,7 @@ async def revoke_allowance(
     [(owner, allowance)] = found
     step = await propose_revocation(wallet, session.desk.clock, owner, link, allowance)
     before = "This revocation was signed before. The same transaction is sent again."
-    await prepare(session, step, yes=yes, before=before)
-    outcome = await step.send()
+    outcome = await sign_and_send(session, step, yes=yes, before=before)
     require_done(outcome)
     contract, taker = allowance.token.contract, allowance.spender
     session.call.output.say(
@@ -428,8 +426,7 @@ async def _withdraw(
         if step.review is not None:
             output.talk(*_plan(step, link))
             money = f"in your smart account {step.sender}"
-        await prepare(session, step, yes=yes, before=before, money=money)
-        outcome = await step.send()
+        outcome = await sign_and_send(session, step, yes=yes, before=before, money=money)
         require_done(outcome, refused=Exit.ENDED_OTHERWISE)
         if step.purpose is Purpose.WITHDRAW:
             break

@@ -32,7 +32,7 @@ from swapdesk.flows.notation import counted
 from swapdesk.flows.transactions import Agreed, Outcome, Step
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, Accounts, Kind
-from swapdesk.wallet.answers import Match, Review, Severity
+from swapdesk.wallet.answers import Match, Review, Severity, objections
 
 T = TypeVar("T")
 
@@ -187,21 +187,23 @@ def require_consent(output: Output, review: Review, *, yes: bool, money: str = U
         raise not_confirmed("Nothing was signed.", money=money)
 
 
-async def prepare(
+async def sign_and_send(
     session: CommandSession,
     step: Step,
     *,
     yes: bool,
     before: str,
     money: str = UNTOUCHED,
-) -> None:
-    """Ask for what was proposed and open the keys; only say ``before`` of what was signed by an
-    earlier run. ``money`` is where it is while nothing is signed. Raises CommandError."""
+) -> Outcome:
+    """Ask for what was proposed, open the keys and carry it out; only say ``before`` of what was
+    signed by an earlier run, and go on with it. ``money`` is where it is while nothing is signed.
+    Raises CommandError."""
     if step.review is None:
         session.call.output.talk(before)
-        return
-    require_consent(session.call.output, step.review, yes=yes, money=money)
-    await unlock(session)
+    else:
+        require_consent(session.call.output, step.review, yes=yes, money=money)
+        await unlock(session)
+    return await step.send()
 
 
 def require_done(outcome: Outcome, *, refused: Exit = Exit.OWN_REFUSAL) -> None:
@@ -228,7 +230,6 @@ def review_text(review: Review) -> list[str]:
 
 def refused_by_gate(review: Review, *, money: str = UNTOUCHED) -> CommandError:
     """Exit 9 with every rule that refuses, or because a phrase would have to be typed."""
-    found = [one for one in review.findings if one.severity is Severity.REFUSE]
-    said = " ".join(one.sentence for one in found) or "It needs a typed phrase."
+    said = " ".join(objections(review.findings)) or "It needs a typed phrase."
     next_ = "you: look at what was refused"
     return CommandError(Exit.OWN_REFUSAL, "GATE", f"Not signed: {said}", money, next_)

@@ -20,11 +20,13 @@ Level = Literal["waiting", "moving", "done", "trouble", "back", "expired"]
 
 
 class Failure(Struct, frozen=True):
-    """One kind of failure: the cause, where the money is, and who acts next."""
+    """One kind of failure: the cause, where the money is, and who acts next. ``code`` is stable,
+    empty where whoever tells it has one."""
 
     cause: str
     money: str
     next: str
+    code: str = ""
 
 
 IN_WALLET = "in your wallet"

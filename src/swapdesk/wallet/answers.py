@@ -14,7 +14,7 @@ same as having none of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Literal, cast
@@ -49,6 +49,13 @@ class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def sentence(self) -> str:
         return f"{self.words} Rule {self.code}."
+
+
+def objections(
+    findings: Sequence[RuleFinding], severity: Severity = Severity.REFUSE
+) -> tuple[str, ...]:
+    """What the rules say against it so severely, each with its code."""
+    return tuple(one.sentence for one in findings if one.severity is severity)
 
 
 class Match(StrEnum):

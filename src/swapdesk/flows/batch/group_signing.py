@@ -13,7 +13,14 @@ from msgspec import Struct
 
 from swapdesk.flows.batch.batches import read_group
 from swapdesk.flows.batch.group_payment import first_token, group_account, payment_of_group
-from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until, group_standing, signs
+from swapdesk.flows.batch.group_status import (
+    GroupStanding,
+    Stopped,
+    Until,
+    group_standing,
+    signs,
+    stopped_outcome,
+)
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
@@ -30,7 +37,6 @@ from swapdesk.flows.signing.signing_session import (
     open_keys,
 )
 from swapdesk.flows.transactions import Outcome, Pace, still_open
-from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.protocol import WalletError
 
 if TYPE_CHECKING:
@@ -130,9 +136,7 @@ async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
         failure = Failure(str(error), standing_of(session).whereabouts, error.next)
         return still_open(error.code, failure)
     except WalletError as error:
-        told = failure_of_wallet(error)
-        money = standing_of(session).whereabouts
-        return still_open(told.code, Failure(told.cause, money, told.next))
+        return stopped_outcome(error, standing_of(session))
 
 
 async def _paid(desk: Desk, session: GroupSession) -> Outcome | None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.flows.notation import grouped_address
-from swapdesk.wallet.answers import BalanceChange, Match, Review, ReviewLine, Severity
+from swapdesk.wallet.answers import BalanceChange, Match, Review, ReviewLine
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _AGREED = re.compile(r"^\S+, id \d+, (?=node and key agree$)")
@@ -171,11 +171,6 @@ def unmatched(review: Review) -> tuple[str, ...]:
     """The fields that stand in no quote, by name; those that weigh more than a label first."""
     found = [one for one in review.lines if one.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(found, key=lambda one: not one.weight))
-
-
-def objections(review: Review, severity: Severity) -> tuple[str, ...]:
-    """What the rules say against it, each with its code."""
-    return tuple(one.sentence for one in review.findings if one.severity is severity)
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:

@@ -30,15 +30,14 @@ from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.notation import counted
-from swapdesk.flows.signing.review_words import objections
 from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Step, Turn, Watch
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.secret import Secret
 from swapdesk.wallet.answers import (
     Review,
-    Severity,
     SignedTransaction,
+    objections,
 )
 from swapdesk.wallet.promise import Payload, TypedDataPayload
 from swapdesk.wallet.protocol import WalletError, WrongPassphrase
@@ -564,7 +563,7 @@ async def replace(replacement: Replacement, session: SigningSession[Any]) -> str
         if isinstance(step, Step):
             if step.review is not None:
                 if step.review.refused:
-                    return " ".join((*objections(step.review, Severity.REFUSE), _NOTHING))
+                    return " ".join((*objections(step.review.findings), _NOTHING))
                 await open_keys(replacement.wallet, one.account, session)
                 # No step of the work, which goes on meanwhile and takes the review back if it asks
                 # itself.

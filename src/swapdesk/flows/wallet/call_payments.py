@@ -36,7 +36,7 @@ from swapdesk.flows.wallet.chain_links import LIVE_CONFIRMATIONS, is_private_nod
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.answers import Review, Severity, Signature
+from swapdesk.wallet.answers import Review, Signature, objections
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
     Asset,
@@ -122,9 +122,7 @@ class CallPayer:
             failure = failure_of_wallet(error)
             raise NotPaid(failure.cause, failure.code, failure.next) from None
         except NotSignable as refused:
-            words = " ".join(
-                one.sentence for one in refused.findings if one.severity is Severity.REFUSE
-            )
+            words = " ".join(objections(refused.findings))
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:

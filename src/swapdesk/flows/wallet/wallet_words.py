@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swapdesk.flows.failure_messages import MAY_WRITE, NOTHING_SENT, Failure, rule_next
-from swapdesk.wallet.answers import Severity
+from swapdesk.wallet.answers import objections
 from swapdesk.wallet.protocol import (
     AgentGone,
     AgentMissing,
@@ -34,36 +34,30 @@ _CORRECT = "you: correct the command"
 MISSING, GONE, READ_ONLY = "WALLET_MISSING", "AGENT_GONE", "READ_ONLY"
 
 
-class WalletFailure(Failure, frozen=True):
-    """``code`` is stable: that of the agent's refusal in capitals."""
-
-    code: str
-
-
-def failure_of_wallet(error: WalletError) -> WalletFailure:
-    """The words of an error. Only what was never signed ends so."""
+def failure_of_wallet(error: WalletError) -> Failure:
+    """The words of an error, its code that of the agent's refusal in capitals. Only what was never
+    signed ends so."""
     if isinstance(error, AgentMissing):
         next_ = f"you: install the extra: {error.mend}" if error.mend else "you: install the extra"
-        return WalletFailure(sentence(error.words), NOTHING_SENT, next_, MISSING)
+        return Failure(sentence(error.words), NOTHING_SENT, next_, MISSING)
     if isinstance(error, AgentGone):
-        return WalletFailure(
+        return Failure(
             sentence(error.words),
             "where the wallet's records say; what was signed is written down there",
             "you: ask again",
             GONE,
         )
     if isinstance(error, DeskReadsOnly):
-        return WalletFailure(sentence(error.words), NOTHING_SENT, MAY_WRITE, READ_ONLY)
+        return Failure(sentence(error.words), NOTHING_SENT, MAY_WRITE, READ_ONLY)
     if not isinstance(error, Refused):
-        return WalletFailure(sentence(error.words), NOTHING_SENT, "you: report it", "WALLET")
-    said = [sentence(error.words)]
-    said += [one.sentence for one in error.findings if one.severity is Severity.REFUSE]
+        return Failure(sentence(error.words), NOTHING_SENT, "you: report it", "WALLET")
+    said = sentence(error.words), *objections(error.findings)
     next_ = _NEXT.get(error.code, _CORRECT)
     for one in error.findings:
         next_ = rule_next(one.code, next_)
     there = error.code == "no_smart_accounts"
     money = "where it was; nothing was signed" if there else NOTHING_SENT
-    return WalletFailure(" ".join(said), money, next_, error.code.upper())
+    return Failure(" ".join(said), money, next_, error.code.upper())
 
 
 def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:

@@ -29,7 +29,6 @@ from swapdesk.flows.signing.review_words import (
     match_count,
     match_rows,
     moved,
-    objections,
 )
 from swapdesk.flows.signing.signing_session import FlowStep, SigningSession, Stage
 from swapdesk.flows.transactions import Outcome
@@ -69,7 +68,7 @@ from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_heads, match_table
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.text_field import PassphraseField
-from swapdesk.wallet.answers import Match, Review, Severity
+from swapdesk.wallet.answers import Match, Review, Severity, objections
 from swapdesk.wallet.promise import (
     OperationPayload,
     SolanaPayload,
@@ -506,9 +505,9 @@ def _kind(session: SigningSession[Any]) -> str:
 
 def _objections(review: Review, width: int) -> list[Line]:
     rows: list[Line] = []
-    for said in objections(review, Severity.REFUSE):
+    for said in objections(review.findings):
         rows += wrapped(Span(f"{REFUSED} {said}", "status-trouble"), width, indent=2)
-    for said in objections(review, Severity.WARN):
+    for said in objections(review.findings, Severity.WARN):
         rows += wrapped(Span(f"{TROUBLE} {said}", "status-waiting"), width, indent=2)
     return rows
 
@@ -675,7 +674,7 @@ def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[st
     return [
         f"{review.title}.",
         *(f"{one.field}: {one.signed}. It is not in the {session.kind.promise}." for one in heavy),
-        *objections(review, Severity.WARN),
+        *objections(review.findings, Severity.WARN),
     ]
 
 
