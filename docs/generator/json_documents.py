@@ -101,7 +101,7 @@ def _told_once() -> set[str]:
 def _printed(place: str, names: list[str]) -> str:
     kind = document_type(place)
     defs = schema_of(names[0])["$defs"]
-    ours = {one.__name__ for one in structs_in((kind,))}
+    ours = {one.__name__ for one in structs_in(kind)}
     said = defs[kind.__name__].get("description", "")
     printed = ", ".join(f"`swapdesk {name}`" for name in names)
     shape = _shape(defs[kind.__name__], defs, ours - (_told_once() - {kind.__name__}))

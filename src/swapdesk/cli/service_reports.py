@@ -8,9 +8,10 @@ import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.output import Form
@@ -178,20 +179,11 @@ async def report_chains(session: CommandSession) -> None:
     )
 
 
-class LimitFacts(Struct, frozen=True):
-    """One window of one class of calls. ``endsAt``: when it is used up at this pace."""
-
-    MERGED: ClassVar = "gauge"
-
-    gauge: LimitGauge
-    exceeded: bool
-
-
 class LimitsDocument(Struct, frozen=True, rename="camel"):
     """``limits`` are minute, hour and day of quotes and of exchanges."""
 
     monthly_request_count: int
-    limits: tuple[LimitFacts, ...]
+    limits: tuple[LimitGauge, ...]
 
 
 class CommissionsDocument(Struct, frozen=True):
@@ -242,7 +234,7 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
         numbers=(2, 3, 4),
         document=LimitsDocument(
             told.monthly_request_count,
-            tuple(LimitFacts(gauge, gauge in exceeded) for gauge in gauges),
+            tuple(replace(gauge, exceeded=gauge in exceeded) for gauge in gauges),
         ),
     )
     if not output.json:

@@ -249,7 +249,7 @@ class DexCreation(Creation):
                 self._output.say(f"Not judged. {step.unjudged}")
         self._output.say(*(f"Not known: {one}" for one in told.unknown))
         self._output.talk(f"Asked of the service: {', '.join(told.asked) or 'nothing'}.")
-        self._output.talk(f"The money is {told.MONEY}.")
+        self._output.talk(f"The money is {told.money}.")
 
 
 def _not_swapped(outcome: Outcome) -> CommandError:
