@@ -145,16 +145,16 @@ class QuoteDocument(Struct, frozen=True, rename="camel"):
     waterfall: Waterfall | UnsetType = UNSET
 
 
-class TokenName(Struct, frozen=True, rename="camel"):
+class TokenName(Struct, frozen=True):
     """What names a token."""
 
-    id: str
-    symbol: str
-    name: str
-    chain: str
-    chain_name: str
-    contract: str | None
-    decimals: int
+    PRINTED: ClassVar = {
+        "id": "token.id", "symbol": "token.symbol", "name": "token.name",
+        "chain": "token.chain_data.short_name", "chainName": "token.chain_data.name",
+        "contract": "token.address", "decimals": "token.decimals",
+    }  # fmt: skip
+
+    token: Token
 
 
 class QuotesDocument(Struct, frozen=True, rename="camel"):
@@ -302,8 +302,8 @@ def quotes_document(
     """``explain`` adds each row's waterfall."""
     return QuotesDocument(
         asked_at=board.asked_at,
-        sold=_token_name(board.token_in),
-        bought=_token_name(board.token_out),
+        sold=TokenName(board.token_in),
+        bought=TokenName(board.token_out),
         amount=board.amount,
         receive=board.wish.receive,
         cost=board.cost,
@@ -331,19 +331,6 @@ def _quote(
         badges=row.badges,
         quote=row.quote,
         waterfall=waterfall(board, row) if explain else UNSET,
-    )
-
-
-def _token_name(token: Token) -> TokenName:
-    chain = token.chain_data
-    return TokenName(
-        id=token.id,
-        symbol=token.symbol,
-        name=token.name,
-        chain=chain.short_name,
-        chain_name=chain.name,
-        contract=token.address,
-        decimals=token.decimals,
     )
 
 

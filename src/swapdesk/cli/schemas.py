@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import reduce
 from operator import or_
 from types import UnionType
-from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -279,6 +279,7 @@ def member_types(kind: type) -> dict[str, Any]:
     for written, path in written_members(kind).items():
         hint: Any = kind
         for name in path.split("."):
+            hint = get_args(hint)[0] if get_origin(hint) is Annotated else hint
             shown = getattr(hint, name, None)
             if isinstance(shown, property):
                 hint = get_type_hints(shown.fget, include_extras=True)["return"]
