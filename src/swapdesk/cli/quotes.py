@@ -125,23 +125,24 @@ def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
         raise bad_amount(error.message, error.position, field) from None
 
 
-class QuoteDocument(Struct, frozen=True, rename="camel"):
+class QuoteDocument(Struct, frozen=True):
     """What the desk derived of a quote, and beside it the quote as the service told it. ``net`` is
     what arrives and ``sends`` what is paid, in whole tokens. ``waterfall`` with ``--explain``."""
 
-    MERGED: ClassVar = "quote"
+    PRINTED: ClassVar = {
+        "provider": "provider", "place": "row.place", "net": "row.key", "sends": "sends",
+        "vsBestPercent": "vs_best_percent", "vsBestAmount": "row.vs_best_amount",
+        "valueDifference": "value_difference", "fees": "fees", "expiresAt": "row.expires_at",
+        "badges": "row.badges", "quote": "row.quote", "waterfall": "waterfall",
+    }  # fmt: skip
+    MERGED: ClassVar = "row.quote"
 
+    row: RankedQuote
     provider: str | None
-    place: int
-    net: Decimal
     sends: Decimal
     vs_best_percent: Decimal | None
-    vs_best_amount: Decimal
     value_difference: ValueDifference
     fees: FeesKind
-    expires_at: Moment
-    badges: tuple[str, ...]
-    quote: Quote
     waterfall: Waterfall | UnsetType = UNSET
 
 
@@ -319,17 +320,12 @@ def _quote(
     board: QuoteResult, row: RankedQuote, provider: str | None, *, explain: bool
 ) -> QuoteDocument:
     return QuoteDocument(
-        provider=provider,
-        place=row.place,
-        net=row.key,
+        row,
+        provider,
         sends=board.amount_in(row),
         vs_best_percent=share(row.vs_best_percent),
-        vs_best_amount=row.vs_best_amount,
         value_difference=board.value_difference(row),
         fees=fees_kind(row.quote),
-        expires_at=row.expires_at,
-        badges=row.badges,
-        quote=row.quote,
         waterfall=waterfall(board, row) if explain else UNSET,
     )
 

@@ -17,7 +17,7 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.output import SCHEMA_VERSION, written_members
 from swapdesk.flows.notation import Moment
@@ -249,10 +249,11 @@ def _as_written(hint: Any, written: dict[type, type]) -> Any:
     added to ``written``: what a record has beside them may be of types that no document has."""
     if isinstance(hint, type) and (issubclass(hint, Struct) or hasattr(hint, "PRINTED")):
         if hint not in written:
-            optional = {} if hasattr(hint, "PRINTED") else _defaults(hint)
+            types = member_types(hint)
+            optional = _defaults(hint, types)
             fields = [
                 (member, _as_written(inner, written), *optional.get(member, ()))
-                for member, inner in member_types(hint).items()
+                for member, inner in types.items()
             ]
             about = {"__doc__": hint.__doc__}
             written[hint] = msgspec.defstruct(hint.__name__, fields, namespace=about, kw_only=True)
@@ -264,8 +265,10 @@ def _as_written(hint: Any, written: dict[type, type]) -> Any:
     return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
 
 
-def _defaults(kind: type) -> dict[str, tuple[Any]]:
-    """The defaults of members that have one, which a document may lack."""
+def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
+    """The defaults of members that a document may lack."""
+    if hasattr(kind, "PRINTED"):
+        return {name: (UNSET,) for name, hint in types.items() if UnsetType in get_args(hint)}
     return {
         one.encode_name: (one.default,)
         for one in msgspec.structs.fields(kind)
