@@ -85,11 +85,12 @@ from swapdesk.flows.batch.bundle_promise import (
     item_promise,
     operation_payload,
 )
-from swapdesk.flows.deposits.wallet_funding import NotPayable, deposit_payload, deposit_promise
+from swapdesk.flows.deposits.wallet_funding import deposit_payload, deposit_promise
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
 from swapdesk.flows.journal.payments import Bundle, BundleDeposit, BundleItem, Sum
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.transactions import NotAgreed
 from swapdesk.flows.wallet.call_payments import CallPayer
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.paths import Home
@@ -489,7 +490,7 @@ class Unwritable(Exception):
 def written(make: Callable[..., T], *arguments: Any, **named: Any) -> T:
     try:
         return make(*arguments, **named)
-    except (NumberError, ValidationError, NotPayable):
+    except (NumberError, ValidationError, NotAgreed):
         # More digits than the token is said to have, or an amount that is none.
         raise Unwritable from None
 

@@ -25,6 +25,7 @@ def played(directory: Path, kills: int, rounds: int, *, pays: bool) -> Home:
     return home
 
 
+@pytest.mark.timeout(900)
 def test_a_home_whose_processes_are_killed_loses_nothing_and_pays_once(tmp_path: Path) -> None:
     played(tmp_path, 6, 1, pays=False)
 

@@ -19,9 +19,9 @@ from swapdesk.flows.deposits.funding import (
     MAY_BE_PAID,
     SENT_BEFORE,
     DepositWays,
-    Funded,
-    NotFunded,
     SandboxFaucet,
+    not_paid,
+    payment_open,
     settle_payments,
 )
 from swapdesk.flows.journal.journal import Journal
@@ -29,6 +29,7 @@ from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import begin_payment, payment_of, unanswered
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.transactions import Outcome
 from swapdesk.secret import Secret
 from swapdesk.wire.orders import LegStatus
 
@@ -83,9 +84,9 @@ def ways(journal: Journal, clock: ManualClock) -> DepositWays:
 async def test_an_order_is_paid_once(journal: Journal, clock: ManualClock) -> None:
     async with faucet_of(journal, clock, PAID) as (faucet, server):
         assert not ways(journal, clock).paid(WAITING)
-        assert await faucet.pay(WAITING) == Funded("f" * 64)
+        assert await faucet.pay(WAITING) == Outcome(hash="f" * 64)
         assert state_of(journal) is State.DONE
-        assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE, may_have_left=True)
+        assert await faucet.pay(WAITING) == payment_open("NOT_FUNDED", SENT_BEFORE)
         assert ways(journal, clock).paid(WAITING)
         assert faucet.refusal(WAITING) == SENT_BEFORE
         assert len(server.requests) == 1
@@ -105,9 +106,9 @@ async def test_a_refusal_that_comes_after_the_deposit_arrived_frees_nothing(
         return httpx2.Response(409, stream=body, request=request)
 
     faucet = SandboxFaucet(over(refuse), clock, journal.ledger)
-    assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE, may_have_left=True)
+    assert await faucet.pay(WAITING) == payment_open("NOT_FUNDED", SENT_BEFORE)
     assert state_of(journal) is State.DONE
-    assert await faucet.pay(WAITING) == NotFunded(SENT_BEFORE, may_have_left=True)
+    assert await faucet.pay(WAITING) == payment_open("NOT_FUNDED", SENT_BEFORE)
     assert asked == [State.SENT], "in the journal before it leaves"
 
 
@@ -122,8 +123,8 @@ async def test_an_order_whose_leg_is_further_than_its_state_is_not_paid(
     assert not order_status(ahead, NOW).payable
     async with faucet_of(journal, clock, PAID) as (faucet, server):
         told = await faucet.pay(ahead)
-        assert told == NotFunded("The order is not waiting for a deposit.")
-        assert ways(journal, clock).refusal(ahead) == told.reason
+        assert told == not_paid("NOT_FUNDED", "The order is not waiting for a deposit.")
+        assert ways(journal, clock).refusal(ahead) == told.cause
         assert not server.requests
 
 
@@ -133,14 +134,14 @@ async def test_a_lost_answer_is_never_followed_by_a_second_payment(
 ) -> None:
     async with faucet_of(journal, clock, LOST[name], PAID) as (faucet, server):
         paid = await faucet.pay(WAITING)
-        assert "Nothing was sent" not in paid.reason
-        assert MAY_BE_PAID in paid.reason
-        assert paid.may_have_left
+        assert "Nothing was sent" not in paid.cause
+        assert MAY_BE_PAID in paid.cause
+        assert paid.open
         assert state_of(journal) is State.UNKNOWN
         # A second process, or this one after a restart.
         other = Journal.open(tmp_path / "journal.db", clock)
         again = await SandboxFaucet(faucet._control, clock, other.ledger).pay(WAITING)
-        assert again == NotFunded(MAY_BE_PAID, may_have_left=True)
+        assert again == payment_open("NOT_FUNDED", MAY_BE_PAID)
         other.close()
         assert len(server.requests) == 1
 
@@ -150,7 +151,7 @@ async def test_a_crash_between_sending_and_the_answer_forbids_a_second_payment(
 ) -> None:
     begin_payment(journal.ledger, WAITING.service_id, "faucet", b"{}")
     async with faucet_of(journal, clock, PAID) as (faucet, server):
-        assert await faucet.pay(WAITING) == NotFunded(MAY_BE_PAID, may_have_left=True)
+        assert await faucet.pay(WAITING) == payment_open("NOT_FUNDED", MAY_BE_PAID)
         assert server.requests == []
         assert not ways(journal, clock).paid(WAITING)
 
@@ -170,10 +171,10 @@ async def test_only_what_found_no_connection_may_be_tried_again(
     error: type[httpx2.HTTPError], left: bool, journal: Journal, clock: ManualClock
 ) -> None:
     paid = await SandboxFaucet(refusing(error), clock, journal.ledger).pay(WAITING)
-    assert paid.may_have_left is left
-    assert paid.reason.startswith("Nothing was sent") is not left
+    assert paid.open is left
+    assert paid.cause.startswith("Nothing was sent") is not left
     async with faucet_of(journal, clock, PAID) as (faucet, _):
-        again = NotFunded(MAY_BE_PAID, may_have_left=True) if left else Funded("f" * 64)
+        again = payment_open("NOT_FUNDED", MAY_BE_PAID) if left else Outcome(hash="f" * 64)
         assert await faucet.pay(WAITING) == again
 
 
@@ -181,15 +182,15 @@ async def test_a_definite_refusal_frees_the_payment(journal: Journal, clock: Man
     refused = answer(422, {"code": "REFUSED", "message": "the faucet holds no such token"})
     async with faucet_of(journal, clock, refused, PAID) as (faucet, _):
         paid = await faucet.pay(WAITING)
-        assert "the faucet holds no such token" in paid.reason
+        assert "the faucet holds no such token" in paid.cause
         assert faucet.refusal(WAITING) is None
-        assert await faucet.pay(WAITING) == Funded("f" * 64)
+        assert await faucet.pay(WAITING) == Outcome(hash="f" * 64)
 
 
 async def test_without_a_journal_nothing_is_paid(journal: Journal, clock: ManualClock) -> None:
     journal.close()
     async with faucet_of(journal, clock, PAID) as (faucet, server):
-        assert isinstance(await faucet.pay(WAITING), NotFunded)
+        assert (await faucet.pay(WAITING)).refused
         assert server.requests == []
 
 

@@ -29,7 +29,6 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.transactions import Proposal
 from swapdesk.flows.wallet.call_payments import CallPayer, NewPayee
 from swapdesk.flows.wallet.chain_links import is_private_node, live_links, sandbox_links
 from swapdesk.flows.wallet.local_wallet import (
@@ -40,7 +39,7 @@ from swapdesk.flows.wallet.local_wallet import (
     LocalWallet,
 )
 from swapdesk.flows.wallet.own_accounts import OwnBalance, own_balance
-from swapdesk.flows.wallet.revoking import Revoking
+from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot, fill_wallet, read_wallet
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import find_token
@@ -257,9 +256,8 @@ async def test_an_allowance_is_listed_and_revoked_once(rich: Bench) -> None:
     (allowance,) = given.allowances
     assert (allowance.units, allowance.venue, given.complete) == (100 * 10**6, "fa", True)
 
-    revoking = Revoking(wallet, clock)
-    proposed = await revoking.propose(account, link, allowance)
-    assert isinstance(proposed, Proposal)
+    proposed = await propose_revocation(wallet, clock, account, link, allowance)
+    assert proposed.review is not None
     assert proposed.refusal is None
     warned = RuleFinding("GAS_HIGH", Severity.WARN, "Gas is dear.")
     wrong = RuleFinding("SPENDER_UNKNOWN", Severity.REFUSE, "Nobody knows this spender.")
@@ -267,11 +265,12 @@ async def test_an_allowance_is_listed_and_revoked_once(rich: Bench) -> None:
     assert refused.refusal == "Nobody knows this spender. Rule SPENDER_UNKNOWN."
     typed = replace(proposed, review=replace(proposed.review, phrase="revoke", findings=(warned,)))
     assert typed.refusal == "Gas is dear. Rule GAS_HIGH."
-    ended = await revoking.send(proposed)
+    ended = await proposed.send()
     assert ended.done, ended
     assert await standing() == []
     # The next one is a new transaction, not this one again.
-    assert isinstance(await revoking.propose(account, link, allowance), Proposal)
+    again = await propose_revocation(wallet, clock, account, link, allowance)
+    assert again.review is not None
     names = [one.intent_id for one in await (await wallet.client()).transactions()]
     assert sum(name.startswith("revoke") for name in names) == 1
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,9 @@ from sandbox.solana.solana_world import USDC, World, running
 from service.dex.solana_floor import LookedTime
 from swapdesk.chain.solana import TOKEN, token_account
 from swapdesk.clock import SystemClock
-from swapdesk.flows.transactions import Outcome, Proposal, UnderWay
+from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.revoking import Revoking
+from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.paths import Home
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.settings import load_settings
@@ -122,19 +123,19 @@ async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> No
 
         await someone.wallet.unlock()
         # The chain goes on with every look, so nobody has to wait between two.
-        revoking = Revoking(someone.wallet, EagerClock())
-        proposed = await revoking.propose(someone.account, someone.link, one)
-        assert isinstance(proposed, Proposal)
+        propose = partial(propose_revocation, someone.wallet, EagerClock())
+        proposed = await propose(someone.account, someone.link, one)
         review = proposed.review
+        assert review is not None
         assert review.findings == ()
         assert review.title == "An approval of nothing: the allowance ends"
         assert all(line.match is not Match.DIFFERS for line in review.lines)
         # Signed and not sent, as a desk leaves it that ends here: the next one goes on with it.
         written = await (await someone.wallet.client()).sign(review)
         assert isinstance(written, SignedTransaction)
-        again = await revoking.propose(someone.account, someone.link, one)
-        assert isinstance(again, UnderWay)
-        ended = await revoking.send(again)
+        again = await propose(someone.account, someone.link, one)
+        assert again.transaction == written
+        ended = await again.send()
         assert ended == Outcome(hash=written.hash)
         assert await someone.allowed() == ()
         (held,) = await someone.world.client.holdings(someone.account.address, str(USDC))
@@ -143,8 +144,8 @@ async def test_a_delegate_is_told_and_its_right_ended_once(tmp_path: Path) -> No
         assert [each.hash for each in signed] == [written.hash]
         nothing = Allowance(Asset("X", 6, str(Keypair().pubkey())), "x", 1, unlimited=False)
         with pytest.raises(Exception, match="no token of the chain"):
-            await revoking.propose(someone.account, someone.link, nothing)
+            await propose(someone.account, someone.link, nothing)
         # Without a token account there is nothing to end, and the chain says so.
         jupiter = Allowance(OTHER, "x", 1, unlimited=False)
-        proposed = await revoking.propose(someone.account, someone.link, jupiter)
+        proposed = await propose(someone.account, someone.link, jupiter)
         assert {each.code for each in proposed.review.findings} == {"SIMULATION_FAILED"}

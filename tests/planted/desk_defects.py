@@ -557,6 +557,29 @@ CONFIRMED = (
         ),
     ),
     Defect(
+        "rows-created-again-after-a-refused-twin",
+        "Rows that are orders are created once more, because a batch of them that was asked for"
+        " again was refused.",
+        "swapdesk/flows/batch/batches.py",
+        "        elif over := _created_before(ledger, digest):",
+        '        elif over := _created_before(ledger, ""):',
+        (
+            "tests/flows/batch/test_creation.py"
+            "::test_rows_that_are_orders_stay_so_when_they_are_asked_for_again_and_refused",
+        ),
+    ),
+    Defect(
+        "refused-batch-holds-its-rows",
+        "Rows of a batch that was refused as a whole cannot be created ever again.",
+        "swapdesk/flows/batch/batches.py",
+        "        refused = states == {State.REFUSED}",
+        "        refused = False",
+        (
+            "tests/flows/batch/test_creation.py"
+            "::test_rows_that_are_orders_stay_so_when_they_are_asked_for_again_and_refused",
+        ),
+    ),
+    Defect(
         "skipped-rows-created",
         "A row that the trader left out of a batch is created and paid.",
         "swapdesk/flows/batch/plan.py",
@@ -842,9 +865,9 @@ PAYING = (
     Defect(
         "revocation-sent-twice",
         "A revocation that is under way is signed and paid for once more.",
-        "swapdesk/flows/wallet/revoking.py",
-        'one.intent_id.rpartition("#")[0] == name',
-        "one.intent_id == name",
+        "swapdesk/flows/transactions.py",
+        'one.intent_id.rpartition("#")[0] in names',
+        "one.intent_id in names",
         (
             "tests/flows/test_revoking_on_solana.py::test_a_delegate_is_told_and_its_right_ended_once",
         ),

@@ -22,9 +22,9 @@ from swapdesk.flows.batch.rows import look, problem
 from swapdesk.tui.painting import DOTS, masked
 from swapdesk.tui.screens.batch import (
     BatchScreen,
-    PlanState,
     batch_columns,
-    plan_lines,
+    laid,
+    plan_facts,
     row_detail,
     tokens_named,
 )
@@ -264,7 +264,7 @@ def test_what_the_wallet_lacks_is_said_until_it_is_paid() -> None:
     held = Means(USDC.chain_data.short_name, "trading", held={USDC.id: Decimal(5)})
 
     def said(paid: str) -> str:
-        lines = plan_lines(PlanState(plan, (held,), paid=paid), 160)
+        lines = laid(plan_facts(plan, (held,), paid=paid), 160)
         return "\n".join("".join(span.text for span in line) for line in lines)
 
     assert "20 of 5 USDC on Ethereum in wallet trading; 15 USDC are missing" in said("")
@@ -283,14 +283,14 @@ def test_a_total_that_is_missing_is_never_hidden_and_none_is_where_there_is_room
     held = {token.id: Decimal(30) for token in tokens} | {USDC.id: Decimal(5), "other-1": None}
 
     def said(*means: Means, tokens: int = 3) -> str:
-        lines = plan_lines(PlanState(plan, means, tokens=tokens), 400)
+        lines = laid(plan_facts(plan, means, tokens=tokens), 400)
         return "\n".join("".join(span.text for span in line) for line in lines)
 
     means = Means(chain, "trading", held=held)
     assert "Total    ▲ 20 of 5 USDC on Ethereum in wallet trading; 15 USDC are missing" in said(
         means
     )
-    shown = plan_lines(PlanState(plan, (means,)), 400)[0]
+    shown = laid(plan_facts(plan, (means,)), 400)[0]
     hidden = plain_text(masked(shown, lambda word: word.startswith("T"), 40))
     assert hidden.count(DOTS) == 6
     assert "20" not in hidden

@@ -46,7 +46,7 @@ class Form(SafeApp[None]):
         self.counted += 1
 
     def on_text_field_refused(self, event: TextField.Refused) -> None:
-        self.refused.append(event.reason)
+        self.refused.append(event.value)
 
     def on_text_field_submitted(self, event: TextField.Submitted) -> None:
         self.sent.append(event.value)

@@ -17,7 +17,7 @@ from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import account_address
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.withdrawing import Withdrawal, Withdrawing
+from swapdesk.flows.batch.withdrawing import Withdrawal, propose_withdrawal
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import (
@@ -83,8 +83,15 @@ class Owner(Struct):
         accounts = (await wallet.accounts()).accounts
         return next(one for one in accounts if one.address == self.trader.address)
 
-    def flow(self, wallet: LocalWallet) -> Withdrawing:
-        return Withdrawing(wallet, self.journal, QuickClock())
+    async def propose(
+        self, wallet: LocalWallet, *more: Any, account: Account | None = None, **how: Any
+    ) -> Any:
+        """The next transaction that takes something out of the smart account."""
+        account = account or await self.account(wallet)
+        clock = QuickClock()
+        return await propose_withdrawal(
+            wallet, self.journal, clock, account, self.link, *more, **how
+        )
 
     async def dollars(self, address: str) -> int:
         asked = Call(USDC.contract, BALANCE_OF.call(address))
@@ -119,17 +126,17 @@ class Owner(Struct):
 
 
 async def taken_out(
-    flow: Withdrawing, account: Account, link: ChainLink, token: str | None = None
+    owner: Owner, wallet: LocalWallet, token: str | None = None
 ) -> tuple[Outcome, tuple[Sum, ...]]:
     """The command: what made the account is gone on from. How it ended, and what it took out."""
     while True:
-        step = await flow.propose(account, link, token)
-        assert not isinstance(step, Outcome), step
-        if isinstance(step, Withdrawal):
-            assert not step.proposal.review.refused, step.proposal.review.findings
-        ended, taken = await flow.send(step), flow.taken(step)
-        if not ended.done or taken is not None:
-            return ended, taken or ()
+        step = await owner.propose(wallet, token)
+        assert isinstance(step, Withdrawal), step
+        if step.review is not None:
+            assert not step.review.refused, step.review.findings
+        ended = await step.send()
+        if not ended.done or step.purpose is Purpose.WITHDRAW:
+            return ended, step.taken
 
 
 class Opened(Struct):
@@ -138,7 +145,6 @@ class Opened(Struct):
     owner: Owner
     wallet: LocalWallet
     account: Account
-    flow: Withdrawing
     bumping: Replacement
     cancelling: Replacement
 
@@ -195,16 +201,16 @@ class Opened(Struct):
             await asyncio.sleep(0.02)  # between two looks
 
     async def propose(self, *more: Any, **how: Any) -> Any:
-        return await self.flow.propose(self.account, self.owner.link, *more, **how)
+        return await self.owner.propose(self.wallet, *more, account=self.account, **how)
 
     async def taken_out(self) -> tuple[Outcome, tuple[Sum, ...]]:
-        return await taken_out(self.flow, self.account, self.owner.link)
+        return await taken_out(self.owner, self.wallet)
 
     async def stands(self) -> None:
         """The first thing that is sent makes the smart account."""
         step = await self.propose()
-        assert step.proposal.action.purpose is Purpose.DEPLOY
-        assert (await self.flow.send(step)).done
+        assert step.purpose is Purpose.DEPLOY
+        assert (await step.send()).done
 
     async def held(self) -> tuple[int, int]:
         """Wei and units of the dollar in the smart account."""
@@ -220,7 +226,6 @@ async def opened(owner: Owner) -> AsyncIterator[Opened]:
             owner,
             wallet,
             await owner.account(wallet),
-            owner.flow(wallet),
             Replacement(wallet, clock, HIGHER_FEE),
             Replacement(wallet, clock, CANCELLATION),
         )

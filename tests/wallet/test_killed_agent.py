@@ -74,11 +74,11 @@ async def _replaced(wallet: LocalWallet, kind: ReplacementKind) -> Outcome:
     replacement = Replacement(wallet, QuickClock(), kind)
     first, *_ = await (await wallet.client()).transactions(INTENT)
     asked = await replacement.propose(first.hash)
-    return asked if isinstance(asked, Outcome) else await replacement.replace(asked)
+    return asked if isinstance(asked, Outcome) else await asked.send()
 
 
 async def take_out(owner: Owner, wallet: LocalWallet) -> Outcome:
-    return (await taken_out(owner.flow(wallet), await owner.account(wallet), owner.link))[0]
+    return (await taken_out(owner, wallet))[0]
 
 
 class Kind(Struct, frozen=True):

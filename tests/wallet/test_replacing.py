@@ -22,14 +22,14 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.payments import payment_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import SigningSession, replace
-from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
+from swapdesk.flows.transactions import Agreed, Outcome, Step
 from swapdesk.flows.wallet.replacement import (
     CANCELLATION,
     HIGHER_FEE,
     Replacement,
     ReplacementKind,
 )
-from swapdesk.flows.wallet.revoking import Revoking
+from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.wallet.answers import Allowance, Review, TransactionWord
 from swapdesk.wallet.protocol import Refused
 from wallet.owner import PAID, Opened, QuickClock, opened, owning
@@ -66,7 +66,7 @@ async def test_what_waits_is_replaced_once(
         None,
     )
     assert finding in {one.code for one in proposed.review.findings}
-    ended = await replacement.replace(proposed)
+    ended = await proposed.send()
     assert ended.done
     assert await owner.states(verb) == {first.hash: "replaced", ended.hash: "succeeded"}
     # Sent again, asked again, bumped and cancelled: it stays what it was.
@@ -95,7 +95,7 @@ async def test_the_first_may_be_executed_after_all(owner: Opened, verb: str) -> 
     await client.resolve(first.hash)
     await owner.mined(first.hash)
     try:
-        ended = await replacement.replace(proposed)
+        ended = await proposed.send()
     except Refused:
         # The second look sees that the nonce is used; nothing was signed.
         pass
@@ -112,7 +112,7 @@ async def test_the_same_higher_fee_is_sent_again_and_may_be_outbid_itself(owner:
     _, first, one = await owner.outbid("twice")
     known = await owner.bumping.propose(first.hash)
     assert known.transaction.hash == one.hash
-    ended = await owner.bumping.replace(await owner.bumping.propose(one.hash))
+    ended = await (await owner.bumping.propose(one.hash)).send()
     assert ended.done
     assert await owner.states("twice") == {
         first.hash: "replaced",
@@ -148,8 +148,8 @@ async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Opened) ->
     assert refused.code == HIGHER_FEE.kept_code
     assert cancellation.hash in refused.cause
     faster = await owner.bumping.propose(cancellation.hash)
-    assert isinstance(faster, Proposal)
-    ended = await owner.bumping.replace(faster)
+    assert faster.review is not None
+    ended = await faster.send()
     assert ended.done
     assert await owner.cancelling.propose(first.hash) == Outcome(hash=ended.hash)
     assert set((await owner.states("both")).values()) == {"replaced", "succeeded"}
@@ -194,7 +194,7 @@ async def test_an_order_whose_payment_was_taken_back_says_so(owner: Opened, tmp_
     before = await owner.trader.paid()
     client, first = await owner.waiting("an order's")
     proposed = await owner.cancelling.propose(first.hash)
-    assert (await owner.cancelling.replace(proposed)).done
+    assert (await proposed.send()).done
     confirmed = intent(id="an order's")
     tracked = TrackedOrder(order(confirmed), confirmed, None, False, NOW, "journal")
 
@@ -213,20 +213,23 @@ async def test_an_order_whose_payment_was_taken_back_says_so(owner: Opened, tmp_
 async def test_a_revocation_that_was_taken_back_revoked_nothing(owner: Opened) -> None:
     """Asked for again while both wait, what goes on is the revocation, never its cancellation."""
     client, account, link = await owner.wallet.client(), owner.account, owner.owner.link
-    revoking = Revoking(owner.wallet, QuickClock())
     allowance = Allowance(USDC, ROUTER["fa"], 5, False, "fa")
-    proposed = await revoking.propose(account, link, allowance)
+
+    async def propose() -> Step:
+        return await propose_revocation(owner.wallet, QuickClock(), account, link, allowance)
+
+    proposed = await propose()
     first, second = await owner.contested(proposed.review)
-    again = await revoking.propose(account, link, allowance)
+    again = await propose()
     assert again.transaction.hash == first.hash
     under_way = await owner.cancelling.propose(first.hash)
-    assert isinstance(under_way, UnderWay)
-    assert (await owner.cancelling.replace(under_way)).done
+    assert under_way.transaction is not None
+    assert (await under_way.send()).done
     assert (await client.resolve(second.hash)).word == "succeeded"
-    ended = await revoking.send(again)
+    ended = await again.send()
     assert (ended.code, ended.hash) == ("NOT_REVOKED", first.hash)
     assert ended.cause == "The allowance stands. The transaction is replaced."
-    assert isinstance(await revoking.propose(account, link, allowance), Proposal)
+    assert (await propose()).review is not None
 
 
 @pytest.fixture
@@ -255,7 +258,7 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
     assert not session.replaceable
     session.seen(first)
     assert session.replaceable
-    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
+    asking = asyncio.create_task(replace(owner.bumping, session))
     review = await asked_for(session)
     assert session.payload == owner.trader.payment()
     session.seen(first)
@@ -264,7 +267,7 @@ async def test_a_session_that_waits_asks_for_the_higher_fee(
     assert await asking is None
     assert len(await owner.states("asked")) == 1
     session.seen(first)
-    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
+    asking = asyncio.create_task(replace(owner.bumping, session))
     assert session.agree((await asked_for(session)).id)
     assert await asking is None
     assert set((await owner.states("asked")).values()) == {"replaced", "succeeded"}
@@ -280,7 +283,7 @@ async def test_a_session_that_goes_on_withdraws_the_question(
     before = await owner.trader.paid()
     _, first = await owner.waiting("withdrawn")
     session.seen(first)
-    asking = asyncio.create_task(replace(owner.wallet, owner.bumping, session))
+    asking = asyncio.create_task(replace(owner.bumping, session))
     review = await asked_for(session)
     session.finish(Outcome())
     assert session.review is None

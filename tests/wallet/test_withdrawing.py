@@ -27,12 +27,11 @@ from swapdesk.flows.journal.payments import (
     begin_withdrawal,
     move_bundle,
     open_bundles,
-    withdrawal_of,
     withdrawals,
 )
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.signing.wallet_signing import token_facts
-from swapdesk.flows.transactions import NotAgreed, Outcome, UnderWay
+from swapdesk.flows.transactions import NotAgreed, Outcome
 from swapdesk.wallet.promise import Asset, Purpose
 from wallet.owner import COINS, DOLLARS, Opened, Owner, QuickClock, opened, owning
 from wallet.signing import CHAIN, USDC, Chains
@@ -106,25 +105,25 @@ async def test_the_page_that_signs_makes_the_account_and_takes_back_what_it_hold
 
 async def test_one_token_comes_back_to_its_owner_and_then_the_rest(left: Opened) -> None:
     """The account does not stand yet: it is made first."""
-    owner, mine, account, flow = left.owner, left.owner.mine, left.account, left.flow
+    owner, mine, account = left.owner, left.owner.mine, left.account
     coins, dollars = await owner.here.coins(account.address), await owner.dollars(account.address)
     first = await left.propose()
-    assert (first.proposal.action.purpose, first.sender) == (Purpose.DEPLOY, mine)
-    assert (first.proposal.review.phrase, first.proposal.review.findings) == (None, ())
-    assert (await flow.send(first)).done
+    assert (first.purpose, first.sender) == (Purpose.DEPLOY, mine)
+    assert (first.review.phrase, first.review.findings) == (None, ())
+    assert (await first.send()).done
     assert withdrawals(owner.journal.ledger, account.address, CHAIN, *OPEN) == []
     assert nothing_held(await left.propose("DAI"))
     second = await left.propose("usdc")
-    assert second.proposal.action.purpose is Purpose.WITHDRAW
-    assert (second.proposal.review.agreed, second.proposal.review.findings) == (True, ())
-    changes = second.proposal.review.simulation.changes
+    assert second.purpose is Purpose.WITHDRAW
+    assert (second.review.agreed, second.review.findings) == (True, ())
+    changes = second.review.simulation.changes
     assert {(one.holder, one.symbol): one.units for one in changes} == {
         (mine, "USDC"): -DOLLARS,
         (account.address, "USDC"): DOLLARS,
     }
-    ended = await flow.send(second)
+    ended = await second.send()
     assert ended.done
-    act = withdrawal_of(owner.journal.ledger, second.proposal.action.intent_id)
+    (act,) = withdrawals(owner.journal.ledger, account.address, CHAIN, State.DONE)
     assert (act.state, act.hash, act.body["sender"]) == (State.DONE, ended.hash, mine)
     assert await left.held() == (COINS, 0)
     assert nothing_held(await left.propose(USDC.contract))
@@ -145,19 +144,19 @@ async def test_a_withdrawal_that_was_taken_back_took_nothing_out(left: Opened) -
     step = await left.propose()
     begin_withdrawal(
         owner.journal.ledger,
-        step.proposal.action.intent_id,
+        f"{Purpose.WITHDRAW} {account.address} {CHAIN}#0",
         account.address,
         step.sender,
         CHAIN,
         step.taken,
     )
-    first, _ = await left.contested(step.proposal.review)
+    first, _ = await left.contested(step.review)
     again = await left.propose()
     assert again.transaction.hash == first.hash
     under_way = await left.cancelling.propose(first.hash)
-    assert isinstance(under_way, UnderWay)
-    assert (await left.cancelling.replace(under_way)).done
-    ended = await left.flow.send(again)
+    assert under_way.transaction is not None
+    assert (await under_way.send()).done
+    ended = await again.send()
     assert (ended.code, ended.hash) == ("NOT_WITHDRAWN", first.hash)
     assert ended.cause == "Nothing was taken out. The transaction is replaced."
     assert withdrawals(owner.journal.ledger, account.address, CHAIN, *OPEN) == []
@@ -198,7 +197,7 @@ async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(left: Opened) ->
     assert needed.code == "NEEDED_BY_BUNDLE"
     assert "is signed" in needed.cause
     step = await left.propose(despite_bundle=True)
-    assert (await left.flow.send(step)).done
+    assert (await step.send()).done
     assert await left.held() == (0, 0)
     (bundle,) = open_bundles(journal.ledger)
     move_bundle(journal.ledger, bundle, State.REFUSED, code="REFUSED")

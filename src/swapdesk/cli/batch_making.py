@@ -12,11 +12,11 @@ from typing import get_args
 from swapdesk.cli.batch_report import (
     arrives_words,
     ask_orders,
-    find_batch,
     group_words,
     next_words,
     planned,
     planned_sheet,
+    require_batch,
     sells_words,
     tell_batch,
     tell_plan,
@@ -53,7 +53,7 @@ from swapdesk.flows.batch.group_status import (
     standings,
 )
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.progress import NoFailedRows, failed_sheet
+from swapdesk.flows.batch.progress import failed_sheet
 from swapdesk.flows.batch.rows import Became, Group
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -99,16 +99,15 @@ async def _failed_rows(
     session: CommandSession, named: str | None, sell: str, skip: tuple[int, ...]
 ) -> tuple[str, BatchPlan]:
     """The plan of the failed rows of a batch, of the newest where none is named."""
-    batch = find_batch(session, named or None)
+    batch = require_batch(session, named or None)
     name = f"batch {batch.id[:8]}"
-    try:
-        sheet = failed_sheet(batch)
-    except NoFailedRows:
+    sheet = failed_sheet(batch)
+    if sheet is None:
         raise own_refusal(
             "NO_FAILED_ROWS",
             f"No row of {name} is known to have failed.",
             next=f"you: swapdesk batch status {batch.id[:8]}",
-        ) from None
+        )
     return name, await planned_sheet(session, without_rows(sheet, skip), sell)
 
 
@@ -201,7 +200,7 @@ async def gone_on(session: CommandSession, batch_id: str) -> tuple[Batch, Comman
     async for group, error in creation.run(batch_id):
         _say(session.call.output, group)
         stopped = stopped or error
-    batch = find_batch(session, batch_id)
+    batch = require_batch(session, batch_id)
     return batch, _creation_error(batch, stopped)
 
 
@@ -290,7 +289,7 @@ async def pay_group(
     """Take one group of a batch as far as asked, and print it: the first that is not over where no
     number is given. ``account`` is a name or an address, empty for the first one of each chain.
     Raises CommandError."""
-    found = find_batch(session, name)
+    found = require_batch(session, name)
     await _ready(session)
     standing = _chosen(session, found, group)
     _refuse_early(standing, until)
@@ -331,7 +330,7 @@ async def run_batch(
 async def resume_batch(session: CommandSession, name: str | None, account: str, yes: bool) -> int:
     """Go on with a batch: what is unknown is looked for, what never left is created, and what
     was begun to be paid is paid. Raises CommandError."""
-    found = find_batch(session, name)
+    found = require_batch(session, name)
     journal = session.desk.journal
     if not journal.ledger.take_over(found.id):
         groups = standings(journal, found.id)
@@ -386,7 +385,7 @@ async def _all_groups(
         if outcome.failure is not None:
             await _tell_paid(session, batch)
             _end(session, one, outcome)
-    again = find_batch(session, batch.id)
+    again = require_batch(session, batch.id)
     await _tell_paid(session, again)
     return creation_exit(session, again)
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
@@ -18,8 +18,7 @@ from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_client_
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
-from swapdesk.flows.batch.batches import Batch, newest_batches
-from swapdesk.flows.batch.batches import find_batch as batch_called
+from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
 from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back, standings
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
@@ -43,14 +42,13 @@ from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, w
 from swapdesk.flows.batch.rows import (
     UNLESS_MEANT,
     Group,
-    GroupWord,
     Row,
     Sheet,
     skipping,
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import Bundle, paid_orders, sum_of
+from swapdesk.flows.journal.payments import paid_orders, sum_of
 from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
@@ -292,19 +290,19 @@ class TransactionFacts(Struct, frozen=True, rename="camel"):
     code: str | None
 
 
-class GroupDocument(Struct, frozen=True, rename="camel"):
+class GroupDocument(Struct, frozen=True):
     """``bundle`` is None before it is built, ``rows`` are numbers of rows."""
 
-    group: int
-    chain: str
-    paid: str
-    state: GroupWord
-    multi_id: str | None
-    code: str | None
-    rows: list[int]
-    standing: str
-    left_out: int
-    bundle: Bundle | None
+    PRINTED: ClassVar = {
+        "group": "standing.group.number", "chain": "standing.group.chain",
+        "paid": "standing.group.paid", "state": "standing.group.word",
+        "multiId": "standing.group.multi_id", "code": "standing.group.act.code",
+        "rows": "standing.group.numbers", "standing": "standing.word",
+        "leftOut": "standing.left_out", "bundle": "standing.bundle", "payments": "payments",
+        "money": "money", "next": "next",
+    }  # fmt: skip
+
+    standing: GroupStanding
     payments: list[TransactionFacts]
     money: str
     next: str
@@ -339,21 +337,11 @@ class ResultsFileDocument(Struct, frozen=True):
 
 
 def _group(standing: GroupStanding, orders: Mapping[str, Order]) -> GroupDocument:
-    group = standing.group
     return GroupDocument(
-        group=group.number,
-        chain=group.chain,
-        paid=group.paid,
-        state=group.word,
-        multi_id=group.multi_id,
-        code=group.act.code,
-        rows=list(group.numbers),
-        standing=standing.word,
-        left_out=standing.left_out,
-        bundle=standing.bundle,
-        payments=[_payment(one) for one in standing.payments],
-        money=money_words(standing, orders),
-        next=next_words(standing, orders),
+        standing,
+        [_payment(act) for act in standing.payments],
+        money_words(standing, orders),
+        next_words(standing, orders),
     )
 
 
@@ -446,13 +434,13 @@ def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
 
 async def show_status(session: CommandSession, name: str | None) -> int:
     """What became of a batch, asked for anew; groups that wait or are unknown stay so."""
-    found = find_batch(session, name)
+    found = require_batch(session, name)
     return tell_batch(session, found, await ask_orders(session, found))
 
 
 async def export_batch(session: CommandSession, name: str | None, out: Path | None) -> int:
     """One line for each row that was created."""
-    found = find_batch(session, name)
+    found = require_batch(session, name)
     orders, error = await ask_orders(session, found)
     rows = result_rows(found, orders)
     output = session.call.output
@@ -476,7 +464,7 @@ def tell_batch(session: CommandSession, batch: Batch, asked: Asked = ({}, None))
     return _end_of(output, batch, error)
 
 
-def find_batch(session: CommandSession, batch: str | None) -> Batch:
+def require_batch(session: CommandSession, batch: str | None) -> Batch:
     ledger = session.desk.journal.ledger
     if batch is None:
         newest = newest_batches(ledger, 1)
@@ -488,7 +476,7 @@ def find_batch(session: CommandSession, batch: str | None) -> Batch:
             "No batch was created here.",
             next="you: swapdesk batch create FILE makes one",
         )
-    found = batch_called(ledger, batch)
+    found = find_batch(ledger, batch)
     if found is None:
         raise CommandError(
             Exit.NOT_FOUND,

@@ -50,7 +50,6 @@ from swapdesk.flows.creation.order_verification import (
     OrderCheck,
     confirmed_least,
 )
-from swapdesk.flows.deposits.funding import Funded, NotFunded
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
 from swapdesk.flows.journal.order_merge import display_of
@@ -72,6 +71,7 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
+from swapdesk.flows.transactions import Outcome
 from swapdesk.wire.orders import Order, PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
@@ -79,6 +79,12 @@ ON_THE_WAY = (
     "The service gave no usable answer. It may have created the order. Nothing was paid."
     " The desk looks for it before anything is tried again."
 )
+
+
+class Funded(Struct, frozen=True):
+    """The deposit is on its way."""
+
+    hash: str
 
 
 class CreatedDocument(Struct, frozen=True, rename="camel"):
@@ -154,9 +160,10 @@ class Creation:
         if request.fund:
             assert session.link.faucet is not None  # of every sandbox
             paid = await session.link.faucet.pay(tracked)
-        funded = paid if isinstance(paid, Funded) else None
+        hash_ = None if paid is None else paid.hash
+        funded = None if hash_ is None else Funded(hash_)
         self._print(intent, created, tracked, funded)
-        if isinstance(paid, NotFunded):
+        if paid is not None and not paid.done:
             raise _not_funded(tracked, paid)
         return Exit.DONE
 
@@ -292,15 +299,15 @@ class Creation:
         self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
 
 
-def _not_funded(tracked: TrackedOrder, outcome: NotFunded) -> CommandError:
+def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
     """Exit 9 where the deposit did not leave, 8 where it did or may have."""
-    said = "may have been paid" if outcome.may_have_left else "was not paid"
+    said = "may have been paid" if outcome.open else "was not paid"
     return CommandError(
-        Exit.UNKNOWN if outcome.may_have_left else Exit.OWN_REFUSAL,
+        Exit.UNKNOWN if outcome.open else Exit.OWN_REFUSAL,
         "NOT_FUNDED",
-        f"The order was created. Its deposit {said}: {outcome.reason}",
+        f"The order was created. Its deposit {said}: {outcome.cause}",
         "in your wallet, or on its way to the deposit address"
-        if outcome.may_have_left
+        if outcome.open
         else "in your wallet; no deposit was paid",
         f"you: swapdesk orders show {tracked.service_id} tells how it stands",
     )

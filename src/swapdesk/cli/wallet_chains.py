@@ -19,12 +19,12 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named, account_on, prepare, require_done
 from swapdesk.flows.batch.bundle_promise import smart_accounts
 from swapdesk.flows.batch.group_status import way_out
-from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, Withdrawing
+from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, propose_withdrawal
 from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
-from swapdesk.flows.transactions import Outcome, UnderWay
+from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
 from swapdesk.flows.wallet.policy_change import (
     NO_POLICY,
@@ -41,7 +41,7 @@ from swapdesk.flows.wallet.replacement import (
     WAITS,
     Replacement,
 )
-from swapdesk.flows.wallet.revoking import Revoking
+from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.answers import Allowance, SignedTransaction
 from swapdesk.wallet.promise import Purpose
@@ -309,9 +309,9 @@ async def _replace(
     words = replacement.kind
     step = await replacement.propose(hash_)
     if not isinstance(step, Outcome):
-        before = words.signed_before(step.transaction) if isinstance(step, UnderWay) else ""
+        before = "" if step.transaction is None else words.signed_before(step.transaction)
         await prepare(session, step, yes=yes, before=before, money=WAITS)
-        step = await replacement.replace(step)
+        step = await step.send()
     outcome, failure = step, step.failure
     if failure is not None and outcome.code == words.kept_code:
         cause = words.stays(outcome, hash_)
@@ -367,11 +367,10 @@ async def revoke_allowance(
         )
         raise bad_input("AMBIGUOUS", f"Several allowances fit: {several}.")
     [(owner, allowance)] = found
-    revoking = Revoking(wallet, session.desk.clock)
-    step = await revoking.propose(owner, link, allowance)
+    step = await propose_revocation(wallet, session.desk.clock, owner, link, allowance)
     before = "This revocation was signed before. The same transaction is sent again."
     await prepare(session, step, yes=yes, before=before)
-    outcome = await revoking.send(step)
+    outcome = await step.send()
     require_done(outcome)
     contract, taker = allowance.token.contract, allowance.spender
     session.call.output.say(
@@ -416,36 +415,35 @@ async def _withdraw(
     despite_bundle: bool,
     yes: bool,
 ) -> None:
-    output, deployment = session.call.output, None
-    flow = Withdrawing(session.desk.wallet, session.desk.journal, session.desk.clock)
+    output, desk, deployment = session.call.output, session.desk, None
     before = "This was signed before. The same transaction is sent again."
     while True:
-        step = await flow.propose(account, link, token, despite_bundle=despite_bundle)
+        step = await propose_withdrawal(
+            desk.wallet, desk.journal, desk.clock, account, link, token, despite_bundle
+        )
         if isinstance(step, Outcome):
             nothing = step.code == NOTHING_HELD
             require_done(step, refused=Exit.NOT_FOUND if nothing else Exit.OWN_REFUSAL)
             raise AssertionError("there is nothing to do, and it is no refusal")
         money = UNTOUCHED
-        if isinstance(step, Withdrawal):
+        if step.review is not None:
             output.talk(*_plan(step, link))
             money = f"in your smart account {step.sender}"
-        signing = step.proposal if isinstance(step, Withdrawal) else step
-        await prepare(session, signing, yes=yes, before=before, money=money)
-        outcome = await flow.send(step)
+        await prepare(session, step, yes=yes, before=before, money=money)
+        outcome = await step.send()
         require_done(outcome, refused=Exit.ENDED_OTHERWISE)
-        taken = flow.taken(step)
-        if taken is not None:
+        if step.purpose is Purpose.WITHDRAW:
             break
         deployment = outcome.hash
         output.talk(f"The smart account exists now. Transaction {deployment}")
-    whole = ", ".join(map(_words, taken)) or "What the smart account held"
+    whole = ", ".join(map(_words, step.taken)) or "What the smart account held"
     output.say(
         f"Withdrawn: {whole} on {link.name}, back in {account.name or account.address}.",
         f"Transaction {outcome.hash}",
         document=WithdrawalDocument(
             account.address,
             link.name,
-            list(map(TakenFacts, taken)),
+            list(map(TakenFacts, step.taken)),
             outcome.hash,
             deployment,
         ),
@@ -456,7 +454,7 @@ def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
     """What the smart account holds, and what is signed for it."""
     where = f"Your smart account {grouped_address(step.sender)} on {link.name}"
     lines = [f"{where} holds:", *(f"  {_words(one)}" for one in step.taken)]
-    if step.proposal.action.purpose is Purpose.DEPLOY:
+    if step.purpose is Purpose.DEPLOY:
         lines.append("It does not exist yet: one transaction makes it, and a second one pays you.")
     return lines
 

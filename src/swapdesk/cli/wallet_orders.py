@@ -29,7 +29,8 @@ from swapdesk.cli.wallet_session import account_on, consent, make_ready, review_
 from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
-from swapdesk.flows.deposits.wallet_funding import MAYBE, PAID, PAID_BEFORE, WalletFunding, kind_of
+from swapdesk.flows.deposits.funding import MAYBE
+from swapdesk.flows.deposits.wallet_funding import PAID, PAID_BEFORE, WalletFunding, kind_of
 from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of

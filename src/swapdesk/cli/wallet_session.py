@@ -29,7 +29,7 @@ from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.clock import SystemClock
 from swapdesk.flows.notation import counted
-from swapdesk.flows.transactions import Agreed, Outcome, Proposal, UnderWay
+from swapdesk.flows.transactions import Agreed, Outcome, Step
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.answers import Match, Review, Severity
@@ -148,7 +148,7 @@ def account_on(
             message = f"{account.name or account.address} is no account of {chain}."
             raise bad_input("WRONG_CHAIN", message, field=field)
         return account
-    first = next((one for one in accounts.accounts if one.kind is kind), None)
+    first = accounts.first(kind)
     if first is None:
         raise CommandError(
             Exit.NOT_FOUND,
@@ -189,7 +189,7 @@ def require_consent(output: Output, review: Review, *, yes: bool, money: str = U
 
 async def prepare(
     session: CommandSession,
-    step: Proposal | UnderWay,
+    step: Step,
     *,
     yes: bool,
     before: str,
@@ -197,7 +197,7 @@ async def prepare(
 ) -> None:
     """Ask for what was proposed and open the keys; only say ``before`` of what was signed by an
     earlier run. ``money`` is where it is while nothing is signed. Raises CommandError."""
-    if isinstance(step, UnderWay):
+    if step.review is None:
         session.call.output.talk(before)
         return
     require_consent(session.call.output, step.review, yes=yes, money=money)
@@ -229,6 +229,6 @@ def review_text(review: Review) -> list[str]:
 def refused_by_gate(review: Review, *, money: str = UNTOUCHED) -> CommandError:
     """Exit 9 with every rule that refuses, or because a phrase would have to be typed."""
     found = [one for one in review.findings if one.severity is Severity.REFUSE]
-    said = " ".join(f"{one.words} Rule {one.code}." for one in found) or "It needs a typed phrase."
+    said = " ".join(one.sentence for one in found) or "It needs a typed phrase."
     next_ = "you: look at what was refused"
     return CommandError(Exit.OWN_REFUSAL, "GATE", f"Not signed: {said}", money, next_)

@@ -1,14 +1,13 @@
 """Signed transactions: one engine for everything that the wallet signs.
 
 A step of a swap, an approval, a deposit, what fills a smart account, a part of a batch, a
-revocation, a withdrawal, a cancellation and a higher fee are the same thing: a
-:class:`SignedAction`. It has a purpose, the id of its intent, a way to be made and reviewed, and an
-:class:`Entry` in the journal. Its life has four steps, all of the :class:`Transactor`:
+revocation, a withdrawal, a cancellation and a higher fee go the same way, in four steps of the
+:class:`Transactor`. What the trader signs by itself is a :class:`Step`, which knows its end:
 
 =========  ========================================================  ==========================
 step       what happens                                              what stands afterwards
 =========  ========================================================  ==========================
-propose    the payload is made and the wallet agent judges it        a Proposal: payload, review
+propose    the payload is made and the wallet agent judges it        a payload and its review
 agree      the trader looks and says yes; what changed meanwhile     a signature, not journaled
            is reviewed and shown again
 confirm    the journal's entry, the signature, its hash in the       a SignedTransaction
@@ -153,6 +152,11 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
     return signed[-1] if signed else None
 
 
+def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTransaction]:
+    """Those of intents that are called so: ``name#0``, ``name#1``, one after the other."""
+    return [one for one in signed if one.intent_id.rpartition("#")[0] in names]
+
+
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
     """The one of these purposes that is not over and tells how it stands. A cancellation is signed
     under the intent of what it takes back, and does nothing of it."""
@@ -215,51 +219,6 @@ class Delivered(Struct, frozen=True):
             return refused(code, replace(in_vain, cause=cause), one.hash)
         cause = f"The transaction {one.hash} is not confirmed yet. {self.reason}".strip()
         return still_open("ON_ITS_WAY", Failure(cause, meanwhile, SAME_AGAIN), one.hash)
-
-
-async def deliver(
-    client: WalletClient,
-    clock: Clock,
-    signed: SignedTransaction,
-    pace: Pace,
-    *,
-    wanted: Callable[[], bool] = lambda: True,
-    contested: bool = False,
-    until: datetime | None = None,
-    seen: Callable[[SignedTransaction], None] = lambda _: None,
-) -> Delivered:
-    """Send it and wait until it counts, or another of its nonce does; not for ever.
-
-    ``wanted``: whether it may still leave; what no node has seen is given up otherwise.
-    ``contested``: another transaction of its nonce may be executed at any moment, so a node that
-    does not take this one is asked what became of them. ``until``: nobody waits for its end
-    longer. ``seen`` is told how it stands after every look.
-    """
-    ends = clock.monotonic() + pace.patience
-    stands, reason = signed, signed.problem or ""
-    while not stands.final:
-        try:
-            stands = await _look(client, signed, wanted())
-            seen(stands)
-            reason = stands.problem or ""
-        except WalletError as error:
-            if not _passes(error, signed, contested=contested):
-                return Delivered(stands, error.words, error)
-            reason = error.words
-        late = until is not None and clock.now() >= until
-        if stands.final or late or clock.monotonic() >= ends:
-            break
-        await clock.sleep(pace.look)
-    return Delivered(stands, reason)
-
-
-async def _look(client: WalletClient, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-    """The bytes once more where the chain does not have them, and what became of them."""
-    # What a Solana node has not executed may still be kept from it.
-    found = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
-    if found.state is State.PREPARED:
-        found = await (client.broadcast(signed.hash) if wanted else client.abandon(signed.hash))
-    return await current(client, found)
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
@@ -333,7 +292,7 @@ class Watch:
 
 
 class NotAgreed(Exception):
-    """The trader did not say yes to a review; nothing was signed."""
+    """Nothing was signed: the trader did not say yes to a review, or nobody may any more."""
 
     def __init__(self, words: str = "You did not sign.", code: str = "NOT_CONFIRMED") -> None:
         super().__init__(words)
@@ -436,55 +395,53 @@ class ActEntry(Entry):
 
 Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
 """Has the wallet sign, as a rule :meth:`Transactor.agree`."""
-Reviewing = Callable[[], Awaitable[tuple[Payload, Review]]]
-"""Makes what is to be signed and has the agent judge it."""
 
 
-class SignedAction(Struct, frozen=True):
-    """``review`` makes the payload and has it judged against what was confirmed; ``replaces`` is
-    the transaction on whose nonce it is signed, of which the chain executes one."""
+class Step(Struct, frozen=True, kw_only=True):
+    """One transaction that the trader signs by itself: to be signed (``review``; where that is
+    refused, nothing can be), or signed by an earlier run and not final (``transaction``), so that
+    the same bytes are sent again. ``client`` is asked for the agent when it is sent; ``ended`` says
+    what came of it. ``replaces`` is the transaction on whose nonce it is signed, of which the chain
+    executes one."""
 
-    purpose: Purpose
-    intent_id: str
-    review: Reviewing
+    client: Callable[[], Awaitable[WalletClient]]
+    clock: Clock
+    ended: Callable[[Delivered], Awaitable[Outcome]]
     entry: Entry = field(default_factory=Entry)
+    watch: Watch | None = None
+    payload: Payload | None = None
+    review: Review | None = None
+    transaction: SignedTransaction | None = None
     replaces: SignedTransaction | None = None
 
-
-class Proposal(Struct, frozen=True):
-    """What would be signed. ``review.refused``: nothing can be."""
-
-    action: SignedAction
-    payload: Payload
-    review: Review
-
     @property
-    def replaces(self) -> SignedTransaction | None:
-        return self.action.replaces
+    def purpose(self) -> Purpose | None:
+        """What it is signed for."""
+        signed = self.transaction or self.payload
+        return None if signed is None else signed.purpose
 
     @property
     def refusal(self) -> str | None:
         """Why a word typed by the trader does not sign it, in sentences; None where it does."""
-        if not self.review.refused and self.review.phrase is None:
+        review = self.review
+        if review is None or (not review.refused and review.phrase is None):
             return None
         findings = sorted(
-            self.review.findings, key=lambda finding: finding.severity is not Severity.REFUSE
+            review.findings, key=lambda finding: finding.severity is not Severity.REFUSE
         )
-        if not findings:
-            return "It is not understood."
-        return f"{findings[0].words} Rule {findings[0].code}."
+        return findings[0].sentence if findings else "It is not understood."
 
-
-class UnderWay(Struct, frozen=True):
-    """An earlier run signed this, and it is not final: the same bytes are sent again."""
-
-    transaction: SignedTransaction
-    entry: Entry = field(default_factory=Entry)
-    replaces: SignedTransaction | None = None
-
-    @property
-    def refusal(self) -> None:
-        return None
+    async def send(self, phrase: str | None = None) -> Outcome:
+        """Sign it (nothing, where it was signed before), send it, and wait until it, or what it
+        replaces, counts. Raises WalletError for what happened before anything was sent."""
+        client, signed = await self.client(), self.transaction
+        transactor = Transactor(client, self.clock, OWN, watch=self.watch)
+        if signed is None:
+            review = self.review
+            assert review is not None, "it is to be signed"
+            signed = await transactor.confirm(self.entry, lambda: client.sign(review, phrase))
+        contested = self.replaces is not None
+        return await self.ended(await transactor.follow(signed, self.entry, contested=contested))
 
 
 class Transactor:
@@ -519,12 +476,6 @@ class Transactor:
         What never left the wallet counts as well."""
         signed = await self.signed(intent_id, *purposes)
         return decisive([one for one in signed if one.state is not State.REFUSED])
-
-    async def propose(self, action: SignedAction) -> Proposal:
-        """What would be signed; nothing is."""
-        payload, review = await action.review()
-        self._watch.reviewed(payload, review)
-        return Proposal(action, payload, review)
 
     async def agree(self, payload: Payload, promise: Promise) -> Signature | SignedTransaction:
         """Review, show, sign. What changed under a review is reviewed and shown once more.
@@ -580,17 +531,6 @@ class Transactor:
                 entry.refused(refused.code.upper())
             raise
 
-    async def send(self, step: Proposal | UnderWay, phrase: str | None = None) -> Delivered:
-        """Sign what was proposed (nothing, where it was signed before), send it, and wait until
-        it, or what it replaces, counts. Raises WalletError for what happened before anything was
-        sent."""
-        if isinstance(step, UnderWay):
-            signed, entry = step.transaction, step.entry
-        else:
-            entry = step.action.entry
-            signed = await self.confirm(entry, lambda: self._client.sign(step.review, phrase))
-        return await self.follow(signed, entry, contested=step.replaces is not None)
-
     # Behind the signature
 
     async def give_up_unsent(self, signed: SignedTransaction) -> SignedTransaction:
@@ -618,26 +558,57 @@ class Transactor:
         until: datetime | None = None,
         contested: bool = False,
     ) -> Delivered:
-        """Send the bytes, the same ones however often, and wait for their end, which is committed
-        before it is told. The parameters are those of :func:`deliver`."""
+        """Send the bytes, the same ones however often, and wait until they count, or another of
+        their nonce does, which is committed before it is told; not for ever.
+
+        ``wanted``: whether it may still leave; what no node has seen is given up otherwise.
+        ``contested``: another transaction of its nonce may be executed at any moment, so a node
+        that does not take this one is asked what became of them. ``until``: nobody waits for its
+        end longer.
+        """
         entry.signed(signed.hash)
         self._watch.seen(signed)
-        came = await deliver(
-            self._client,
-            self._clock,
-            signed,
-            self._pace,
-            wanted=wanted,
-            contested=contested,
-            until=until,
-            seen=self._watch.seen,
-        )
+        came = await self._delivered(signed, wanted, until, contested)
         stands = came.transaction
         if stands.state is State.DONE:
             entry.done(stands.hash)
         elif came.final:
             entry.refused(stands.word.upper(), stands.hash)
         return came
+
+    async def _delivered(
+        self,
+        signed: SignedTransaction,
+        wanted: Callable[[], bool],
+        until: datetime | None,
+        contested: bool,
+    ) -> Delivered:
+        clock = self._clock
+        ends = clock.monotonic() + self._pace.patience
+        stands, reason = signed, signed.problem or ""
+        while not stands.final:
+            try:
+                stands = await self._looked_for(signed, wanted())
+                self._watch.seen(stands)
+                reason = stands.problem or ""
+            except WalletError as error:
+                if not _passes(error, signed, contested=contested):
+                    return Delivered(stands, error.words, error)
+                reason = error.words
+            late = until is not None and clock.now() >= until
+            if stands.final or late or clock.monotonic() >= ends:
+                break
+            await clock.sleep(self._pace.look)
+        return Delivered(stands, reason)
+
+    async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
+        """The bytes once more where the chain does not have them, and what became of them."""
+        client = self._client
+        # What a Solana node has not executed may still be kept from it.
+        found = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
+        if found.state is State.PREPARED:
+            found = await (client.broadcast(signed.hash) if wanted else client.abandon(signed.hash))
+        return await current(client, found)
 
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None

@@ -10,9 +10,9 @@ from textual.message import Message
 if TYPE_CHECKING:
     from swapdesk.flows.creation.order_verification import CreateOutcome
     from swapdesk.flows.creation.resume import ResumeReport
-    from swapdesk.flows.deposits.funding import Funded, NotFunded
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.signing.signing_session import SigningSession
+    from swapdesk.flows.transactions import Outcome
 
 
 class StartMoved(Message):
@@ -83,7 +83,7 @@ class DepositPaid(Message):
     """The sandbox paid the deposit of an order, or refused to."""
 
     service_id: str
-    outcome: Funded | NotFunded
+    outcome: Outcome
 
 
 @dataclass

@@ -85,6 +85,14 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
     unlocked: tuple[str, ...]
     read_only: bool
 
+    def first(self, kind: Kind | None, named: str = "") -> Account | None:
+        """The first one of a kind, by name or address where it is ``named``, in any case."""
+        own = (one for one in self.accounts if one.kind is kind)
+        wanted = named.lower()
+        return next(
+            (one for one in own if wanted in ("", one.name.lower(), one.address.lower())), None
+        )
+
 
 class ImportChoice(Struct, frozen=True, forbid_unknown_fields=True):
     """An address that a secret leads to, shown before it is used."""

@@ -46,6 +46,10 @@ class RuleFinding(Struct, frozen=True, forbid_unknown_fields=True):
     words: str
     field: str | None = None
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.words} Rule {self.code}."
+
 
 class Match(StrEnum):
     """How a signed field stands to what the user confirmed."""

@@ -20,7 +20,7 @@ from swapdesk.flows.deposits.deposit_signing import (
     lack_of,
     on_screen,
 )
-from swapdesk.flows.deposits.wallet_funding import not_paid, payment_open
+from swapdesk.flows.deposits.funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.signing.signing_session import RunningSignings
 from swapdesk.tui.messages import SigningMoved

@@ -668,17 +668,15 @@ async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = Fa
         raise Stopped("NO_NODES", said, "you: configure a node under rpc")
     await wallet.prepare_sandbox()
     accounts = await wallet.accounts()
-    own = [one for one in accounts.accounts if one.kind is KINDS.get(chain.kind)]
-    if wanted:
-        own = [one for one in own if wanted.lower() in (one.name.lower(), one.address.lower())]
-    if not own:
+    account = accounts.first(KINDS.get(chain.kind), wanted)
+    if account is None:
         called = f" {wanted}" if wanted else ""
         said = f"This wallet has no account{called} on {chain.name}."
         raise Stopped("NO_ACCOUNT", said, "you: swapdesk wallet list shows the accounts")
     if accounts.read_only and not begun:
         said = "Another desk has the wallet."
         raise Stopped("READ_ONLY", said, "you: close the other desk, or sign there")
-    return own[0]
+    return account
 
 
 async def payment_of_group(

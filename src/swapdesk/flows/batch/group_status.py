@@ -373,7 +373,7 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
         case NotAgreed():
             return still_open(stop.code, Failure(str(stop), money, SIGN_AGAIN))
         case NotSignable():
-            rules = " ".join(f"{one.words} Rule {one.code}." for one in stop.findings)
+            rules = " ".join(one.sentence for one in stop.findings)
             cause = f"Your wallet refuses to sign this: {rules}"
             next_ = or_take_back(stop.next(BUILD_AGAIN), standing)
             return still_open(stop.code, Failure(cause, money, next_))

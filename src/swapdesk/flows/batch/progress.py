@@ -333,17 +333,11 @@ def _row(row: Row, multi_id: str | None, orders: Mapping[str, Order]) -> ResultR
     )
 
 
-class NoFailedRows(Exception):
-    """Every row of the batch became an order, or may have."""
-
-
-def failed_sheet(batch: Batch) -> Sheet:
+def failed_sheet(batch: Batch) -> Sheet | None:
     """The failed rows with the cells that were confirmed, with the numbers and lines of their
-    file. Rows that are not known to have failed are no part of it. Raises NoFailedRows."""
+    file; None where every row became an order, or may have."""
     failed = [row for row in batch.rows if row.became == "failed"]
-    if not failed:
-        raise NoFailedRows(batch.id)
-    return sheet_of(batch, failed)
+    return sheet_of(batch, failed) if failed else None
 
 
 _RECENT = 20

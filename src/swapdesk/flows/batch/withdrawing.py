@@ -9,8 +9,10 @@ that an earlier run left open is finished instead of signed again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.acts import State
 from swapdesk.clock import Clock
@@ -19,7 +21,7 @@ from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal import payments
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Ledger, Operation
+from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Ledger
 from swapdesk.flows.journal.payments import Bundle, Sum
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.signing.signing_session import (
@@ -29,33 +31,28 @@ from swapdesk.flows.signing.signing_session import (
     transaction_brief,
 )
 from swapdesk.flows.signing.wallet_signing import (
-    Sending,
     carried_out,
     carry_out,
     nothing_paid,
     token_facts,
 )
 from swapdesk.flows.transactions import (
-    OWN,
     ActEntry,
+    Delivered,
     Entry,
     Outcome,
-    Proposal,
-    SignedAction,
-    Transactor,
-    UnderWay,
+    Step,
     Watch,
     decisive,
+    of_name,
     refused,
     under_way,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
-from swapdesk.wallet.answers import Review, SignedTransaction, SmartAccount
-from swapdesk.wallet.client import WalletClient
+from swapdesk.wallet.answers import SignedTransaction, SmartAccount
 from swapdesk.wallet.promise import (
     Asset,
-    Payload,
     Promise,
     Purpose,
     TakenOut,
@@ -70,173 +67,139 @@ NOTHING_HELD = "NOTHING_HELD"
 """The smart account has nothing of what was asked for."""
 
 
-class Withdrawal(Struct, frozen=True):
-    """What would be taken out of the smart account ``sender``. ``proposal`` is of the withdrawal,
-    or, where the account does not stand, of what makes it."""
+class Withdrawal(Step, frozen=True, kw_only=True):
+    """What is, or would be, ``taken`` out of the smart account ``sender`` of this wallet; of what
+    only makes the account (``DEPLOY``) what it holds. An earlier run's sender is not told, and
+    what it took only as far as the journal knows."""
 
-    sender: str
-    taken: tuple[Sum, ...]
-    proposal: Proposal
+    sender: str = ""
+    taken: tuple[Sum, ...] = ()
 
-
-class Withdrawing:
-    """Of one wallet. Methods raise WalletError for what happened before anything was sent, and
-    JournalUnavailable."""
-
-    def __init__(
-        self, wallet: LocalWallet, journal: Journal, clock: Clock, watch: Watch | None = None
-    ) -> None:
-        """``watch`` hears how it goes."""
-        self._wallet = wallet
-        self._journal = journal
-        self._clock = clock
-        self._watch = watch
-
-    async def propose(
-        self,
-        account: Account,
-        link: ChainLink,
-        token: str | None = None,
-        *,
-        despite_bundle: bool = False,
-    ) -> Withdrawal | UnderWay | Outcome:
-        """The review of the next transaction, the one that is under way, or why there is none.
-        ``token`` is a symbol or a contract, None for everything. Nothing is signed."""
-        client = await self._wallet.client()
-        withdraw = _name(Purpose.WITHDRAW, account, link)
-        deploy = _name(Purpose.DEPLOY, account, link)
-        earlier = await client.transactions()
-        self._reconcile(account, link, earlier)
-        own = [one for one in earlier if one.intent_id.rpartition("#")[0] in (withdraw, deploy)]
-        pending = under_way(own, Purpose.WITHDRAW, Purpose.DEPLOY)
-        if pending is not None:
-            return UnderWay(pending, self._earlier(pending))
-        held = await client.smart_account(
-            account.address, link.name, await self._assets(account, link)
-        )
-        bundle = relying(self._journal, account.address, link.name, self._clock.now())
-        if bundle is not None and not despite_bundle:
-            return _needed(self._journal.ledger, held.address, bundle, link)
-        taken = _taken(held, token)
-        if not taken:
-            return _nothing(held, token, link)
-        purpose = Purpose.WITHDRAW if held.deployment is None else Purpose.DEPLOY
-        name = withdraw if purpose is Purpose.WITHDRAW else deploy
-        count = sum(one.intent_id.rpartition("#")[0] == name for one in own)
-        intent_id = f"{name}#{count}"
-        promise = self._promise(account, link, taken, intent_id, purpose)
-
-        def begin() -> Operation:
-            return payments.begin_withdrawal(
-                self._journal.ledger, intent_id, account.address, held.address, link.name, taken
-            )
-
-        async def review() -> tuple[Payload, Review]:
-            payload = held.deployment or await client.withdrawal(promise)
-            return payload, await client.review(payload, promise)
-
-        # Making the account moves no money and is not journaled.
-        journaled = purpose is Purpose.WITHDRAW
-        entry = ActEntry(self._journal.ledger, begin) if journaled else Entry()
-        action = SignedAction(purpose, intent_id, review, entry)
-        proposal = await self._transactor(client).propose(action)
-        return Withdrawal(held.address, taken, proposal)
-
-    async def send(self, step: Withdrawal | UnderWay, phrase: str | None = None) -> Outcome:
-        """Sign what was proposed (nothing, where it was signed before), send it, and wait until
-        it counts. Done: it is back with the owner, or the account stands and what it holds can be
-        taken out now. Refused: everything is where it was, and a ``hash`` is of what cost gas."""
-        transactor = self._transactor(await self._wallet.client())
-        signing = step.proposal if isinstance(step, Withdrawal) else step
+    async def send(self, phrase: str | None = None) -> Outcome:
+        """Done: it is back with the owner, or the account stands and what it holds can be taken out
+        now. Refused: everything is where it was, and a ``hash`` is of what cost gas. Raises
+        JournalUnavailable too."""
         try:
-            came = await transactor.send(signing, phrase)
+            return await super().send(phrase)
         except ClaimTaken:
             return _taken_already()
-        stays = Failure(
-            "Nothing was taken out.",
-            "in your smart account; gas may have been paid",
-            "you: give the command again, which looks at it anew",
+
+
+async def propose_withdrawal(
+    wallet: LocalWallet,
+    journal: Journal,
+    clock: Clock,
+    account: Account,
+    link: ChainLink,
+    token: str | None = None,
+    despite_bundle: bool = False,
+    watch: Watch | None = None,
+) -> Withdrawal | Outcome:
+    """The next transaction to sign, the one that is under way, or why there is none. ``token`` is a
+    symbol or a contract, None for everything; ``watch`` hears how it goes. Nothing is signed.
+    Raises WalletError and JournalUnavailable."""
+    ledger, client = journal.ledger, await wallet.client()
+    earlier = await client.transactions()
+    _reconcile(ledger, account, link, earlier)
+    purposes = Purpose.WITHDRAW, Purpose.DEPLOY
+    own = of_name(earlier, *(_name(purpose, account, link) for purpose in purposes))
+    step = Withdrawal(client=wallet.client, clock=clock, ended=_ended, watch=watch)
+    pending = under_way(own, *purposes)
+    if pending is not None:
+        return _resumed(step, ledger, pending)
+    assets = await _assets(wallet, journal, account, link)
+    held = await client.smart_account(account.address, link.name, assets)
+    bundle = relying(journal, account.address, link.name, clock.now())
+    if bundle is not None and not despite_bundle:
+        return _needed(ledger, held.address, bundle, link)
+    taken = _taken(held, token)
+    if not taken:
+        return _nothing(held, token, link)
+    purpose = Purpose.WITHDRAW if held.deployment is None else Purpose.DEPLOY
+    name = _name(purpose, account, link)
+    intent_id = f"{name}#{len(of_name(own, name))}"
+    promise = _promise(account, link, taken, intent_id, purpose, clock.now())
+    payload = held.deployment or await client.withdrawal(promise)
+    entry = Entry()
+    # Making the account moves no money and is not journaled.
+    if purpose is Purpose.WITHDRAW:
+        names = intent_id, account.address, held.address, link.name, taken
+        entry = ActEntry(ledger, partial(payments.begin_withdrawal, ledger, *names))
+    review = await client.review(payload, promise)
+    proposed = replace(step, payload=payload, review=review, entry=entry)
+    return replace(proposed, sender=held.address, taken=taken)
+
+
+async def _ended(came: Delivered) -> Outcome:
+    stays = Failure(
+        "Nothing was taken out.",
+        "in your smart account; gas may have been paid",
+        "you: give the command again, which looks at it anew",
+    )
+    meanwhile = "in your smart account, or back in your wallet"
+    return came.outcome("NOT_WITHDRAWN", stays, meanwhile)
+
+
+def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Withdrawal:
+    """What an earlier run signed, with its act."""
+    step = replace(step, transaction=signed)
+    act = payments.withdrawal_of(ledger, signed.intent_id)
+    if signed.purpose is not Purpose.WITHDRAW or act is None:
+        return step
+    body, taken = act.body, payments.taken_of(act)
+    names = signed.intent_id, body["account"], body["sender"], body["chain"], taken
+    begin = partial(payments.begin_withdrawal, ledger, *names)
+    return replace(step, entry=ActEntry(ledger, begin, act), taken=taken)
+
+
+def _reconcile(
+    ledger: Ledger, account: Account, link: ChainLink, earlier: Sequence[SignedTransaction]
+) -> None:
+    """Commit what became of withdrawals that ended while nobody here looked."""
+    for act in payments.withdrawals(ledger, account.address, link.name, *OPEN):
+        intent_id = payments.intent_of(act)
+        same = [
+            signed
+            for signed in earlier
+            if signed.intent_id == intent_id and signed.purpose is Purpose.WITHDRAW
+        ]
+        end = decisive(same)
+        if end is not None and end.final:
+            code = None if end.state is State.DONE else end.word.upper()
+            ledger.move(act.id, end.state, code=code, hash=end.hash)
+
+
+async def _assets(
+    wallet: LocalWallet, journal: Journal, account: Account, link: ChainLink
+) -> list[Asset]:
+    """The coin and the verified tokens of the chain, and whatever a bundle was to be paid with."""
+    found = {one.contract: one for one in await wallet.tokens.assets(link.name)}
+    for asset in smart_accounts(journal).get((account.address, link.name), ()):
+        found.setdefault(asset.contract, asset)
+    return list(found.values())
+
+
+def _promise(
+    account: Account,
+    link: ChainLink,
+    taken: Sequence[Sum],
+    intent_id: str,
+    purpose: Purpose,
+    now: datetime,
+) -> Promise:
+    first = taken[0]
+    sell = Asset(first.symbol, first.decimals, first.contract)
+    withdrawal = None
+    if purpose is Purpose.WITHDRAW:
+        withdrawal = WithdrawalPromise(
+            tuple(
+                TakenOut(Asset(one.symbol, one.decimals, one.contract), one.units)
+                for one in taken
+                if not one.prepaid
+            ),
+            sum(one.units for one in taken if one.prepaid),
         )
-        meanwhile = "in your smart account, or back in your wallet"
-        return came.outcome("NOT_WITHDRAWN", stays, meanwhile)
-
-    def _transactor(self, client: WalletClient) -> Transactor:
-        return Transactor(client, self._clock, OWN, watch=self._watch)
-
-    def taken(self, step: Withdrawal | UnderWay) -> tuple[Sum, ...] | None:
-        """What a step takes out; None where it only makes the account. Raises
-        JournalUnavailable."""
-        if isinstance(step, Withdrawal):
-            purpose, intent_id = step.proposal.action.purpose, step.proposal.action.intent_id
-        else:
-            purpose, intent_id = step.transaction.purpose, step.transaction.intent_id
-        if purpose is not Purpose.WITHDRAW:
-            return None
-        act = payments.withdrawal_of(self._journal.ledger, intent_id)
-        return () if act is None else payments.taken_of(act)
-
-    def _earlier(self, signed: SignedTransaction) -> Entry:
-        """The entry of a transaction that an earlier run signed."""
-        act = payments.withdrawal_of(self._journal.ledger, signed.intent_id)
-        if signed.purpose is not Purpose.WITHDRAW or act is None:
-            return Entry()
-
-        ledger, body, taken = self._journal.ledger, act.body, payments.taken_of(act)
-
-        def begin() -> Operation:
-            return payments.begin_withdrawal(
-                ledger, signed.intent_id, body["account"], body["sender"], body["chain"], taken
-            )
-
-        return ActEntry(self._journal.ledger, begin, act)
-
-    def _reconcile(
-        self, account: Account, link: ChainLink, earlier: Sequence[SignedTransaction]
-    ) -> None:
-        """Commit what became of withdrawals that ended while nobody here looked."""
-        for act in payments.withdrawals(self._journal.ledger, account.address, link.name, *OPEN):
-            intent_id = payments.intent_of(act)
-            same = [
-                signed
-                for signed in earlier
-                if signed.intent_id == intent_id and signed.purpose is Purpose.WITHDRAW
-            ]
-            end = decisive(same)
-            if end is not None and end.final:
-                code = None if end.state is State.DONE else end.word.upper()
-                self._journal.ledger.move(act.id, end.state, code=code, hash=end.hash)
-
-    async def _assets(self, account: Account, link: ChainLink) -> list[Asset]:
-        """The coin and the verified tokens of the chain, and whatever a bundle was to be paid
-        with."""
-        found = {one.contract: one for one in await self._wallet.tokens.assets(link.name)}
-        for asset in smart_accounts(self._journal).get((account.address, link.name), ()):
-            found.setdefault(asset.contract, asset)
-        return list(found.values())
-
-    def _promise(
-        self,
-        account: Account,
-        link: ChainLink,
-        taken: Sequence[Sum],
-        intent_id: str,
-        purpose: Purpose,
-    ) -> Promise:
-        first = taken[0]
-        sell = Asset(first.symbol, first.decimals, first.contract)
-        withdrawal = None
-        if purpose is Purpose.WITHDRAW:
-            withdrawal = WithdrawalPromise(
-                tuple(
-                    TakenOut(Asset(one.symbol, one.decimals, one.contract), one.units)
-                    for one in taken
-                    if not one.prepaid
-                ),
-                sum(one.units for one in taken if one.prepaid),
-            )
-        return own_promise(
-            intent_id, account.address, link, sell, self._clock.now(), GAS_UNITS, withdrawal
-        )
+    return own_promise(intent_id, account.address, link, sell, now, GAS_UNITS, withdrawal)
 
 
 TakingBack = tuple[Account, ChainLink]
@@ -247,28 +210,21 @@ _AGAIN = "you: d on the smart account asks again"
 async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
     """Take out everything; the first transaction of an account that does not stand makes it.
     Raises as :func:`carry_out` does."""
-    taken: tuple[Sum, ...] | None = None
-    withdrawing = Withdrawing(wallet, session.journal, session.clock, session)
+    step: Withdrawal | Outcome = Outcome()
 
-    async def propose() -> Sending | Outcome:
-        step = await withdrawing.propose(*session.about)
-        if isinstance(step, Outcome):
-            return step
-
-        async def send() -> Outcome:
-            nonlocal taken
-            outcome = await withdrawing.send(step)
-            taken = withdrawing.taken(step)
-            return outcome
-
-        return (step.proposal if isinstance(step, Withdrawal) else step), send
+    async def propose() -> Withdrawal | Outcome:
+        nonlocal step
+        journal, clock = session.journal, session.clock
+        step = await propose_withdrawal(wallet, journal, clock, *session.about, watch=session)
+        return step
 
     outcome = await carry_out(session, propose)
-    while outcome.done and taken is None:
+    while outcome.done and isinstance(step, Withdrawal) and step.purpose is Purpose.DEPLOY:
         session.signed = session.payload = None
         session.started()
         outcome = await carry_out(session, propose)
-    whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken or ())
+    taken = step.taken if isinstance(step, Withdrawal) else ()
+    whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken)
     session.notice = f"is paid back: {whole or 'what it held'}."
     return outcome
 

@@ -39,7 +39,6 @@ from swapdesk.flows.demo.link_search import (
     search_link,
 )
 from swapdesk.flows.demo.stage import Demo, Movement, PaneLine, Stage, StageRow, found_lines
-from swapdesk.flows.deposits.funding import Funded
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.notation import clock_time, tracker_amount
 from swapdesk.flows.orders.order_status import order_status
@@ -264,8 +263,8 @@ class Demonstration:
         if faucet is None or self._tracked is None:
             raise DemoFailed("There is no order to pay.")
         paid = await faucet.pay(self._tracked, f"alice {self._tag}")
-        if not isinstance(paid, Funded):
-            raise DemoFailed(paid.reason)
+        if not paid.done:
+            raise DemoFailed(paid.cause)
 
     # what support does
 

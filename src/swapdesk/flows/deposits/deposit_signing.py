@@ -14,15 +14,8 @@ from msgspec.structs import replace
 
 from swapdesk.acts import State
 from swapdesk.flows.catalog.catalog import coin_price
-from swapdesk.flows.deposits.wallet_funding import (
-    LOOK,
-    MAYBE,
-    UNPAID,
-    WalletFunding,
-    kind_of,
-    not_paid,
-    payment_open,
-)
+from swapdesk.flows.deposits.funding import LOOK, MAYBE, UNPAID, not_paid, payment_open
+from swapdesk.flows.deposits.wallet_funding import WalletFunding, kind_of
 from swapdesk.flows.dex.dex_ending import on_its_way, signed_away
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
@@ -193,7 +186,7 @@ async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
         return None
     account: Account | Outcome | None
     if payment_of(desk.journal.ledger, session.id) is not None:
-        account = next((one for one in accounts.accounts if one.kind is kind_of(tracked)), None)
+        account = accounts.first(kind_of(tracked))
         if account is None:
             return not_paid(NOT_ENOUGH, "This wallet has no account of the chain.")
         session.says("", wallet=account.name or account.address)

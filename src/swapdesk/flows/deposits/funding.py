@@ -12,15 +12,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from enum import Enum
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Literal
 
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import Clock
-from swapdesk.flows.failure_messages import NO_JOURNAL
+from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Ledger, Operation, State
 from swapdesk.flows.journal.payments import (
@@ -33,7 +30,9 @@ from swapdesk.flows.journal.payments import (
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.wallet.accounts import ChainLink, Kind
+from swapdesk.flows.transactions import SAME_AGAIN, Outcome, refused, still_open
+from swapdesk.flows.wallet.chain_links import KINDS
+from swapdesk.wallet.accounts import ChainLink
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.encoding.codec import encode_json
@@ -47,20 +46,24 @@ SENT_BEFORE = "The deposit was sent before. It is never paid twice."
 MAY_BE_PAID = "The deposit may have been sent already. It is not sent again."
 WAITS_FOR_SIGNATURE = "A payment from your wallet waits for your signature. Nothing else pays it."
 _LEFT = frozenset({SENT_BEFORE, MAY_BE_PAID})
+NOT_FUNDED = "NOT_FUNDED"
 
 
-class Funded(Struct, frozen=True):
-    """The deposit is on its way."""
+UNPAID = f"{IN_WALLET}; nothing was paid"
+MAYBE = "on its way to the deposit address, or still in your wallet"
+LOOK = "you: look at the order"
 
-    hash: str
+
+def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
+    """Nothing was paid now, and nothing will be by this payment. ``hash_`` of a transaction that
+    cost gas, or that paid the order before."""
+    money = f"{IN_WALLET}, but for the gas it cost" if hash_ else UNPAID
+    return refused(code, Failure(reason, money, LOOK), hash_)
 
 
-class NotFunded(Struct, frozen=True):
-    """Nothing was paid, or nobody knows; ``reason`` says which and why. ``may_have_left``: the
-    deposit is on its way, or may be."""
-
-    reason: str
-    may_have_left: bool = False
+def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
+    """It may be on its way: the same bytes are followed by whoever asks again."""
+    return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
 class SandboxFaucet:
@@ -82,34 +85,33 @@ class SandboxFaucet:
             return NO_JOURNAL.cause
         return left_words(before) if before is not None else None
 
-    async def pay(self, tracked: TrackedOrder, payer: str | None = None) -> Funded | NotFunded:
+    async def pay(self, tracked: TrackedOrder, payer: str | None = None) -> Outcome:
         """Send exactly ``inAmount`` with the deposit memo to the deposit address, from the faucet
-        or from the account of a customer of the sandbox."""
+        or from the account of a customer of the sandbox. Open: it is on its way, or may be."""
         reason = self.refusal(tracked)
         if reason is not None:
-            return NotFunded(reason, reason in _LEFT)
+            return _unfunded(reason)
         service_id = tracked.service_id
         try:
             body = encode_json({"serviceId": service_id})
             payment = begin_payment(self._ledger, service_id, "faucet", body)
         except ClaimTaken as error:
-            reason = left_words(error.holder)
-            return NotFunded(reason, reason in _LEFT)
+            return _unfunded(left_words(error.holder))
         except JournalUnavailable:
-            return NotFunded(NO_JOURNAL.cause)
+            return _unfunded(NO_JOURNAL.cause)
         try:
             paid = await self._control.deposit(service_id, payer=payer)
         except ClientError as error:
             moved = self._settle(payment, error)
             if error.definite and not moved:
                 # The order had its deposit before this was answered.
-                return NotFunded(SENT_BEFORE, may_have_left=True)
+                return _unfunded(SENT_BEFORE)
             if error.definite:
-                return NotFunded(f"Nothing was sent: {error}")
+                return _unfunded(f"Nothing was sent: {error}")
             said = f"The sandbox did not confirm the payment: {error}. {MAY_BE_PAID}"
-            return NotFunded(said, may_have_left=True)
+            return payment_open(NOT_FUNDED, said)
         self._settle(payment, None, paid)
-        return Funded(paid)
+        return Outcome(hash=paid)
 
     def _settle(
         self, payment: Operation, error: ClientError | None, paid: str | None = None
@@ -130,6 +132,10 @@ class SandboxFaucet:
         except JournalUnavailable as unavailable:
             log.warning("the end of payment %s is not in the journal: %s", payment.id, unavailable)
             return True
+
+
+def _unfunded(reason: str) -> Outcome:
+    return (payment_open if reason in _LEFT else not_paid)(NOT_FUNDED, reason)
 
 
 def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
@@ -168,15 +174,7 @@ def left_words(payment: Operation) -> str:
     return SENT_BEFORE if payment.state is State.DONE else MAY_BE_PAID
 
 
-PAYS_ON = frozenset({Kind.EVM, Kind.SOLANA})
-"""Kinds of chains on which the wallet pays deposits."""
-_NODES = frozenset({"evm", "sol"})
-"""The same as the service names them."""
-
-
-class PayBy(Enum):
-    WALLET = "wallet"
-    FAUCET = "faucet"
+PayBy = Literal["wallet", "faucet"]
 
 
 class DepositWays:
@@ -203,8 +201,7 @@ class DepositWays:
         if tracked.intent is None:
             return None
         chain = tracked.intent.token_in.chain.lower()
-        links = (one for one in self._chains() if one.kind in PAYS_ON)
-        return next((one for one in links if one.name.lower() == chain), None)
+        return next((one for one in self._chains() if one.name.lower() == chain), None)
 
     def simulated(self, tracked: TrackedOrder) -> bool:
         """Whether the order is paid on a chain that exists in the sandbox's ledger alone."""
@@ -214,13 +211,13 @@ class DepositWays:
         """Who pays at the key; the faucet also where the wallet was found to lack something."""
         faucet = self._faucet() is not None
         if self.node(tracked) is not None and not (faucet and tracked.service_id in self._lacks):
-            return PayBy.WALLET
-        return PayBy.FAUCET if faucet else None
+            return "wallet"
+        return "faucet" if faucet else None
 
     def missing(self, tracked: TrackedOrder) -> str | None:
         """What the wallet would need to pay it; None where it pays, or never could."""
         intent = tracked.intent
-        if intent is None or self.node(tracked) is not None or intent.token_in.kind not in _NODES:
+        if intent is None or self.node(tracked) is not None or intent.token_in.kind not in KINDS:
             return None
         return f"no node of {intent.token_in.chain_name} is configured"
 

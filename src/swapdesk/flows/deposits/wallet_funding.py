@@ -21,8 +21,15 @@ from swapdesk.acts import State
 from swapdesk.chain.addresses import evm
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.clock import Clock
-from swapdesk.flows.deposits.funding import left_words, not_payable
-from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
+from swapdesk.flows.deposits.funding import (
+    LOOK,
+    UNPAID,
+    left_words,
+    not_paid,
+    not_payable,
+    payment_open,
+)
+from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -34,7 +41,6 @@ from swapdesk.flows.journal.payments import (
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions import (
-    SAME_AGAIN,
     ActEntry,
     Agreed,
     Look,
@@ -45,7 +51,6 @@ from swapdesk.flows.transactions import (
     Transactor,
     Watch,
     refused,
-    still_open,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import Account, Kind
@@ -69,30 +74,28 @@ _TRANSFER = "0xa9059cbb"
 """``transfer(address,uint256)``; the agent decodes what was made of it."""
 
 
-class NotPayable(ValueError):
-    """The wallet cannot pay this order; the text says why."""
-
-
 def kind_of(tracked: TrackedOrder) -> Kind | None:
     """Whose accounts can pay the order: those of its first chain; None for no chain of theirs."""
     return None if tracked.intent is None else KINDS.get(tracked.intent.token_in.kind)
 
 
 def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal | None) -> Promise:
-    """``coin_price`` in dollars of the coin of the chain that is paid on. Raises NotPayable."""
+    """``coin_price`` in dollars of the coin of the chain that is paid on. Raises NotAgreed."""
     order, intent = tracked.order, tracked.intent
     if intent is None:
-        raise NotPayable("The order was not confirmed at this desk.")
+        raise NotAgreed("The order was not confirmed at this desk.", NOT_PAYABLE)
     token = intent.token_in
     if order.deposit_address is None or order.expires is None or order.in_amount is None:
-        raise NotPayable("The order does not say what is to be paid, where to, and until when.")
+        raise NotAgreed(
+            "The order does not say what is to be paid, where to, and until when.", NOT_PAYABLE
+        )
     try:
         units = to_base_units(order.in_amount, token.decimals)
         confirmed = to_base_units(intent.amount_in, token.decimals)
         address = _spelled(order.deposit_address, token.kind)
         refund = order.refund_address and _spelled(order.refund_address, token.kind)
     except (NumberError, AddressProblem, ValueError) as error:
-        raise NotPayable(f"The order cannot be paid as it stands: {error}.") from None
+        raise NotAgreed(f"The order cannot be paid as it stands: {error}.", NOT_PAYABLE) from None
     return Promise(
         intent_id=intent.id,
         account=account.address,
@@ -122,16 +125,18 @@ def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal
 
 
 def check_payable(promise: Promise) -> None:
-    """Raises NotPayable for what no transfer on the promised chain can do."""
+    """Raises NotAgreed for what no transfer on the promised chain can do."""
     if promise.deposit is not None and promise.deposit.tag and promise.chain_id is not None:
-        raise NotPayable("The order asks for a memo, which no transfer on its chain can carry.")
+        raise NotAgreed(
+            "The order asks for a memo, which no transfer on its chain can carry.", NOT_PAYABLE
+        )
 
 
 def deposit_payload(promise: Promise) -> TransactionPayload:
-    """The transfer on an EVM chain; on Solana the agent builds it. Raises NotPayable."""
+    """The transfer on an EVM chain; on Solana the agent builds it. Raises NotAgreed."""
     deposit = promise.deposit
     if deposit is None or promise.chain_id is None:
-        raise NotPayable("The order is not paid on an EVM chain.")
+        raise NotAgreed("The order is not paid on an EVM chain.", NOT_PAYABLE)
     check_payable(promise)
     contract = promise.sell.contract
     if contract is None:
@@ -176,7 +181,7 @@ class DepositTransfer:
         self._over = False
 
     async def signed(self) -> Signature | SignedTransaction:
-        """Raises NotPayable, NotAgreed, NotSignable and WalletError; then nothing was signed."""
+        """Raises NotAgreed, NotSignable and WalletError; then nothing was signed."""
         unseen = 0
         while True:
             self._seen = self._over = False
@@ -262,10 +267,7 @@ class PaymentEntry(ActEntry):
 LEAST_LEFT = timedelta(seconds=30)
 """Nothing leaves for an order that waits no longer than this."""
 NOT_PAYABLE, PAID_BEFORE, TAKEN_BACK = "NOT_PAYABLE", "PAID_BEFORE", "TAKEN_BACK"
-UNPAID = f"{IN_WALLET}; nothing was paid"
-MAYBE = "on its way to the deposit address, or still in your wallet"
 PAID = "on its way to the venue, or there"
-LOOK = "you: look at the order"
 _TAKEN_BACK = (
     "Its payment was cancelled, and the wallet pays nothing again under the same confirmation."
     " Pay it by hand, or let it expire."
@@ -357,27 +359,24 @@ class WalletFunding:
         reason = self._refusal(tracked)
         try:
             if reason is not None:
-                raise NotPayable(reason)
+                raise NotAgreed(reason, NOT_PAYABLE)
             promise = deposit_promise(tracked, account, coin_price)
             check_payable(promise)
-        except NotPayable as error:
-            entry.refused(NOT_PAYABLE)
-            return not_paid(NOT_PAYABLE, str(error))
-        transfer = DepositTransfer(
-            self._client,
-            self._clock,
-            promise,
-            lambda review: self._looked(tracked, review, entry),
-            lambda: self._refusal(tracked),
-            self._pace,
-            self._watch,
-        )
-        try:
+            transfer = DepositTransfer(
+                self._client,
+                self._clock,
+                promise,
+                lambda review: self._looked(tracked, review, entry),
+                lambda: self._refusal(tracked),
+                self._pace,
+                self._watch,
+            )
             signed = await self._transactor.confirm(entry, transfer.signed)
         except NotAgreed as said_no:
+            entry.refused(said_no.code)
             return not_paid(said_no.code, str(said_no))
         except NotSignable as gate:
-            words = " ".join(f"{finding.words} Rule {finding.code}." for finding in gate.findings)
+            words = " ".join(finding.sentence for finding in gate.findings)
             return refused("GATE", Failure(words, UNPAID, gate.next(LOOK)))
         except AgentGone as gone:
             return payment_open("AGENT_GONE", gone.words)
@@ -447,18 +446,6 @@ class WalletFunding:
         gas = signed.hash if signed.code == "FAILED" else None
         reason = f"The transaction {signed.hash} is {signed.word} and paid nothing."
         return not_paid(signed.word.upper(), reason, gas)
-
-
-def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Nothing was paid now, and nothing will be by this payment. ``hash_`` of a transaction that
-    cost gas, or that paid the order before."""
-    money = f"{IN_WALLET}, but for the gas it cost" if hash_ else UNPAID
-    return refused(code, Failure(reason, money, LOOK), hash_)
-
-
-def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """It may be on its way: the same bytes are followed by whoever asks again."""
-    return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
 def _paid_before(earlier: Operation | None, kept: SignedTransaction | None) -> Outcome | None:

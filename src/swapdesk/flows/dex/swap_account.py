@@ -112,7 +112,8 @@ async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccoun
 
 
 def _chosen(accounts: Accounts, sold: Token, bought: Token, payer: str) -> SwapAccount:
-    account, payee = _first(accounts, sold, payer), _first(accounts, bought)
+    account = accounts.first(KINDS.get(sold.chain_data.kind), payer)
+    payee = accounts.first(KINDS.get(bought.chain_data.kind))
     if account is None:
         chain = sold.chain_data.name
         if accounts.read_only:
@@ -126,15 +127,6 @@ def _chosen(accounts: Accounts, sold: Token, bought: Token, payer: str) -> SwapA
             " desk is open."
         )
     return SwapAccount(account, payee, accounts.accounts, accounts.read_only)
-
-
-def _first(accounts: Accounts, token: Token, named: str = "") -> Account | None:
-    kind = KINDS.get(token.chain_data.kind)
-    own = (one for one in accounts.accounts if one.kind is kind)
-    wanted = named.lower()
-    return next(
-        (one for one in own if not named or wanted in (one.name.lower(), one.address.lower())), None
-    )
 
 
 async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token) -> SwapAccount:

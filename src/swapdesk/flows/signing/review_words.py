@@ -175,9 +175,7 @@ def unmatched(review: Review) -> tuple[str, ...]:
 
 def objections(review: Review, severity: Severity) -> tuple[str, ...]:
     """What the rules say against it, each with its code."""
-    return tuple(
-        f"{one.words} Rule {one.code}." for one in review.findings if one.severity is severity
-    )
+    return tuple(one.sentence for one in review.findings if one.severity is severity)
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:

@@ -31,7 +31,7 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.notation import counted
 from swapdesk.flows.signing.review_words import objections
-from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Proposal, Turn, Watch
+from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome, Step, Turn, Watch
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import Replacement
 from swapdesk.secret import Secret
@@ -552,53 +552,34 @@ async def open_keys(wallet: LocalWallet, address: str, session: SigningSession[A
 _NOTHING = "Nothing more was signed."
 
 
-async def replace(
-    wallet: LocalWallet, replacement: Replacement, session: SigningSession[Any]
-) -> str | None:
+async def replace(replacement: Replacement, session: SigningSession[Any]) -> str | None:
     """Ask for it, sign and send it. What is to be told, unless the session tells it: why nothing
     came of it."""
-    one = session.transaction
+    one, kind = session.transaction, replacement.kind
     if one is None or not session.replaceable:
         return None
     session.replacing = True
     try:
-        return await _replaced(wallet, replacement, session, one)
+        step, phrase = await replacement.propose(one.hash), None
+        if isinstance(step, Step):
+            if step.review is not None:
+                if step.review.refused:
+                    return " ".join((*objections(step.review, Severity.REFUSE), _NOTHING))
+                await open_keys(replacement.wallet, one.account, session)
+                # No step of the work, which goes on meanwhile and takes the review back if it asks
+                # itself.
+                session.payload = step.payload
+                agreed = await session.look(step.review)
+                if agreed is None:
+                    return None
+                phrase = agreed.phrase
+            step = await step.send(phrase)
     except NotAgreed:
         return None
     except WalletError as error:
-        return replacement.kind.not_sent(error)
+        return kind.not_sent(error)
     finally:
         session.replacing = False
-
-
-async def _replaced(
-    wallet: LocalWallet,
-    replacement: Replacement,
-    session: SigningSession[Any],
-    one: SignedTransaction,
-) -> str | None:
-    step = await replacement.propose(one.hash)
-    phrase = None
-    if isinstance(step, Proposal):
-        said = await _asked(wallet, session, one, step)
-        if not isinstance(said, Agreed):
-            return said
-        phrase = said.phrase
-    outcome = step if isinstance(step, Outcome) else await replacement.replace(step, phrase)
-    if outcome.open:
-        return replacement.kind.undecided
-    if outcome.code == replacement.kind.kept_code:
-        return replacement.kind.stays(outcome)
-    return None
-
-
-async def _asked(
-    wallet: LocalWallet, session: SigningSession[Any], one: SignedTransaction, proposed: Proposal
-) -> Agreed | str | None:
-    """Yes, why it cannot be signed, or None for no. Raises NotAgreed once it is overtaken."""
-    if proposed.review.refused:
-        return " ".join((*objections(proposed.review, Severity.REFUSE), _NOTHING))
-    await open_keys(wallet, one.account, session)
-    # No step of the work, which goes on meanwhile and takes the review back if it asks itself.
-    session.payload = proposed.payload
-    return await session.look(proposed.review)
+    if step.open:
+        return kind.undecided
+    return kind.stays(step) if step.code == kind.kept_code else None

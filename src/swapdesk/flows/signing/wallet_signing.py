@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -27,12 +28,11 @@ from swapdesk.flows.transactions import (
     NotAgreed,
     NotSignable,
     Outcome,
-    Proposal,
-    UnderWay,
+    Step,
     refused,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.revoking import Revoking, revocation_id
+from swapdesk.flows.wallet.revoking import propose_revocation, revocation_id
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.answers import Allowance
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 GO_ON = "you: r goes on with it"
-
-Sending = tuple[Proposal | UnderWay, Callable[[], Awaitable[Outcome]]]
-"""What is to be signed, or was, and what signs and sends it."""
 
 
 def token_facts(wallet: LocalWallet, link: ChainLink, asset: Asset) -> TokenFacts:
@@ -63,24 +60,24 @@ def nothing_paid(_: SigningSession[Any]) -> tuple[Decimal, str]:
 
 
 async def carry_out(
-    session: SigningSession[Any], propose: Callable[[], Awaitable[Sending | Outcome]]
+    session: SigningSession[Any], propose: Callable[[], Awaitable[Step | Outcome]]
 ) -> Outcome:
     """Do it, or go on with what an earlier run signed; what was asked for by a key is never signed
     by a phrase. Raises WalletError, NotAgreed, NotSignable and JournalUnavailable."""
     looks = 0
     while True:
-        proposed = await propose()
-        if isinstance(proposed, Outcome):
-            return proposed
-        step, send = proposed
-        if isinstance(step, Proposal):
+        step = await propose()
+        if isinstance(step, Outcome):
+            return step
+        if step.payload is not None and step.review is not None:
+            session.reviewed(step.payload, step.review)
             if step.refusal is not None:
                 raise NotSignable(step.review.findings)
             if await session.look(step.review) is None:
                 raise NotAgreed
             session.signing(step.review)
         try:
-            return await send()
+            return await step.send()
         except Refused as stale:
             # The chain or the wallet changed under the review: it is shown once more.
             looks += 1
@@ -138,13 +135,8 @@ _AGAIN = "you: x on the allowance asks again"
 
 async def revoke(session: SigningSession[Revocation], wallet: LocalWallet) -> Outcome:
     """End the allowance. Raises as :func:`carry_out` does."""
-    revoking = Revoking(wallet, session.clock, session)
-
-    async def propose() -> Sending:
-        step = await revoking.propose(*session.about)
-        return step, lambda: revoking.send(step)
-
-    return await carry_out(session, propose)
+    asked = partial(propose_revocation, wallet, session.clock, *session.about, session)
+    return await carry_out(session, asked)
 
 
 REVOCATION = SigningKind[Revocation](

@@ -123,9 +123,7 @@ class CallPayer:
             raise NotPaid(failure.cause, failure.code, failure.next) from None
         except NotSignable as refused:
             words = " ".join(
-                f"{one.words} Rule {one.code}."
-                for one in refused.findings
-                if one.severity is Severity.REFUSE
+                one.sentence for one in refused.findings if one.severity is Severity.REFUSE
             )
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
@@ -168,7 +166,7 @@ class CallPayer:
     async def _account(self, client: WalletClient, wallet: LocalWallet) -> Account:
         await wallet.prepare_sandbox()
         accounts = await client.read_accounts()
-        account = next((one for one in accounts.accounts if one.kind is Kind.EVM), None)
+        account = accounts.first(Kind.EVM)
         if account is None:
             raise NotPaid(
                 "the wallet has no EVM account that could pay calls",

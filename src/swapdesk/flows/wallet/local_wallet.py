@@ -410,8 +410,7 @@ class LocalWallet:
         accounts = await self.accounts()
         made = []
         for kind, name in FIRST_NAMES.items():
-            there = any(one.kind is kind for one in accounts.accounts)
-            if not (there or accounts.read_only or accounts.unusable):
+            if not (accounts.first(kind) or accounts.read_only or accounts.unusable):
                 made.append(await self.create(kind, name))
         return tuple(made)
 

@@ -11,19 +11,18 @@ given up instead, which costs nothing.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.acts import State
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.transactions import (
-    OWN,
+    Delivered,
     Outcome,
-    Proposal,
-    SignedAction,
-    Transactor,
-    UnderWay,
+    Step,
     current,
     decisive,
     looked_at,
@@ -115,9 +114,9 @@ class Replacement:
         self.kind = kind
         self.gas_units = gas_units
 
-    async def propose(self, hash_: str) -> Outcome | Proposal | UnderWay:
-        """The review of what would take its place; what was signed for that before; or the end,
-        where nothing waits any more."""
+    async def propose(self, hash_: str) -> Outcome | Step:
+        """What would take its place, to be signed or signed before; or the end, where nothing waits
+        any more. Sent, it waits until one of the two counts."""
         client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:
@@ -131,26 +130,22 @@ class Replacement:
         purpose = kind.purpose or first.purpose
         others = same if kind.purpose is not None else same[same.index(first) + 1 :]
         earlier = [one for one in others if one.purpose is purpose and not one.final]
+        step = Step(
+            client=self.wallet.client,
+            clock=self.clock,
+            ended=partial(self._ended, first),
+            replaces=first,
+        )
         if earlier:
-            return UnderWay(earlier[-1], replaces=first)
+            return replace(step, transaction=earlier[-1])
+        payload, review = await kind.reviewed(self, client, first, same)
+        return replace(step, payload=payload, review=review)
 
-        async def review() -> tuple[Payload, Review]:
-            return await kind.reviewed(self, client, first, same)
-
-        action = SignedAction(purpose, first.intent_id, review, replaces=first)
-        return await Transactor(client, self.clock, OWN).propose(action)
-
-    async def replace(self, step: Proposal | UnderWay, phrase: str | None = None) -> Outcome:
-        """Sign what was proposed (nothing, where it was signed before), send it, and wait until
-        one of the two counts."""
-        client = await self.wallet.client()
-        first = step.replaces
-        assert first is not None, "a replacement takes a place"
-        came = await Transactor(client, self.clock, OWN).send(step, phrase)
+    async def _ended(self, first: SignedTransaction, came: Delivered) -> Outcome:
         second, reason = came.transaction, came.reason
         if came.final:
             try:
-                return await self.kind.concluded(client, first, second)
+                return await self.kind.concluded(await self.wallet.client(), first, second)
             except WalletError as error:
                 reason = error.words
         said = (

@@ -6,80 +6,53 @@ from the allowance; one that an earlier run left open is finished instead of sig
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.transactions import (
-    OWN,
-    Outcome,
-    Proposal,
-    SignedAction,
-    Transactor,
-    UnderWay,
-    Watch,
-    under_way,
-)
+from swapdesk.flows.transactions import Delivered, Outcome, Step, Watch, of_name, under_way
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
-from swapdesk.wallet.answers import Allowance, Review
+from swapdesk.wallet.answers import Allowance
 from swapdesk.wallet.client import WalletClient
-from swapdesk.wallet.promise import Payload, Purpose, SolanaPayload, TransactionPayload
+from swapdesk.wallet.promise import Purpose, SolanaPayload, TransactionPayload
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
 """Most that may be paid for gas: 0.01 of the chain's coin."""
 
 
-class Revoking:
-    """Of one wallet. Methods raise WalletError for what happened before anything was sent."""
+async def propose_revocation(
+    wallet: LocalWallet,
+    clock: Clock,
+    account: Account,
+    link: ChainLink,
+    allowance: Allowance,
+    watch: Watch | None = None,
+) -> Step:
+    """The revocation to sign, or the one that is under way. Sent and done, the allowance is over;
+    refused, it stands, and the ``hash`` is of a transaction that cost gas. ``watch`` hears how it
+    goes. Nothing is signed. Raises WalletError."""
+    client = await wallet.client()
+    name = revocation_id(account, link, allowance)
+    earlier = of_name(await client.transactions(), name)
+    step = Step(client=wallet.client, clock=clock, ended=_ended, watch=watch)
+    pending = under_way(earlier, Purpose.REVOKE)
+    if pending is not None:
+        return replace(step, transaction=pending)
+    gas, intent_id = GAS_UNITS[account.kind], f"{name}#{len(earlier)}"
+    promise = own_promise(intent_id, account.address, link, allowance.token, clock.now(), gas)
+    payload = await _payload(client, account, link, allowance)
+    return replace(step, payload=payload, review=await client.review(payload, promise))
 
-    def __init__(self, wallet: LocalWallet, clock: Clock, watch: Watch | None = None) -> None:
-        """``watch`` hears how it goes."""
-        self._wallet = wallet
-        self._clock = clock
-        self._watch = watch
 
-    async def propose(
-        self, account: Account, link: ChainLink, allowance: Allowance
-    ) -> Proposal | UnderWay:
-        """The review of the revocation, or the one that is under way. Nothing is signed."""
-        client = await self._wallet.client()
-        name = revocation_id(account, link, allowance)
-        earlier = [
-            one for one in await client.transactions() if one.intent_id.rpartition("#")[0] == name
-        ]
-        pending = under_way(earlier, Purpose.REVOKE)
-        if pending is not None:
-            return UnderWay(pending)
-        promise = own_promise(
-            f"{name}#{len(earlier)}",
-            account.address,
-            link,
-            allowance.token,
-            self._clock.now(),
-            GAS_UNITS[account.kind],
-        )
-
-        async def review() -> tuple[Payload, Review]:
-            payload = await _payload(client, account, link, allowance)
-            return payload, await client.review(payload, promise)
-
-        action = SignedAction(Purpose.REVOKE, promise.intent_id, review)
-        return await self._transactor(client).propose(action)
-
-    async def send(self, step: Proposal | UnderWay, phrase: str | None = None) -> Outcome:
-        """Sign what was proposed (nothing, where it was signed before), send it, and wait until
-        it counts. Done: the allowance is over. Refused: it stands, and the ``hash`` is of a
-        transaction that cost gas."""
-        came = await self._transactor(await self._wallet.client()).send(step, phrase)
-        stands = Failure(
-            "The allowance stands.",
-            "in your wallet; gas may have been paid",
-            "you: look at wallet allowances",
-        )
-        meanwhile = "in your wallet; the allowance stands until it is confirmed"
-        return came.outcome("NOT_REVOKED", stands, meanwhile)
-
-    def _transactor(self, client: WalletClient) -> Transactor:
-        return Transactor(client, self._clock, OWN, watch=self._watch)
+async def _ended(came: Delivered) -> Outcome:
+    stands = Failure(
+        "The allowance stands.",
+        "in your wallet; gas may have been paid",
+        "you: look at wallet allowances",
+    )
+    meanwhile = "in your wallet; the allowance stands until it is confirmed"
+    return came.outcome("NOT_REVOKED", stands, meanwhile)
 
 
 async def _payload(

@@ -57,9 +57,7 @@ def failure_of_wallet(error: WalletError) -> WalletFailure:
     if not isinstance(error, Refused):
         return WalletFailure(sentence(error.words), NOTHING_SENT, "you: report it", "WALLET")
     said = [sentence(error.words)]
-    said += [
-        f"{one.words} Rule {one.code}." for one in error.findings if one.severity is Severity.REFUSE
-    ]
+    said += [one.sentence for one in error.findings if one.severity is Severity.REFUSE]
     next_ = _NEXT.get(error.code, _CORRECT)
     for one in error.findings:
         next_ = rule_next(one.code, next_)

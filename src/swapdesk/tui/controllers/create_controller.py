@@ -123,12 +123,10 @@ class CreateController:
             self._host.notify(said)
 
     def deposit_paid(self, event: DepositPaid) -> None:
-        from swapdesk.flows.deposits.funding import Funded
-
-        if isinstance(event.outcome, Funded):
+        if event.outcome.done:
             self._host.notify("The deposit is on its way. Next: the chain confirms it.")
         else:
-            self._host.notify(event.outcome.reason, severity="warning")
+            self._host.notify(event.outcome.cause, severity="warning")
         page = self._navigation.page
         if page is not None:
             page.refresh_frame()

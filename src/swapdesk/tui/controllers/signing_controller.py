@@ -136,7 +136,7 @@ class SigningController:
     async def _replace(self, signing: SigningSession[Any], replacement: Replacement) -> None:
         from swapdesk.flows.signing.signing_session import replace
 
-        said = await replace(self._session.desk.wallet, replacement, signing)
+        said = await replace(replacement, signing)
         if said is not None:
             self._host.post_message(NotReplaced(signing, said))
 

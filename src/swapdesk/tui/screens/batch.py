@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 from rich.cells import cell_len
 from textual import on
@@ -37,7 +36,6 @@ from swapdesk.flows.batch.plan import (
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import (
     BatchProgress,
-    NoFailedRows,
     batch_progress,
     failed_sheet,
     journaled_orders,
@@ -187,28 +185,6 @@ LEAST_TOKENS = 3
 ROWS_A_TOKEN = 4
 """Tokens that are named: so many on the lowest screen, and one more for each few rows beyond."""
 LOWEST = 24
-
-
-class PlanState(Struct, frozen=True):
-    """``exchanges`` and ``reads`` are what the service still allows, None where it does not
-    tell. ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``paid`` by
-    what it was paid; ``stopped`` is why the work on it stopped. ``heads`` says how amounts are
-    read where the file does not. ``row`` is what is to be said of the row under the cursor, by its
-    number. ``tokens`` are named in the totals, of more only the number; ``asks``: what the wallet
-    has says whether they can be paid."""
-
-    plan: BatchPlan
-    means: Sequence[Means] = ()
-    exchanges: Allowance | None = None
-    reads: Allowance | None = None
-    built: str = ""
-    gas: str = ""
-    paid: str = ""
-    stopped: str = ""
-    heads: str = ""
-    row: tuple[int, str] | None = None
-    tokens: int = LEAST_TOKENS
-    asks: bool = True
 
 
 class BatchScreen(Page):
@@ -423,7 +399,7 @@ class BatchScreen(Page):
         self._set_columns(batch_columns(plan, width))
         self._table.set_rows(batch_rows(plan, made, self.orders_of(made), width))
         self._label.show("Plan", self.done())
-        self._pane.show(partial(plan_lines, self.plan_state(plan)))
+        self._pane.show(partial(laid, self.facts(plan)))
         self.call_after_refresh(self._say_below)
         self.say_money()
         self.step_is(self.step())
@@ -441,43 +417,41 @@ class BatchScreen(Page):
             self._columns = columns
             self._table.set_columns(columns)
 
-    def plan_state(self, plan: BatchPlan) -> PlanState:
+    def facts(self, plan: BatchPlan) -> list[Fact]:
         """What the pane says."""
         budget, made = self.link.api.budget if self.link is not None else None, self.made
-        progress = self.progress
+        progress, means = self.progress, self.work.means
+        built = gas = paid = stopped = ""
         if made is not None and not self.work.creating:
             failed = ("failed", "differs")
             plan = created_of(plan, {one.number for one in made.rows if one.became not in failed})
-        state = PlanState(
+        if progress is not None:
+            current = progress.current
+            if current is not None and not progress.creating:
+                plan = replace(plan, totals=created_of(plan, progress.unpaid_rows).totals)
+            chain = current.group.chain if current is not None else None
+            coin = next((one.coin_symbol for one in means if one.chain == chain), "")
+            built, gas, paid = progress.built, progress.gas(coin), progress.paid
+            outcome = self.signing.outcome if self.signing is not None else None
+            failure = outcome.failure if outcome is not None else None
+            stopped = progress.left_there
+            if failure is not None:
+                stopped = f"{failure.cause} Next {failure.next}."
+            # What the wallet had before some of it left says nothing of what is still to be paid.
+            means = means if current is None or current.brief is None else ()
+        return plan_facts(
             plan,
-            self.work.means,
+            means,
             budget.left(RateClass.EXCHANGE) if budget is not None else None,
             budget.left(RateClass.READ) if budget is not None else None,
+            built=built,
+            gas=gas,
+            paid=paid,
+            stopped=stopped,
             heads=(plan.heads_note or "") if made is None else "",
             row=self._row_said(),
             tokens=tokens_named(self.app.size.height),
             asks=made is None,
-        )
-        if progress is None:
-            return state
-        if progress.current is not None and not progress.creating:
-            totals = created_of(state.plan, progress.unpaid_rows).totals
-            state = replace(state, plan=replace(state.plan, totals=totals))
-        outcome = self.signing.outcome if self.signing is not None else None
-        failure = outcome.failure if outcome is not None else None
-        current = progress.current
-        group = current.group if current is not None else None
-        chains = {one.chain: one.coin_symbol for one in state.means}
-        return replace(
-            state,
-            # What the wallet had before some of it left says nothing of what is still to be paid.
-            means=state.means if current is None or current.brief is None else (),
-            built=progress.built,
-            gas=progress.gas(chains.get(group.chain, "") if group is not None else ""),
-            paid=progress.paid,
-            stopped=progress.left_there
-            if failure is None
-            else f"{failure.cause} Next {failure.next}.",
         )
 
     @property
@@ -500,7 +474,7 @@ class BatchScreen(Page):
     def show_row(self) -> None:
         """Say in the pane what is to be said of the row under the cursor."""
         if self.plan is not None:
-            self._pane.show(partial(plan_lines, self.plan_state(self.plan)))
+            self._pane.show(partial(laid, self.facts(self.plan)))
             self.refresh_keys()
 
     def done(self) -> str:
@@ -921,11 +895,8 @@ class BatchScreen(Page):
 
     def do_failed_again(self) -> None:
         made = self.made
-        if made is None:
-            return
-        try:
-            sheet = failed_sheet(made)
-        except NoFailedRows:
+        sheet = failed_sheet(made) if made is not None else None
+        if made is None or sheet is None:
             return
         current = self.current
         self.work.begin(self.planner())
@@ -1355,37 +1326,59 @@ def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
     return [*tokens, *line] if width_of([*tokens, *line]) <= width else line
 
 
-def plan_lines(state: PlanState, width: int) -> list[Line]:
-    """Totals and what the wallet has of them, orders, groups, calls, signatures, gas."""
-    plan = state.plan
-    facts: list[tuple[str, Line]] = [
-        *(
-            [("Heads", line_of(f"{TROUBLE} {state.heads}", "status-waiting"))]
-            if state.heads
-            else []
-        ),
-        ("Total", _totals(state)),
-        ("Arrives", _arrivals(plan, state.tokens)),
+Fact = tuple[str, Line]
+"""A label, and what is said under it."""
+
+
+def plan_facts(
+    plan: BatchPlan,
+    means: Sequence[Means] = (),
+    exchanges: Allowance | None = None,
+    reads: Allowance | None = None,
+    *,
+    built: str = "",
+    gas: str = "",
+    paid: str = "",
+    stopped: str = "",
+    heads: str = "",
+    row: tuple[int, str] | None = None,
+    tokens: int = LEAST_TOKENS,
+    asks: bool = True,
+) -> list[Fact]:
+    """Totals and what the wallet has of them, orders, groups, calls, signatures, gas.
+
+    ``exchanges`` and ``reads`` are what the service still allows, None where it does not tell.
+    ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``paid`` by what it was
+    paid; ``stopped`` is why the work on it stopped. ``heads`` says how amounts are read where the
+    file does not. ``row`` is what is to be said of the row under the cursor, by its number.
+    ``tokens`` are named in the totals, of more only the number; ``asks``: what the wallet has says
+    whether they can be paid."""
+    facts: list[Fact] = [
+        ("Heads", line_of(f"{TROUBLE} {heads}", "status-waiting")),
+        # Once something is paid, what the wallet has says nothing about it.
+        ("Total", _totals(plan, () if paid else means, tokens, asks=asks and not paid)),
+        ("Arrives", _arrivals(plan, tokens)),
         ("Orders", _orders(plan)),
         ("Groups", _groups(plan)),
     ]
-    if state.paid:
+    facts = facts if heads else facts[1:]
+    if paid:
         # What was signed and asked for is over.
-        facts.append(("Paid", line_of(state.paid)))
+        facts.append(("Paid", line_of(paid)))
     else:
-        facts.append(("Sign", line_of(state.built) if state.built else _signatures(plan)))
-        if (gas := _gas(state)) is not None:
-            facts.append(("Gas", gas))
-        facts.append(("Calls", _calls(state)))
-    if state.row is not None:
-        number, said = state.row
+        facts.append(("Sign", line_of(built) if built else _signatures(plan)))
+        if cost := line_of(gas) if gas else _gas(means):
+            facts.append(("Gas", cost))
+        facts.append(("Calls", _calls(plan, exchanges, reads)))
+    if row is not None:
+        number, said = row
         facts.append((f"Row {number}", line_of(said)))
-    if state.stopped:
-        facts.append(("Stopped", line_of(f"{TROUBLE} {state.stopped}", "status-waiting")))
-    return _laid(facts, width)
+    if stopped:
+        facts.append(("Stopped", line_of(f"{TROUBLE} {stopped}", "status-waiting")))
+    return facts
 
 
-def _laid(facts: Sequence[tuple[str, Line]], width: int) -> list[Line]:
+def laid(facts: Sequence[Fact], width: int) -> list[Line]:
     """Two facts in a row where both have half of it; what has not wraps under its label."""
     half = width // 2
     rows: list[Line] = []
@@ -1406,19 +1399,17 @@ def _laid(facts: Sequence[tuple[str, Line]], width: int) -> list[Line]:
     return rows
 
 
-def _labelled(fact: tuple[str, Line]) -> Line:
+def _labelled(fact: Fact) -> Line:
     return [*fill(Span(fact[0], "muted"), LABEL), *fact[1]]
 
 
-def _totals(state: PlanState) -> Line:
-    """What is missing stands first, so that no other total hides it. Once something is paid, what
-    the wallet has says nothing about it."""
-    by_chain = {} if state.paid else {one.chain: one for one in state.means}
-    asks = state.asks and not state.paid
-    said = [(one, by_chain.get(one.token.chain_data.short_name)) for one in state.plan.totals]
+def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
+    """What is missing stands first, so that no other total hides it."""
+    by_chain = {one.chain: one for one in means}
+    said = [(total, by_chain.get(total.chain)) for total in plan.totals]
     said.sort(key=lambda one: one[1] is None or one[1].missing(one[0]) is None)
-    line = joined([_total(one, means, asks) for one, means in said[: state.tokens]], ", ")
-    if more := len(said) - state.tokens:
+    line = joined([_total(total, payer, asks) for total, payer in said[:tokens]], ", ")
+    if more := len(said) - tokens:
         line += _more_tokens(more)
     return line or [Span("—")]
 
@@ -1504,21 +1495,18 @@ def _how(group: Group) -> str:
     return f"{times} transaction{'' if times == 1 else 's'} of {transfers}"
 
 
-def _calls(state: PlanState) -> Line:
-    plan = state.plan
+def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None) -> Line:
     calls = plan.calls
     said = f"{calls.create} create, {calls.build} build, {calls.submit} submit"
-    for name, left in (("exchanges", state.exchanges), ("reads", state.reads)):
+    for name, left in (("exchanges", exchanges), ("reads", reads)):
         if left is not None:
             said += f"; {name} {left.left:,} of {left.limit:,} left"
     return line_of(said)
 
 
-def _gas(state: PlanState) -> Line | None:
-    """What the bundle says, once it was built; before it what there is to pay gas from."""
-    if state.gas:
-        return line_of(state.gas)
-    known = [one for one in state.means if one.coin is not None]
+def _gas(means: Sequence[Means]) -> Line | None:
+    """What there is to pay gas from, before a bundle says what it costs."""
+    known = [one for one in means if one.coin is not None]
     if not known:
         return None
     coins = ", ".join(

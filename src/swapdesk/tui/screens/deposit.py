@@ -277,7 +277,7 @@ class DepositScreen(DepositPage):
     def _step(self) -> str:
         """What a money key of this card acts on."""
         payment = self._card.state.payment
-        payer = self._payer.value if self._payer is not None else ""
+        payer = self._payer or ""
         return f"{self._card.state.phase.value} {payment.address if payment else ''} {payer}"
 
     # keys

@@ -102,8 +102,6 @@ def fund_standing(
 ) -> CommandState:
     """``payable``: the order may be paid now; ``paying``: the faucet pays it from here;
     ``brief``: where the footer has no room to say who pays."""
-    from swapdesk.flows.deposits.funding import PayBy
-
     if tracked is None or link is None:
         return HIDDEN
     if ways.under_way(tracked):
@@ -116,22 +114,20 @@ def fund_standing(
     if by is None:
         missing = ways.missing(tracked)
         return HIDDEN if missing is None else CommandState(locked=missing)
-    faucet = link.faucet if by is PayBy.FAUCET else None
+    faucet = link.faucet if by == "faucet" else None
     refusal = ways.refusal(tracked) if faucet is None else faucet.refusal(tracked)
     if refusal is not None:
         return CommandState(locked=refusal.rstrip(".").lower())
     if brief:
         return READY
-    return CommandState(verb=FROM_WALLET if by is PayBy.WALLET else FROM_FAUCET)
+    return CommandState(verb=FROM_WALLET if by == "wallet" else FROM_FAUCET)
 
 
 def begin_funding(page: Page, ways: DepositWays, tracked: TrackedOrder | None) -> bool:
     """Whether the faucet pays now. From the wallet nothing is paid yet: the screen that signs
     opens."""
-    from swapdesk.flows.deposits.funding import PayBy
-
     controls = page.controls
-    if tracked is not None and (ways.under_way(tracked) or ways.of(tracked) is PayBy.WALLET):
+    if tracked is not None and (ways.under_way(tracked) or ways.of(tracked) == "wallet"):
         controls.signing.pay_from_wallet(tracked)
         return False
     if tracked is None or not controls.creates.pay_by_faucet(tracked):
