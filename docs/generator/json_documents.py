@@ -101,7 +101,7 @@ def _told_once() -> set[str]:
 def _printed(place: str, names: list[str]) -> str:
     kind = document_type(place)
     defs = schema_of(names[0])["$defs"]
-    ours = {one.__name__ for one in structs_in((kind,))}
+    ours = {one.__name__ for one in structs_in(kind)}
     said = defs[kind.__name__].get("description", "")
     printed = ", ".join(f"`swapdesk {name}`" for name in names)
     shape = _shape(defs[kind.__name__], defs, ours - (_told_once() - {kind.__name__}))
@@ -217,7 +217,9 @@ def _type(schema: Any, defs: dict[str, Any]) -> str:
     if "$ref" in schema:
         return _type(defs[schema["$ref"].rpartition("/")[2]], defs)
     if "anyOf" in schema:
-        return " or ".join(sorted({_type(one, defs) for one in schema["anyOf"]}))
+        types = {_type(one, defs) for one in schema["anyOf"]}
+        # Every integer is a number.
+        return " or ".join(sorted(types - {"integer"} if "number" in types else types))
     if "enum" in schema:
         return "string" if all(isinstance(one, str) for one in schema["enum"]) else "any"
     if isinstance(schema.get("items"), dict):

@@ -14,7 +14,7 @@ from cli.desks import run_here
 from corpus.texts import control_texts, invisible_texts, web_texts
 from recorded_demo import recorded
 from swapdesk.cli.demo_page import demo_page
-from swapdesk.flows.demo.stage import DEMOS, Stage, link_pane, panes_of
+from swapdesk.flows.demo.stage import DEMOS, Stage, link_pane
 from swapdesk.web_page import LONGEST_TEXT
 from swapdesk.wire.encoding.text import is_unsafe, safe_text
 from swapdesk.wire.tokens import Token
@@ -48,7 +48,7 @@ def test_every_stage_is_whole_without_the_script(name: str) -> None:
     for stage in stages:
         told = sections[f"stage-{stage.number}"]
         said = [stage.row.title, stage.row.sentence, stage.row.more, stage.money, stage.next]
-        panes = panes_of(stage, DEMOS[name].did)
+        panes = stage.panes
         said += [line.whole or line.text for pane in panes for line in pane.lines]
         said += [pane.ending for pane in panes]
         said += [text for row in stage.compared for text in (row.label, row.value, row.remark)]

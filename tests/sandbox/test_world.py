@@ -311,7 +311,7 @@ def test_tokens_without_a_row_are_scanned_too() -> None:
 
 def test_accounts_differ_in_markup_and_fixed_rates() -> None:
     stored = build_partners(partner_keys(b"k" * 32), NOW)
-    first, second, free, suspended, narrow = (each.as_partner() for each in stored)
+    first, second, free, suspended, narrow = (each.terms for each in stored)
     assert (first.tier, second.tier, free.tier) == (Tier.PRO, Tier.PRO, Tier.FREE)
     assert first.default_markup == Decimal("0.5")
     assert second.default_markup == free.default_markup == 0

@@ -20,7 +20,6 @@ from swapdesk.flows.demo.stage import (
     Stage,
     edge_said,
     link_pane,
-    panes_of,
     path_of,
     payment_lines,
 )
@@ -68,7 +67,7 @@ def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
         PAGE,
         title=demo.title,
         about=about,
-        stages=[(stage, panes_of(stage, demo.did), path_of(stage)) for stage in record],
+        stages=[(stage, stage.panes, path_of(stage)) for stage in record],
         link=link_pane(last.search) if last.search is not None and last.can_be_linked else None,
         islands=islands,
         left_out=left_out,

@@ -22,9 +22,9 @@ from swapdesk.client.chain_lookup import LookupFailed
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.link_search import Comparison
-from swapdesk.flows.demo.stage import DEMOS, Movement, Pane, PaneLine, Stage, link_pane, panes_of
+from swapdesk.flows.demo.stage import DEMOS, Pane, PaneLine, Stage, link_pane
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.notation import IsoTime, clock_time, copied_amount, exact_amount, iso
+from swapdesk.flows.notation import clock_time, copied_amount, exact_amount
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 
@@ -104,21 +104,6 @@ def headline(shown: Demonstration, choice: DemoChoice) -> str:
     )
 
 
-class StageDocument(Struct, frozen=True, rename="camel"):
-    """One line for each stage; ``stage`` counts from 1."""
-
-    stage: int
-    name: str
-    title: str
-    said: str
-    at: IsoTime
-    service_id: str | None
-    money: str
-    next: str
-    transactions: tuple[Movement, ...]
-    panes: tuple[Pane, ...]
-
-
 class LinkSearchDocument(Struct, frozen=True, rename="camel"):
     """The last line of a private one: whether a search links both sides, and what a watcher can
     still compare."""
@@ -141,9 +126,8 @@ class _Transcript:
 
     def stage(self, stage: Stage) -> None:
         row = stage.row
-        panes = panes_of(stage, self._shown.demo.did)
         if self._output.json:
-            self._output.document(_stage(stage, panes))
+            self._output.document(stage)
             return
         many = len(self._shown.demo.rows)
         self._output.say(
@@ -151,7 +135,7 @@ class _Transcript:
             f"{stage.number} of {many}  {row.title}, {clock_time(stage.at)} on the sandbox clock",
             f"  {row.sentence}",
         )
-        for pane in panes:
+        for pane in stage.panes:
             self._pane(pane)
         self._output.say(f"  Funds {stage.money} Next {stage.next}.")
 
@@ -178,18 +162,3 @@ class _Transcript:
 
     def _lines(self, lines: Iterable[PaneLine]) -> None:
         self._output.say(*(f"    {line.head:{_LABEL}}{line.whole or line.text}" for line in lines))
-
-
-def _stage(stage: Stage, panes: tuple[Pane, ...]) -> StageDocument:
-    return StageDocument(
-        stage=stage.number,
-        name=stage.row.name,
-        title=stage.row.title,
-        said=stage.row.sentence,
-        at=iso(stage.at),
-        service_id=stage.tracked.service_id,
-        money=stage.money,
-        next=stage.next,
-        transactions=stage.moved,
-        panes=panes,
-    )

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -68,7 +69,7 @@ from swapdesk.flows.orders.order_listing import (
     sort_orders,
 )
 from swapdesk.flows.orders.order_sentence import order_sentence, sent_amount
-from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.wire.orders import Order
@@ -88,27 +89,29 @@ class DepositFacts(Struct, frozen=True):
     expires: Moment | None
 
 
-class OrderDocument(Struct, frozen=True, rename="camel"):
+class OrderDocument(Struct, frozen=True):
     """One order with its state: where the money is, who acts next and by when. ``deposit`` is None
     when nothing is to be paid or it must not be, and ``withheld`` says why it must not."""
 
-    service_id: str
+    PRINTED: ClassVar = {
+        "serviceId": "tracked.service_id", "displayStatus": "display_status",
+        "status": "tracked.order.status", "state": "status.word", "ended": "tracked.ended",
+        "putAway": "tracked.put_away", "at": "at", "money": "status.money",
+        "next": "status.next", "by": "status.by", "cause": "status.told",
+        "intentId": "intent_id", "deposit": "deposit", "paidTo": "paid_to",
+        "depositHash": "deposit_hash", "transactions": "transactions",
+        "withheld": "tracked.withheld", "order": "order",
+    }  # fmt: skip
+
+    tracked: TrackedOrder
+    status: OrderStatus
+    at: datetime
     display_status: str | None
-    status: int | None
-    state: str
-    ended: bool
-    put_away: bool
-    at: Moment
-    money: str
-    next: str
-    by: str
-    cause: str
     intent_id: str | None
     deposit: DepositFacts | None
     paid_to: DepositDestination | None
     deposit_hash: str | None
     transactions: tuple[OrderTransaction, ...]
-    withheld: str | None
     order: Order
 
 
@@ -117,25 +120,17 @@ def order_document(
 ) -> OrderDocument:
     """One order with its state: where the money is, who acts next, and the whole order. ``made``
     are its transactions as the journal has them."""
-    order, summary = tracked.order, order_status(tracked, now, made)
+    order = tracked.order
     return OrderDocument(
-        service_id=order.service_id,
+        tracked,
+        order_status(tracked, now, made),
+        now,
         display_status=display_of(order),
-        status=order.status,
-        state=summary.word,
-        ended=tracked.ended,
-        put_away=tracked.put_away,
-        at=now,
-        money=summary.money,
-        next=summary.next,
-        by=summary.by,
-        cause=summary.told,
         intent_id=tracked.intent.id if tracked.intent else None,
         deposit=deposit_of(tracked, now, made),
         paid_to=deposit_destination(tracked, made),
         deposit_hash=deposit_hash(order, made),
         transactions=tuple(made),
-        withheld=tracked.withheld,
         order=shown_order(order, withheld=tracked.withheld),
     )
 

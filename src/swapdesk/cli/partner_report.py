@@ -28,12 +28,12 @@ from swapdesk.flows.account.reading import MONTH
 from swapdesk.flows.notation import usd
 from swapdesk.sandbox.run_file import find_running
 from swapdesk.sandbox.service_process import DATABASE
-from swapdesk.service.access import Scope, StoredKey, StoredPartner, Tier
+from swapdesk.service.access import Scope, StoredPartner, Tier
 from swapdesk.service.browsers import origin_of
 from swapdesk.service.store import partners
 from swapdesk.service.store.books import NothingDue
 from swapdesk.service.store.database import Place, SchemaError, StoreUnavailable
-from swapdesk.service.store.partners import Act, NewKey
+from swapdesk.service.store.partners import Act, NewKey, Noted
 from swapdesk.service.store.sqlite import back_up
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
@@ -44,37 +44,16 @@ UNBOOKED = "where it was; nothing was booked"
 UNCHANGED = "where it was; no account was changed"
 
 
-class PartnerFacts(Struct, frozen=True, rename="camel"):
-    """An account with the terms in force; ``overrides`` names those that are not of its tier.
-    ``feeShare`` and ``defaultMarkup`` are in percent; no ``origins``: every page is allowed;
-    ``read`` None: not limited."""
-
-    partner_id: str
-    name: str
-    tier: str
-    suspended: bool
-    created: str
-    quote: RateWindows
-    exchange: RateWindows
-    read: RateWindows | None
-    fee_share: Decimal
-    default_markup: Decimal
-    fixed_rates: bool
-    overrides: tuple[str, ...]
-    origins: tuple[str, ...]
-    keys: tuple[StoredKey, ...]
-
-
 class PartnerDocument(Struct, frozen=True):
     """One account, as it is now."""
 
-    partner: PartnerFacts
+    partner: StoredPartner
 
 
 class PartnersDocument(Struct, frozen=True):
     """Every account, oldest first."""
 
-    partners: tuple[PartnerFacts, ...]
+    partners: tuple[StoredPartner, ...]
 
 
 class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
@@ -82,7 +61,7 @@ class NewPartnerKeyDocument(Struct, frozen=True, rename="camel"):
 
     api_key: str
     api_secret: str
-    partner: PartnerFacts
+    partner: StoredPartner
 
 
 class DayOfPartner(Struct, frozen=True):
@@ -110,21 +89,10 @@ class BookedDocument(Struct, frozen=True):
     amount: Decimal
 
 
-class ChangeFacts(Struct, frozen=True, rename="camel"):
-    """A change that an operator made. ``action`` has the words of the command; ``partner`` is the
-    name of the account, None where there is none any more."""
-
-    at: str
-    by: str
-    action: str
-    partner_id: str
-    partner: str | None
-
-
 class AuditDocument(Struct, frozen=True):
     """What operators changed, newest first."""
 
-    changes: tuple[ChangeFacts, ...]
+    changes: tuple[Noted, ...]
 
 
 _REFUSALS = {
@@ -294,7 +262,7 @@ async def create_account(output: Output, store: Store, act: Act, name: str, tier
 
 
 async def list_accounts(output: Output, store: Store, act: Act) -> None:
-    accounts = [_facts(each) for each in (await store.partners.read())[1]]
+    _, accounts = await store.partners.read()
     rows = [
         (
             each.partner_id,
@@ -302,14 +270,14 @@ async def list_accounts(output: Output, store: Store, act: Act) -> None:
             each.tier,
             "suspended" if each.suspended else "active",
             str(sum(key.revoked is None for key in each.keys)),
-            ", ".join(each.overrides) or "none",
+            ", ".join(each.overridden) or "none",
         )
         for each in accounts
     ]
     output.table(
         ("partner id", "name", "tier", "state", "keys", "overrides"),
         rows,
-        document=PartnersDocument(tuple(accounts)),
+        document=PartnersDocument(accounts),
     )
     if not (rows or output.json):
         output.say("There are no partners. swapdesk partner create NAME makes one.")
@@ -415,36 +383,11 @@ async def change_origins(
         except ValueError as error:
             raise bad_input("BAD_ORIGIN", f"{error}.", field="origin", money=UNCHANGED) from None
         account = await store.partners.set_origin(which, named, action == "add", act)
-    output.say(
-        *(account.origins or ("Every page is allowed.",)), document=PartnerDocument(_facts(account))
-    )
-
-
-def _facts(account: StoredPartner) -> PartnerFacts:
-    terms, own = account.as_partner(), account.overrides
-    return PartnerFacts(
-        partner_id=account.partner_id,
-        name=account.name,
-        tier=account.tier.value,
-        suspended=account.suspended,
-        created=rfc3339(account.created),
-        quote=terms.quote_limits,
-        exchange=terms.exchange_limits,
-        read=terms.read_limits,
-        fee_share=terms.earns_of_fees,
-        default_markup=terms.default_markup,
-        fixed_rates=terms.fixed_rates,
-        overrides=tuple(
-            typed for typed, name in OVERRIDES.items() if getattr(own, name) is not None
-        ),
-        origins=account.origins,
-        keys=account.keys,
-    )
+    output.say(*(account.origins or ("Every page is allowed.",)), document=PartnerDocument(account))
 
 
 def _tell(output: Output, account: StoredPartner) -> None:
-    facts = _facts(account)
-    output.facts(_rows(facts), document=PartnerDocument(facts))
+    output.facts(_rows(account), document=PartnerDocument(account))
     if output.json:
         return
     output.table(
@@ -462,9 +405,9 @@ def _tell(output: Output, account: StoredPartner) -> None:
     )
 
 
-def _rows(facts: PartnerFacts) -> list[tuple[str, str]]:
+def _rows(account: StoredPartner) -> list[tuple[str, str]]:
     def said(name: str, value: str) -> str:
-        return f"{value} (override)" if name in facts.overrides else value
+        return f"{value} (override)" if name in account.overridden else value
 
     def calls(windows: RateWindows | None) -> str:
         if windows is None:
@@ -474,19 +417,20 @@ def _rows(facts: PartnerFacts) -> list[tuple[str, str]]:
             f" {windows.per_day:,} a day"
         )
 
+    terms = account.terms
     return [
-        ("partner id", facts.partner_id),
-        ("name", facts.name),
-        ("tier", facts.tier),
-        ("state", "suspended" if facts.suspended else "active"),
-        ("created", facts.created),
-        ("quotes", said("quote", calls(facts.quote))),
-        ("exchanges", said("exchange", calls(facts.exchange))),
-        ("reads", said("read", calls(facts.read))),
-        ("share of fees", said("fee-share", f"{facts.fee_share}%")),
-        ("markup", said("markup", f"{facts.default_markup}%")),
-        ("fixed rates", said("fixed-rates", "on" if facts.fixed_rates else "off")),
-        ("pages", ", ".join(facts.origins) or "every page"),
+        ("partner id", account.partner_id),
+        ("name", account.name),
+        ("tier", account.tier),
+        ("state", "suspended" if account.suspended else "active"),
+        ("created", rfc3339(account.created)),
+        ("quotes", said("quote", calls(terms.quote_limits))),
+        ("exchanges", said("exchange", calls(terms.exchange_limits))),
+        ("reads", said("read", calls(terms.read_limits))),
+        ("share of fees", said("fee-share", f"{terms.earns_of_fees}%")),
+        ("markup", said("markup", f"{terms.default_markup}%")),
+        ("fixed rates", said("fixed-rates", "on" if terms.fixed_rates else "off")),
+        ("pages", ", ".join(account.origins) or "every page"),
     ]
 
 
@@ -499,23 +443,20 @@ def _tell_new(output: Output, account: StoredPartner, new: NewKey) -> None:
             ("key", new.key),
             ("secret", new.secret),
         ],
-        document=NewPartnerKeyDocument(new.key, new.secret, _facts(account)),
+        document=NewPartnerKeyDocument(new.key, new.secret, account),
     )
     if not output.json:
         output.say("The secret is shown this once; the service keeps its digest alone.")
 
 
 async def show_audit(output: Output, store: Store, act: Act) -> None:
-    names = await _names(store)
-    changes = tuple(
-        ChangeFacts(
-            rfc3339(each.at), each.by, each.action, each.partner_id, names.get(each.partner_id)
-        )
-        for each in await store.partners.noted()
-    )
+    changes = tuple(await store.partners.noted())
     output.table(
         ("at", "by", "change", "partner", "partner id"),
-        [(each.at, each.by, each.action, each.partner or "", each.partner_id) for each in changes],
+        [
+            (rfc3339(each.at), each.by, each.action, each.partner or "", each.partner_id)
+            for each in changes
+        ],
         document=AuditDocument(changes),
     )
     if not (changes or output.json):

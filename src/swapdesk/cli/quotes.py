@@ -125,36 +125,37 @@ def read_amount(text: str, token: Token, field: str = "amount") -> Decimal:
         raise bad_amount(error.message, error.position, field) from None
 
 
-class QuoteDocument(Struct, frozen=True, rename="camel"):
+class QuoteDocument(Struct, frozen=True):
     """What the desk derived of a quote, and beside it the quote as the service told it. ``net`` is
     what arrives and ``sends`` what is paid, in whole tokens. ``waterfall`` with ``--explain``."""
 
-    MERGED: ClassVar = "quote"
+    PRINTED: ClassVar = {
+        "provider": "provider", "place": "row.place", "net": "row.key", "sends": "sends",
+        "vsBestPercent": "vs_best_percent", "vsBestAmount": "row.vs_best_amount",
+        "valueDifference": "value_difference", "fees": "fees", "expiresAt": "row.expires_at",
+        "badges": "row.badges", "quote": "row.quote", "waterfall": "waterfall",
+    }  # fmt: skip
+    MERGED: ClassVar = "row.quote"
 
+    row: RankedQuote
     provider: str | None
-    place: int
-    net: Decimal
     sends: Decimal
     vs_best_percent: Decimal | None
-    vs_best_amount: Decimal
     value_difference: ValueDifference
     fees: FeesKind
-    expires_at: Moment
-    badges: tuple[str, ...]
-    quote: Quote
     waterfall: Waterfall | UnsetType = UNSET
 
 
-class TokenName(Struct, frozen=True, rename="camel"):
+class TokenName(Struct, frozen=True):
     """What names a token."""
 
-    id: str
-    symbol: str
-    name: str
-    chain: str
-    chain_name: str
-    contract: str | None
-    decimals: int
+    PRINTED: ClassVar = {
+        "id": "token.id", "symbol": "token.symbol", "name": "token.name",
+        "chain": "token.chain_data.short_name", "chainName": "token.chain_data.name",
+        "contract": "token.address", "decimals": "token.decimals",
+    }  # fmt: skip
+
+    token: Token
 
 
 class QuotesDocument(Struct, frozen=True, rename="camel"):
@@ -302,8 +303,8 @@ def quotes_document(
     """``explain`` adds each row's waterfall."""
     return QuotesDocument(
         asked_at=board.asked_at,
-        sold=_token_name(board.token_in),
-        bought=_token_name(board.token_out),
+        sold=TokenName(board.token_in),
+        bought=TokenName(board.token_out),
         amount=board.amount,
         receive=board.wish.receive,
         cost=board.cost,
@@ -319,31 +320,13 @@ def _quote(
     board: QuoteResult, row: RankedQuote, provider: str | None, *, explain: bool
 ) -> QuoteDocument:
     return QuoteDocument(
-        provider=provider,
-        place=row.place,
-        net=row.key,
+        row,
+        provider,
         sends=board.amount_in(row),
         vs_best_percent=share(row.vs_best_percent),
-        vs_best_amount=row.vs_best_amount,
         value_difference=board.value_difference(row),
         fees=fees_kind(row.quote),
-        expires_at=row.expires_at,
-        badges=row.badges,
-        quote=row.quote,
         waterfall=waterfall(board, row) if explain else UNSET,
-    )
-
-
-def _token_name(token: Token) -> TokenName:
-    chain = token.chain_data
-    return TokenName(
-        id=token.id,
-        symbol=token.symbol,
-        name=token.name,
-        chain=chain.short_name,
-        chain_name=chain.name,
-        contract=token.address,
-        decimals=token.decimals,
     )
 
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.output import SCHEMA_VERSION, written_members
 from swapdesk.flows.notation import Moment
@@ -86,7 +89,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "partner audit": ("partner_report:AuditDocument",),
     "partner payout": ("partner_report:BookedDocument",),
     "partner reverse": ("partner_report:BookedDocument",),
-    "wallet list": ("wallet_keys:AccountsDocument",),
+    "wallet list": ("swapdesk.wallet.accounts:Accounts",),
     "wallet new": (_ACCOUNT,),
     "wallet import": (_ACCOUNT,),
     "wallet export": ("wallet_keys:ExportDocument",),
@@ -101,7 +104,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "wallet policy set": (_POLICY,),
     "wallet withdraw": ("wallet_chains:WithdrawalDocument",),
     "demo": (
-        "demo_transcript:StageDocument",
+        "swapdesk.flows.demo.stage:Stage",
         "demo_transcript:LinkSearchDocument",
         "demo_page:PageDocument",
     ),
@@ -196,35 +199,22 @@ class _Definitions:
         self._models: dict[str, Any] = {}
 
     def of(self, types: tuple[type[Struct], ...]) -> tuple[tuple[dict[str, Any], ...], Any]:
-        known = structs_in(types)
-        shown = [(kind, member_types(kind)) for kind in known if hasattr(kind, "PRINTED")]
-        inner = tuple(one for _, members in shown for one in members.values())
+        written: dict[type, type] = {}
         roots, defs = msgspec.json.schema_components(
-            (*types, *inner), schema_hook=self._model, ref_template=_REF
+            [_as_written(kind, written) for kind in types],
+            schema_hook=self._model,
+            ref_template=_REF,
         )
-        schemas = iter(roots[len(types) :])
-        for kind, members in shown:
-            properties = {member: next(schemas) for member in members}
-            defs[kind.__name__] |= {"properties": properties, "required": list(members)}
-        for kind in known:
+        for kind in written:
             if merged := getattr(kind, "MERGED", ""):
                 _merge(defs[kind.__name__], kind, merged)
-        names = {kind.__name__ for kind in known}
-        # Of a record of another room some types are not printed.
-        used = str([defs[name] for name in names])
-        found = {
-            name: _exact(schema)
-            for name, schema in defs.items()
-            if name in names or repr(_REF.format(name=name)) in used
-        }
+        found = {name: _exact(schema) for name, schema in defs.items()}
         for name, schema in self._models_schemas().items():
             assert name not in found, f"{name} is a document and a model of the API"
             found[name] = _exact(schema, known="examples")
-        return roots[: len(types)], found
+        return roots, found
 
     def _model(self, kind: type) -> dict[str, Any]:
-        if issubclass(kind, Exception):
-            return {"not": {}}  # a record of another room may have one, and prints none
         if not hasattr(kind, "model_json_schema"):
             raise NotImplementedError
         self._models[kind.__name__] = kind
@@ -247,33 +237,43 @@ class _Definitions:
         return found
 
 
-def structs_in(types: tuple[Any, ...]) -> set[type[Struct]]:
-    """The types and every struct in them."""
-    found: set[type[Struct]] = set()
+def structs_in(kind: type) -> set[type]:
+    """The type and every record in it."""
+    written: dict[type, type] = {}
+    _as_written(kind, written)
+    return set(written)
 
-    def walk(info: Any) -> None:
-        if isinstance(info, msgspec.inspect.StructType | msgspec.inspect.DataclassType):
-            if info.cls in found:
-                return
-            found.add(info.cls)
-            for one in msgspec.inspect.multi_type_info(member_types(info.cls).values()):
-                walk(one)
-        elif isinstance(info, msgspec.inspect.UnionType):
-            for inner in info.types:
-                walk(inner)
-        elif isinstance(info, msgspec.inspect.Metadata):
-            walk(info.type)
-        elif isinstance(info, msgspec.inspect.DictType):
-            walk(info.value_type)
-        elif isinstance(info, msgspec.inspect.TupleType):
-            for inner in info.item_types:
-                walk(inner)
-        elif isinstance(info, msgspec.inspect.CollectionType):
-            walk(info.item_type)
 
-    for info in msgspec.inspect.multi_type_info(types):
-        walk(info)
-    return found
+def _as_written(hint: Any, written: dict[type, type]) -> Any:
+    """The type with a struct of the members that are printed in place of each record, which are
+    added to ``written``: what a record has beside them may be of types that no document has."""
+    if isinstance(hint, type) and (issubclass(hint, Struct) or hasattr(hint, "PRINTED")):
+        if hint not in written:
+            types = member_types(hint)
+            optional = _defaults(hint, types)
+            fields = [
+                (member, _as_written(inner, written), *optional.get(member, ()))
+                for member, inner in types.items()
+            ]
+            about = {"__doc__": hint.__doc__}
+            written[hint] = msgspec.defstruct(hint.__name__, fields, namespace=about, kw_only=True)
+        return written[hint]
+    inner = tuple(_as_written(one, written) for one in get_args(hint))
+    if inner == get_args(hint):
+        return hint
+    origin = get_origin(hint)
+    return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
+
+
+def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
+    """The defaults of members that a document may lack."""
+    if hasattr(kind, "PRINTED"):
+        return {name: (UNSET,) for name, hint in types.items() if UnsetType in get_args(hint)}
+    return {
+        one.encode_name: (one.default,)
+        for one in msgspec.structs.fields(kind)
+        if one.default is not msgspec.NODEFAULT
+    }
 
 
 def member_types(kind: type) -> dict[str, Any]:
@@ -282,6 +282,7 @@ def member_types(kind: type) -> dict[str, Any]:
     for written, path in written_members(kind).items():
         hint: Any = kind
         for name in path.split("."):
+            hint = get_args(hint)[0] if get_origin(hint) is Annotated else hint
             shown = getattr(hint, name, None)
             if isinstance(shown, property):
                 hint = get_type_hints(shown.fget, include_extras=True)["return"]

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.output import Form
@@ -29,7 +30,7 @@ from swapdesk.flows.account.reading import (
     text_chart,
 )
 from swapdesk.flows.catalog.search import CONTRACT_LENGTH, named_contract, search
-from swapdesk.flows.catalog.token_list import CanDo, TokenRow
+from swapdesk.flows.catalog.token_list import TokenRow
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import State
@@ -52,25 +53,19 @@ from swapdesk.wire.operation import Operation
 from swapdesk.wire.orders import Order
 
 
-class TokenListed(Struct, frozen=True, rename="camel"):
+class TokenListed(Struct, frozen=True):
     """``price`` is in US dollars and ``change`` in percent over a day; ``contract`` None: the coin
     of its chain. ``verdict`` is the word of its scans, ``can`` what the token can be used for."""
 
-    id: str
-    symbol: str
-    name: str
-    chain: str
-    chain_name: str
-    kind: str
-    contract: str | None
-    price: Decimal | None
-    change: Decimal | None
-    priority: Decimal | int | None
-    rank: Decimal | int | None
-    enabled: bool
-    unverified: bool
-    verdict: str
-    can: tuple[CanDo, ...]
+    PRINTED: ClassVar = {
+        "id": "row.id", "symbol": "row.symbol", "name": "row.name", "chain": "row.chain",
+        "chainName": "row.chain_name", "kind": "row.kind", "contract": "row.contract",
+        "price": "row.price", "change": "row.change", "priority": "row.priority",
+        "rank": "row.rank", "enabled": "row.enabled", "unverified": "row.unverified",
+        "verdict": "row.verdict", "can": "row.uses",
+    }  # fmt: skip
+
+    row: TokenRow
 
 
 class TokensDocument(Struct, frozen=True):
@@ -122,7 +117,7 @@ async def report_tokens(
                 usd(row.price),
                 percent(row.change),
                 row.verdict.value + (", unverified" if row.unverified else ""),
-                " ".join(can.value for can in CanDo if row.can(can)),
+                " ".join(row.uses),
                 row.contract or "native",
             )
             for row in found
@@ -133,27 +128,7 @@ async def report_tokens(
             f" {row.verdict.value}, written {row.symbol}.{row.chain}."
             for row in found
         ],
-        document=TokensDocument(tuple(map(_listed, found)), len(found)),
-    )
-
-
-def _listed(row: TokenRow) -> TokenListed:
-    return TokenListed(
-        id=row.id,
-        symbol=row.symbol,
-        name=row.name,
-        chain=row.chain,
-        chain_name=row.chain_name,
-        kind=row.kind,
-        contract=row.contract,
-        price=row.price,
-        change=row.change,
-        priority=row.priority,
-        rank=row.rank,
-        enabled=row.enabled,
-        unverified=row.unverified,
-        verdict=row.verdict.value,
-        can=tuple(can for can in CanDo if row.can(can)),
+        document=TokensDocument(tuple(map(TokenListed, found)), len(found)),
     )
 
 
@@ -178,20 +153,11 @@ async def report_chains(session: CommandSession) -> None:
     )
 
 
-class LimitFacts(Struct, frozen=True):
-    """One window of one class of calls. ``endsAt``: when it is used up at this pace."""
-
-    MERGED: ClassVar = "gauge"
-
-    gauge: LimitGauge
-    exceeded: bool
-
-
 class LimitsDocument(Struct, frozen=True, rename="camel"):
     """``limits`` are minute, hour and day of quotes and of exchanges."""
 
     monthly_request_count: int
-    limits: tuple[LimitFacts, ...]
+    limits: tuple[LimitGauge, ...]
 
 
 class CommissionsDocument(Struct, frozen=True):
@@ -242,7 +208,7 @@ async def report_limits(session: CommandSession, fail_over: int | None) -> int:
         numbers=(2, 3, 4),
         document=LimitsDocument(
             told.monthly_request_count,
-            tuple(LimitFacts(gauge, gauge in exceeded) for gauge in gauges),
+            tuple(replace(gauge, exceeded=gauge in exceeded) for gauge in gauges),
         ),
     )
     if not output.json:

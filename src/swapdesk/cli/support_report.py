@@ -6,7 +6,6 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,8 +16,6 @@ from swapdesk.cli.order_reports import find_order, tell_open_calls
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.notation import clock_time, iso
-from swapdesk.flows.orders.order_fields import shown_order
-from swapdesk.flows.orders.order_history import Update, updates_of
 from swapdesk.flows.support.case_file import (
     NOT_OUR_REPLY,
     NOT_OURS,
@@ -34,7 +31,6 @@ from swapdesk.flows.support.case_file import (
     write_case,
 )
 from swapdesk.flows.support.case_page import case_page
-from swapdesk.flows.support.diagnosis import Diagnosis
 from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, Reading, read_pasted
 from swapdesk.flows.support.support_case import (
@@ -45,23 +41,6 @@ from swapdesk.flows.support.support_case import (
     support_case,
 )
 from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
-from swapdesk.wire.orders import Order
-
-
-class CaseDocument(Struct, frozen=True, rename="camel"):
-    """An order that was found, with its diagnosis: who owns it, who acts and by when, what it was
-    concluded from, and what to write to the customer and to the service."""
-
-    MERGED: ClassVar = "diagnosis"
-
-    found_by: str
-    service_id: str
-    request_id: str | None
-    diagnosis: Diagnosis
-    reply: str
-    escalation: str
-    updates: tuple[Update, ...]
-    order: Order
 
 
 class CaseListDocument(Struct, frozen=True, rename="camel"):
@@ -70,7 +49,7 @@ class CaseListDocument(Struct, frozen=True, rename="camel"):
 
     read_as: tuple[Reading, ...]
     searched: tuple[Searched, ...]
-    orders: tuple[CaseDocument, ...]
+    orders: tuple[SupportCase, ...]
     reply: str | None = None
     escalation: str | None = None
 
@@ -190,9 +169,7 @@ def _tell(
 ) -> None:
     output = session.call.output
     if output.json:
-        ways = search.found
-        told = tuple(_case(case, ways[case.facts.tracked.service_id]) for case in cases)
-        output.document(_document(search, told))
+        output.document(_document(search, tuple(cases)))
         return
     if whole:
         output.talk(*(f"{one.place}: {one.said}." for one in search.searched))
@@ -221,7 +198,7 @@ def _tell(
                 f"{iso(one.happened)} {one.state}; {', '.join(one.changed)};"
                 f" seen {iso(one.at)}, {one.source}",
             )
-            for one in reversed(updates_of(case.facts.seen))
+            for one in reversed(case.updates)
         ]
     output.facts(rows)
     output.say("", "Reply:", *case.reply.splitlines())
@@ -236,7 +213,7 @@ def _tell_nothing(session: CommandSession, search: OrderSearch) -> None:
     )
 
 
-def _document(search: OrderSearch, orders: tuple[CaseDocument, ...] = ()) -> CaseListDocument:
+def _document(search: OrderSearch, orders: tuple[SupportCase, ...] = ()) -> CaseListDocument:
     return CaseListDocument(tuple(search.pasted.readings), tuple(search.searched), orders)
 
 
@@ -247,20 +224,6 @@ def _readings(pasted: PastedText) -> list[str]:
     if pasted.cut:
         said.append("The end of the text was not read.")
     return [*said, pasted.warning] if pasted.warning else said
-
-
-def _case(case: SupportCase, found_by: str) -> CaseDocument:
-    tracked = case.facts.tracked
-    return CaseDocument(
-        found_by=found_by,
-        service_id=tracked.service_id,
-        request_id=case.facts.request_id,
-        diagnosis=case.diagnosis,
-        reply=case.reply,
-        escalation=case.escalation,
-        updates=tuple(updates_of(case.facts.seen)),
-        order=shown_order(tracked.order, withheld=tracked.withheld),
-    )
 
 
 class BundleWritten(Struct, frozen=True):

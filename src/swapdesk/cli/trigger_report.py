@@ -16,25 +16,15 @@ from swapdesk.cli.session import CommandSession, run_session
 from swapdesk.client.errors import ApiError
 from swapdesk.flows.faults.practice import PRACTICE, Case, CaseFailed, PlayedCase, Practice
 from swapdesk.flows.faults.triggers import NOT_A_SANDBOX, Triggers
-from swapdesk.wire.faults import FAULTS, FaultRefused, targets_of
+from swapdesk.wire.faults import FAULTS, Fault, FaultRefused
 
 T = TypeVar("T")
-
-
-class FaultFacts(Struct, frozen=True):
-    """A fault, what it may meet, what it takes and needs, and what it shows."""
-
-    fault: str
-    targets: tuple[str, ...]
-    takes: tuple[str, ...]
-    needs: str | None
-    shows: str
 
 
 class FaultsDocument(Struct, frozen=True):
     """The table of faults, and sentences on those that are set."""
 
-    faults: tuple[FaultFacts, ...]
+    faults: tuple[Fault, ...]
     active: tuple[str, ...]
 
 
@@ -90,18 +80,8 @@ async def report_faults(session: CommandSession) -> None:
     """The table of faults, and what is set."""
     active = await Triggers(session.desk).active()
     output = session.call.output
-    listed = tuple(
-        FaultFacts(
-            fault.name,
-            tuple(targets_of(fault).split(" or ")),
-            tuple(sorted(fault.takes)),
-            None,
-            fault.does,
-        )
-        for fault in FAULTS.values()
-    )
-    rows = [(fault.name, targets_of(fault), fault.does) for fault in FAULTS.values()]
-    document = FaultsDocument(listed, tuple(active))
+    rows = [(fault.name, " or ".join(fault.targets), fault.does) for fault in FAULTS.values()]
+    document = FaultsDocument(tuple(FAULTS.values()), tuple(active))
     output.table(("fault", "meets", "shows"), rows, document=document)
     if not output.json:
         output.talk(*(f"Set: {one}." for one in active))

@@ -5,7 +5,6 @@ its own, and what it may sign at most.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from itertools import takewhile
 from typing import ClassVar
 
@@ -254,10 +253,12 @@ class RevokedDocument(Struct, frozen=True):
 class TakenFacts(Struct, frozen=True):
     """What came back of a token, or what the EntryPoint had kept for gas (``prepaid``)."""
 
-    symbol: str
-    contract: str | None
-    amount: Decimal
-    prepaid: bool
+    PRINTED: ClassVar = {
+        "symbol": "sum.symbol", "contract": "sum.contract", "amount": "sum.amount",
+        "prepaid": "sum.prepaid",
+    }  # fmt: skip
+
+    sum: Sum
 
 
 class WithdrawalDocument(Struct, frozen=True):
@@ -439,7 +440,7 @@ async def _withdraw(
         document=WithdrawalDocument(
             account.address,
             link.name,
-            [TakenFacts(one.symbol, one.contract, one.amount, one.prepaid) for one in step.taken],
+            list(map(TakenFacts, step.taken)),
             outcome.hash,
             deployment,
         ),

@@ -33,7 +33,6 @@ from swapdesk.wallet.accounts import (
     ImportChoice,
     KeyOrigin,
     Kind,
-    UnusableKey,
     export_phrase,
 )
 from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
@@ -141,14 +140,6 @@ OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYG
 """What a form of key is for; a mnemonic is for both."""
 
 
-class AccountsDocument(Struct, frozen=True, rename="camel"):
-    """``readOnly``: another desk has the wallet."""
-
-    accounts: tuple[Account, ...]
-    unusable: tuple[UnusableKey, ...]
-    read_only: bool
-
-
 class AccountDocument(Struct, frozen=True):
     """The account that was made or taken in."""
 
@@ -181,7 +172,7 @@ async def list_accounts(call: CliContext, wallet: LocalWallet) -> None:
             f"{one.name} is an account of {one.kind}, {one.address} ({one.origin})."
             for one in known.accounts
         ],
-        document=AccountsDocument(known.accounts, known.unusable, known.read_only),
+        document=known,
     )
     if output.json:
         return

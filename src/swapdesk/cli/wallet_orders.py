@@ -7,6 +7,7 @@ deposit of an order that exists.
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,28 +47,37 @@ from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.answers import Review
+from swapdesk.wallet.promise import Promise
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
 
-class SwappedDocument(Struct, frozen=True, rename="camel"):
+class SwappedDocument(Struct, frozen=True):
     """A swap on chains that was made. ``signed`` are the titles of what was signed, ``hash`` is
     None where the venue settles it."""
 
-    service_id: str
-    intent_id: str
+    PRINTED: ClassVar = {
+        "serviceId": "order.service_id", "intentId": "intent.id",
+        "displayStatus": "display_status", "provider": "intent.provider",
+        "account": "promise.account", "recipient": "intent.recipient", "hash": "hash",
+        "signed": "signed", "leastOut": "promise.least", "money": "money", "next": "next",
+        "order": "order",
+    }  # fmt: skip
+    next: ClassVar[str] = "the venue"
+
+    intent: Intent
+    promise: Promise
+    order: Order
     display_status: str | None
-    provider: str | None
-    account: str
-    recipient: str
     hash: str | None
     signed: list[str]
-    least_out: Decimal
-    money: str
-    next: str
-    order: Order
+
+    @property
+    def money(self) -> str:
+        venue, promise = self.intent.provider_name or self.intent.provider, self.promise
+        return f"with {venue}; at least {promise.least:f} {promise.buy.symbol} arrives"
 
 
 class DexCreation(Creation):
@@ -189,7 +199,6 @@ class DexCreation(Creation):
 
     def _tell(self, intent: Intent, order: Order, hash_: str | None) -> None:
         promise = promise_of(intent)
-        venue = intent.provider_name or intent.provider
         self._output.facts(
             [
                 ("Order", order.service_id),
@@ -197,18 +206,7 @@ class DexCreation(Creation):
                 ("Arrives", f"at least {promise.least:f} {promise.buy.symbol}"),
             ],
             document=SwappedDocument(
-                service_id=order.service_id,
-                intent_id=intent.id,
-                display_status=display_of(order),
-                provider=intent.provider,
-                account=promise.account,
-                recipient=intent.recipient,
-                hash=hash_,
-                signed=self._signed,
-                least_out=promise.least,
-                money=f"with {venue}; at least {promise.least:f} {promise.buy.symbol} arrives",
-                next="the venue",
-                order=order,
+                intent, promise, order, display_of(order), hash_, self._signed
             ),
         )
         if not self._output.json:
@@ -250,7 +248,7 @@ class DexCreation(Creation):
                 self._output.say(f"Not judged. {step.unjudged}")
         self._output.say(*(f"Not known: {one}" for one in told.unknown))
         self._output.talk(f"Asked of the service: {', '.join(told.asked) or 'nothing'}.")
-        self._output.talk(f"The money is {told.MONEY}.")
+        self._output.talk(f"The money is {told.money}.")
 
 
 def _not_swapped(outcome: Outcome) -> CommandError:

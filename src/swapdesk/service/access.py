@@ -121,7 +121,17 @@ class StoredKey(ApiKey, frozen=True, kw_only=True):
 
 
 class StoredPartner(Struct, frozen=True):
-    """One account; ``keys`` in the order they were made, revoked ones included."""
+    """An account with the terms in force; ``overrides`` names those that are not of its tier.
+    ``feeShare`` and ``defaultMarkup`` are in percent; no ``origins``: every page is allowed;
+    ``read`` None: not limited. ``keys`` in the order they were made, revoked ones included."""
+
+    PRINTED: ClassVar = {
+        "partnerId": "partner_id", "name": "name", "tier": "tier", "suspended": "suspended",
+        "created": "created", "quote": "terms.quote_limits", "exchange": "terms.exchange_limits",
+        "read": "terms.read_limits", "feeShare": "terms.earns_of_fees",
+        "defaultMarkup": "terms.default_markup", "fixedRates": "terms.fixed_rates",
+        "overrides": "overridden", "origins": "origins", "keys": "keys",
+    }  # fmt: skip
 
     partner_id: str
     name: str
@@ -132,7 +142,17 @@ class StoredPartner(Struct, frozen=True):
     origins: tuple[str, ...] = ()
     keys: tuple[StoredKey, ...] = ()
 
-    def as_partner(self) -> Partner:
+    @property
+    def overridden(self) -> tuple[str, ...]:
+        """What replaces the terms of its tier, as it is typed: ``fee-share``."""
+        return tuple(
+            name.removeprefix("default_").replace("_", "-")
+            for name in self.overrides.__struct_fields__
+            if getattr(self.overrides, name) is not None
+        )
+
+    @property
+    def terms(self) -> Partner:
         """As requests meet it: the terms of its tier, where no override stands."""
         tier, own = TIERS[self.tier], self.overrides
         return replace(

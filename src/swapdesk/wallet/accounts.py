@@ -76,6 +76,10 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
     """What is in a wallet. ``unlocked`` are the addresses that can sign now; ``read_only``
     that another desk has the wallet."""
 
+    PRINTED: ClassVar = {
+        "accounts": "accounts", "unusable": "unusable", "readOnly": "read_only",
+    }  # fmt: skip
+
     accounts: tuple[Account, ...]
     unusable: tuple[UnusableKey, ...]
     unlocked: tuple[str, ...]

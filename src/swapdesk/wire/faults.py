@@ -9,6 +9,7 @@ row stands for is in the room where it happens, under the name of the row: ``fau
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -31,6 +32,12 @@ EVM_CHAINS = ("ethereum", "base", "arbitrum", "polygon", "bsc")
 class Fault(Struct, frozen=True):
     """``selectors``: exactly one of them is given, or none of them where ``unselected``."""
 
+    PRINTED: ClassVar = {
+        "fault": "name", "targets": "targets", "takes": "members", "needs": "needs",
+        "shows": "does",
+    }  # fmt: skip
+    needs: ClassVar[str | None] = None
+
     name: str
     does: str
     selectors: tuple[str, ...]
@@ -43,6 +50,17 @@ class Fault(Struct, frozen=True):
     """Without ``times`` it stays until faults are cleared; else it happens once."""
     chains: tuple[str, ...] = ()
     """The only chains that it happens to; empty for all."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What it may meet: ``order``, ``provider``."""
+        kinds = [kind for member, kind in SELECTORS.items() if member in self.selectors]
+        return (*kinds, "nothing") if self.unselected else tuple(kinds)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """What may be given beside the target, by name."""
+        return tuple(sorted(self.takes))
 
 
 class FaultRefused(ValueError):
@@ -229,11 +247,7 @@ def fault_of(name: str, given: Collection[str]) -> Fault:
     if len(selected) > 1:
         raise FaultRefused(selected[1], "A fault has one selector.")
     if not selected and not fault.unselected:
-        raise FaultRefused(fault.selectors[0], f"{name} needs a target: {targets_of(fault)}.")
+        raise FaultRefused(
+            fault.selectors[0], f"{name} needs a target: {' or '.join(fault.targets)}."
+        )
     return fault
-
-
-def targets_of(fault: Fault) -> str:
-    """``order or provider``."""
-    kinds = [kind for member, kind in SELECTORS.items() if member in fault.selectors]
-    return " or ".join([*kinds, "nothing"] if fault.unselected else kinds)

@@ -140,7 +140,7 @@ def test_no_amount_is_told_that_nobody_stated_and_all_lines_agree(
         sums[kind] = sums.get(kind, Decimal(0)) + (each.amount or 0)
     document = order_document(one, now)
     told = [
-        row.told, row.money, row.place, row.next, document.money, document.cause,
+        row.told, row.money, row.place, row.next, document.status.money, document.status.told,
         line, found.cause, found.money, found.acts, case.reply,
     ]  # fmt: skip
     for text in told:
@@ -264,8 +264,8 @@ async def test_a_payment_that_was_found_by_its_hash_stays_with_its_order(market:
             "••• BTC at the deposit address on Bitcoin.",
         )
         document = order_document(facts.tracked, facts.at)
-        assert document.state == "Came too late"
-        assert document.money == "0.055 BTC at the deposit address on Bitcoin."
+        assert document.status.word == "Came too late"
+        assert document.status.money == "0.055 BTC at the deposit address on Bitcoin."
 
 
 def test_a_node_that_is_behind_takes_no_payment_out_of_its_block(
@@ -299,9 +299,9 @@ def test_what_the_service_cannot_be_asked_any_more_is_told_as_of_when_it_was_hea
     assert "We ask the exchange service what became of it" in case.reply
     assert "holds" not in case.reply
     document, cells = order_document(one, OLD), order_row(one, OLD)
-    assert document.state == cells[1] == row.word == f"As of {at}"
-    assert document.money.startswith(f"as of {at} UTC, ")
-    assert document.next == row.next == cells[-1]
+    assert document.status.word == cells[1] == row.word == f"As of {at}"
+    assert document.status.money.startswith(f"as of {at} UTC, ")
+    assert document.status.next == row.next == cells[-1]
     assert row.next.startswith("you: write to support with order ")
     assert (row.payable, row.left, row.late_by, row.time.text) == (False, None, None, f"as of {at}")
     # An answer that has just come is of now, however old the order is.

@@ -60,11 +60,14 @@ COLUMNS = ("date", "orders", "volumeUsd")
 
 class LimitGauge(Struct, frozen=True):
     """One window of one class of calls. ``used`` counts the calls of this profile, and of the
-    partner's other programs where an answer told of them; ``passed`` is in seconds."""
+    partner's other programs where an answer told of them; ``passed`` is in seconds. ``endsAt``:
+    when it is used up at this pace. ``exceeded``: more is used than was allowed by whoever asked.
+    """
 
     PRINTED: ClassVar = {
         "calls": "name", "window": "window_name", "used": "used", "limit": "limit",
         "percent": "percent", "resetsAt": "resets_at", "endsAt": "ends_at",
+        "exceeded": "exceeded",
     }  # fmt: skip
 
     rate_class: RateClass
@@ -73,6 +76,7 @@ class LimitGauge(Struct, frozen=True):
     used: int
     passed: float
     resets_at: datetime
+    exceeded: bool = False
 
     @property
     def name(self) -> str:

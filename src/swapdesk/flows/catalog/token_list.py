@@ -91,6 +91,11 @@ class TokenRow(NamedTuple):
         return self.enabled and bool(self[_CAN_DO_FIELD[what]])
 
     @property
+    def uses(self) -> tuple[CanDo, ...]:
+        """All that it can be used for now."""
+        return tuple(use for use in CanDo if self.can(use))
+
+    @property
     def order(self) -> tuple[bool, Decimal, bool, Decimal, str, str]:
         """Priority, rank, symbol, id; unknown values last (contract 5.8)."""
         return (

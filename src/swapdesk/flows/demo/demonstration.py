@@ -337,6 +337,7 @@ class Demonstration:
         return Stage(
             number=len(self.record) + 1,
             row=row,
+            did=self.demo.did,
             at=now,
             created=self._created,
             sold=self.sold,

@@ -16,7 +16,14 @@ from msgspec import Struct, field
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.client.sandbox_control import OrderLeg
 from swapdesk.flows.demo.link_search import Comparison, LinkSearch
-from swapdesk.flows.notation import clock_time, counted, short_address, tracker_amount
+from swapdesk.flows.notation import (
+    IsoTime,
+    clock_time,
+    counted,
+    iso,
+    short_address,
+    tracker_amount,
+)
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.order_search import Searched
 from swapdesk.flows.support.support_case import CaseSheet
@@ -130,18 +137,25 @@ class Pane(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """``number`` is 1 to as many as there are.
+    """One line for each stage; ``number`` is 1 to as many as there are.
 
     ``moved`` are the payments of the case on the local chains: to and from the addresses of the
     order, oldest first; ``paid`` is the one to the deposit address, ``got`` the one to Bob.
     ``fee`` is what Alice paid to the chain, in its ``coin``. ``letter`` is what she wrote to
     support, ``support`` what that found or answered. ``compared`` is what a watcher can still
     compare, ``crowd`` are the other payouts that fit as well as Bob's, and ``linked`` the payments
-    of a path from Alice to Bob, where one was found.
+    of a path from Alice to Bob, where one was found. ``did`` is what Alice did.
     """
+
+    PRINTED: ClassVar = {
+        "stage": "number", "name": "row.name", "title": "row.title", "said": "row.sentence",
+        "at": "printed_at", "serviceId": "service_id", "money": "money", "next": "next",
+        "transactions": "moved", "panes": "panes",
+    }  # fmt: skip
 
     number: int
     row: StageRow
+    did: str
     at: datetime
     created: datetime
     sold: Token
@@ -173,19 +187,28 @@ class Stage(Struct, frozen=True):
         return "done" if self.legs[-1].status in ("FINISHED", "FALLBACK") else "trouble"
 
     @property
+    def service_id(self) -> str | None:
+        return self.tracked.service_id
+
+    @property
+    def printed_at(self) -> IsoTime:
+        return iso(self.at)
+
+    @property
+    def panes(self) -> tuple[Pane, ...]:
+        """Of Alice, of whoever reads the chain, and of what is known."""
+        return _alice(self), _chain(self), _knows(self)
+
+    @property
     def can_be_linked(self) -> bool:
         """Whether both sides are on the chains, so that a search between them says something."""
         return self.search is not None and self.got is not None
 
 
-def panes_of(stage: Stage, did: str) -> tuple[Pane, Pane, Pane]:
-    return _alice(stage, did), _chain(stage), _knows(stage)
-
-
-def _alice(stage: Stage, did: str) -> Pane:
+def _alice(stage: Stage) -> Pane:
     amount = f"{tracker_amount(stage.amount, 'pay')} {stage.sold.symbol}"
     lines = [
-        PaneLine(did, at=stage.created),
+        PaneLine(stage.did, at=stage.created),
         PaneLine(f"{amount} to Bob"),
     ]
     if stage.paid is None:

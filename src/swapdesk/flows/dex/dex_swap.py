@@ -441,16 +441,16 @@ class DryRun(Struct, frozen=True):
     of the service that this took."""
 
     PRINTED: ClassVar = {
-        "dryRun": "DRY_RUN", "quoteId": "intent.quote_id", "provider": "intent.provider",
+        "dryRun": "dry", "quoteId": "intent.quote_id", "provider": "intent.provider",
         "account": "promise.account", "recipient": "promise.recipient", "chain": "promise.chain",
         "chainId": "promise.chain_id", "amountIn": "intent.amount_in",
         "amountOut": "intent.amount_out", "leastOut": "promise.least", "steps": "steps",
-        "notKnown": "unknown", "asked": "asked", "refused": "refused", "money": "MONEY",
-        "next": "NEXT",
+        "notKnown": "unknown", "asked": "asked", "refused": "refused", "money": "money",
+        "next": "next",
     }  # fmt: skip
-    DRY_RUN: ClassVar[bool] = True
-    MONEY: ClassVar[str] = "in your wallet; nothing was journaled, created, signed or sent"
-    NEXT: ClassVar[str] = "you: leave out --dry-run to swap"
+    dry: ClassVar[bool] = True
+    money: ClassVar[str] = "in your wallet; nothing was journaled, created, signed or sent"
+    next: ClassVar[str] = "you: leave out --dry-run to swap"
 
     intent: Intent
     promise: Promise

@@ -18,7 +18,7 @@ from swapdesk.flows.notation import written_seconds
 from swapdesk.flows.orders.order_fields import symbols
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.ids import ORDER_ID_PATTERN
-from swapdesk.wire.faults import FAULTS, SELECTORS, Fault, FaultRefused, fault_of, targets_of
+from swapdesk.wire.faults import FAULTS, SELECTORS, Fault, FaultRefused, fault_of
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -104,7 +104,9 @@ class Triggers:
             # An order of another partner: the sandbox knows it, or says so.
             return Target("order", text)
         only = f" {' or '.join(fault.chains)}" if fault.chains else ""
-        message = f"{_shown(text)} is not what {fault.name} meets: {targets_of(fault)}{only}."
+        message = (
+            f"{_shown(text)} is not what {fault.name} meets: {' or '.join(fault.targets)}{only}."
+        )
         raise FaultRefused("target", message)
 
     def _order(self, text: str) -> str | None:

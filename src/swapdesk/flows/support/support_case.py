@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ from swapdesk.flows.notation import (
     grouped_address,
     short_address,
 )
-from swapdesk.flows.orders.order_fields import deposit_arrived, route_of
+from swapdesk.flows.orders.order_fields import deposit_arrived, route_of, shown_order
 from swapdesk.flows.orders.order_history import Seen, Update, happened, seen_since, updates_of
 from swapdesk.flows.orders.order_sentence import order_head, pair_parts
 from swapdesk.flows.orders.order_status import OrderStatus
@@ -37,7 +37,7 @@ from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, diagnose, sta
 from swapdesk.flows.support.paid_on_chain import NamedTransaction
 from swapdesk.flows.support.replies import escalation, reply_to
 from swapdesk.wire.encoding.numbers import plain
-from swapdesk.wire.orders import DisplayStatus
+from swapdesk.wire.orders import DisplayStatus, Order
 
 if TYPE_CHECKING:
     from swapdesk.flows.catalog.catalog import Catalog
@@ -71,6 +71,8 @@ class CaseFacts(Struct, frozen=True):
     """What its customer names and is not known to have paid it."""
     addresses: tuple[str, ...] = ()
     """What its customer names, could take a refund and is no address of the order."""
+    found_by: str = ""
+    """What it was searched for by: ``deposit address``."""
 
     def then(self, number: int) -> CaseFacts:
         """As they stood when the state ``number`` was seen; what else the desk knew then is not
@@ -96,7 +98,15 @@ class CaseFacts(Struct, frozen=True):
 
 
 class SupportCase(Struct, frozen=True):
-    """All that is said of an order, from facts alone."""
+    """An order that was found, with its diagnosis: who owns it, who acts and by when, what it was
+    concluded from, and what to write to the customer and to the service."""
+
+    PRINTED: ClassVar = {
+        "foundBy": "facts.found_by", "serviceId": "facts.tracked.service_id",
+        "requestId": "facts.request_id", "diagnosis": "diagnosis", "reply": "reply",
+        "escalation": "escalation", "updates": "updates", "order": "order",
+    }  # fmt: skip
+    MERGED: ClassVar = "diagnosis"
 
     facts: CaseFacts
     status: OrderStatus
@@ -105,6 +115,16 @@ class SupportCase(Struct, frozen=True):
     """To the customer, as it is sent."""
     escalation: str
     """To the service, as it is sent."""
+
+    @property
+    def updates(self) -> tuple[Update, ...]:
+        return tuple(updates_of(self.facts.seen))
+
+    @property
+    def order(self) -> Order:
+        """As the service told it, without the address where that is withheld."""
+        tracked = self.facts.tracked
+        return shown_order(tracked.order, withheld=tracked.withheld)
 
 
 def support_case(facts: CaseFacts) -> SupportCase:
@@ -174,6 +194,7 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
         desk_facts(desk, tracked),
         named=search.named(service_id) if search is not None else (),
         addresses=search.addresses(service_id) if search is not None else (),
+        found_by=search.found.get(service_id, "") if search is not None else "",
     )
 
 

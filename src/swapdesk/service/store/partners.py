@@ -11,7 +11,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
@@ -68,12 +68,19 @@ class Act(Struct, frozen=True):
 
 
 class Noted(Struct, frozen=True):
-    """A change that an operator made: the words of the command, and whose account it was."""
+    """A change that an operator made. ``action`` has the words of the command; ``partner`` is the
+    name of the account, None where there is none any more."""
+
+    PRINTED: ClassVar = {
+        "at": "at", "by": "by", "action": "action", "partnerId": "partner_id",
+        "partner": "partner",
+    }  # fmt: skip
 
     at: datetime
     by: str
     action: str
     partner_id: str
+    partner: str | None
 
 
 class Partners:
@@ -206,7 +213,7 @@ class Partners:
         def overridden(partner: StoredPartner) -> StoredPartner:
             left = replace(partner, overrides=replace(partner.overrides, **gone))
             whole = {
-                name: _filled(value, getattr(left.as_partner(), f"{name}_limits"))
+                name: _filled(value, getattr(left.terms, f"{name}_limits"))
                 if isinstance(value, tuple)
                 else value
                 for name, value in given.items()
@@ -232,10 +239,14 @@ class Partners:
     async def noted(self) -> list[Noted]:
         """What operators changed, newest first."""
         rows = await self._database.look(
-            "SELECT at, operator, action, partner_id FROM audit ORDER BY number DESC"
+            "SELECT at, operator, action, audit.partner_id, name FROM audit"
+            " LEFT JOIN partners ON partners.partner_id = audit.partner_id"
+            " ORDER BY audit.number DESC"
         )
         return [
-            Noted(moment_of(row["at"]), row["operator"], row["action"], row["partner_id"])
+            Noted(
+                moment_of(row["at"]), row["operator"], row["action"], row["partner_id"], row["name"]
+            )
             for row in rows
         ]
 

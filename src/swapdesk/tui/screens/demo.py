@@ -23,7 +23,6 @@ from swapdesk.flows.demo.stage import (
     Stage,
     edge_said,
     link_pane,
-    panes_of,
     path_of,
 )
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -256,7 +255,7 @@ class DemoScreen(Page):
         of, come = len(self._demo.rows), len(self._record)
         self._title.show(lambda width: title_lines(stage, of, come, width))
         self._sentence.show(lambda width: self._sentences(stage, width))
-        panes = list(panes_of(stage, self._demo.did))
+        panes = list(stage.panes)
         if self._linking and stage.search is not None:
             panes[1] = link_pane(stage.search)
         self._panes.show(panes, whole=self._more)

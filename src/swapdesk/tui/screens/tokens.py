@@ -590,8 +590,7 @@ def _facts(
     if limits:
         facts.append(("Limits", limits))
     if legend:
-        able = [what for what in CanDo if row.can(what)]
-        can = [span for what in able for span in _legend(what)]
+        can = [span for what in row.uses for span in _legend(what)]
         facts.append(("Can do", can or [Span("nothing", "muted")]))
     copies = _copies(alike, short=not legend)
     return (*facts, *(("Alike" if at == 0 else "", line) for at, line in enumerate(copies)))
