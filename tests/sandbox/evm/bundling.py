@@ -62,7 +62,7 @@ class Bundling(Struct):
     ) -> Build:
         """Built, and its account holds what it pays: as a trader does it, by what was told."""
         built = await self.build(by, payments, multi_id)
-        tokens = sum(one.funding.token_amount or 0 for one in built.operations)
+        tokens = sum(one.token_amount or 0 for one in built.operations)
         await self.fund(built.account, wei=built.deposit_needed, dollars=tokens)
         return built
 
