@@ -66,6 +66,22 @@ KEPT = ("deposit", "batch")
 """Kinds whose claim stands when they are done."""
 
 
+class WatchedWindow(DeskWindow):
+    """A desk whose person stops waiting once it is over: beside others it may never show what is
+    waited for."""
+
+    def __init__(self, home: Path, over: threading.Event) -> None:
+        super().__init__(home)
+        self._over = over
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        def held() -> object:
+            assert not self._over.is_set(), "it is over"
+            return condition()
+
+        super().until(held, what)
+
+
 class Home:
     """The home, what runs in it, and what was asked for there.
 
@@ -164,7 +180,7 @@ class Home:
         """A desk in a terminal; where it is killed another one begins. The first of them creates
         orders and pays them, if it can before it dies."""
         while not self.over.is_set():
-            window = DeskWindow(self.sandbox.home)
+            window = WatchedWindow(self.sandbox.home, self.over)
             try:
                 with self._while_running(window.process, "desk"):
                     self._use(window, number)
