@@ -21,6 +21,7 @@ import furnished_home
 import loaded_tests
 import sampling
 import system_browser
+from swapdesk.chain import node_http
 from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_precompiles
 
 # Compiled once for all workers and the processes they start, also where nothing shall be kept:
@@ -91,6 +92,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if not _is_worker(config):
         furnished_home.end()
         databases.end()
+
+
+def pytest_runtest_setup() -> None:
+    """A node may stand at the port of an earlier test's that asked to be left alone, by the time
+    of another event loop."""
+    node_http._held_until.clear()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -16,17 +16,10 @@ import pytest
 from client.rude_server import Request, RudeServer, answer, drip
 from corpus import Case, load
 from patience import PATIENCE
-from swapdesk.chain import node_http
 from swapdesk.chain.rpc.evm import EvmClient, EvmUncertain, EvmUnreachable, balance_of
 from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
 from swapdesk.chain.rpc.solana import SolanaClient, SolanaUncertain, SolanaUnreachable
 from swapdesk.client.chain_lookup import EvmBlocks, LookupFailed, NodeReader
-
-
-@pytest.fixture(autouse=True)
-def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next server may stand at the port of one that asked to be left alone."""
-    monkeypatch.setattr(node_http, "_held_until", {})
 
 
 async def _evm(url: str, deadline: float) -> object:

@@ -133,8 +133,8 @@ class NodeHttp:
             ):
                 if answer.status_code != 200:
                     told, date = (answer.headers.get(name) for name in ("retry-after", "date"))
-                    wait = retry_after(told, SystemClock().now(), date) or 0.0
-                    _held_until[self._url] = loop.time() + min(wait, LONGEST_HOLD)
+                    if wait := retry_after(told, SystemClock().now(), date):
+                        _held_until[self._url] = loop.time() + min(wait, LONGEST_HOLD)
                     raise self.uncertain(f"the node answered with status {answer.status_code}")
                 content = bytearray()
                 async for chunk in answer.aiter_raw():
