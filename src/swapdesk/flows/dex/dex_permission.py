@@ -33,7 +33,7 @@ from swapdesk.flows.dex.dex_plan import (
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import acts_of, newest_part
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import Kind, Operation
+from swapdesk.flows.journal.ledger import Kind, Ledger, Operation
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.transactions import ActEntry, Look, Pace, Transactor, Watch
 from swapdesk.wallet.answers import Signature, SignedTransaction
@@ -159,8 +159,29 @@ class SignedSteps:
     def _begins(
         self, kind: Kind, body: dict[str, str], state: State = State.PREPARED, /, **result: Any
     ) -> Callable[[], Operation]:
-        parent = self._promise.intent_id
-        return lambda: self._ledger.begin(kind, body, parent=parent, state=state, **result)
+        intent_id = self._promise.intent_id
+        return lambda: begin_part(self._ledger, intent_id, kind, body, state, **result)
+
+
+def begin_part(
+    ledger: Ledger,
+    intent_id: str,
+    kind: Kind,
+    body: dict[str, str],
+    state: State = State.PREPARED,
+    **result: Any,
+) -> Operation:
+    """Commits the next part of a swap. What an earlier run prepared and never signed gives way to
+    it."""
+    with ledger.transaction():
+        replace_prepared(ledger, intent_id)
+        return ledger.begin(kind, body, parent=intent_id, state=state, **result)
+
+
+def replace_prepared(ledger: Ledger, intent_id: str) -> None:
+    """Commits that the prepared parts of a swap are never signed: it goes on without them."""
+    for part in ledger.parts(intent_id):
+        ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
 
 
 _NOTHING = "0" * 64
@@ -234,6 +255,7 @@ class DexPermission:
                 if sent > MOST_APPROVALS:
                     raise _broken("it asks for one approval after the other")
                 await self._approve(approval)
+        replace_prepared(self._journal.ledger, self._intent.id)
         if len(missing.signatures) > MOST_STEPS:
             raise _broken("it asks for too many signatures")
         return [await self._chain(first) for first in missing.signatures]

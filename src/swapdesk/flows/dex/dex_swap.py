@@ -33,6 +33,7 @@ from swapdesk.flows.dex.dex_permission import (
     SignedSteps,
     SwapFailed,
     asked,
+    begin_part,
     payload_of,
 )
 from swapdesk.flows.dex.dex_plan import (
@@ -358,7 +359,7 @@ class _Work:
         with ledger.transaction():
             confirm = newest_part(ledger, intent_id, "confirm")
             if confirm is None:
-                confirm = ledger.begin("confirm", {"digest": hash_ or ""}, parent=intent_id)
+                confirm = begin_part(ledger, intent_id, "confirm", {"digest": hash_ or ""})
             # It may be told as often as it takes.
             ledger.move(confirm.id, State.PREPARED)
             ledger.move(confirm.id, State.SENT)
