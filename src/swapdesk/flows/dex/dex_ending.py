@@ -9,7 +9,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from swapdesk.client.errors import AnswerRefused, ApiError, ClientError, OutcomeUnknown
-from swapdesk.flows.dex.dex_permission import AGAIN_LATER, SwapFailed
 from swapdesk.flows.failure_messages import (
     ANSWER_REFUSED,
     Failure,
@@ -35,6 +34,8 @@ from swapdesk.flows.wallet.wallet_words import failure_of_wallet, sentence
 from swapdesk.wallet.protocol import Refused, WalletError
 
 AGAIN = f"you: {QUOTE_AGAIN}"
+AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
+"""The swap goes on behind these, so that its step stays open: a refused one ends the swap."""
 GOES_ON = "the desk: it goes on where it stopped when it is started again"
 
 
@@ -71,16 +72,7 @@ class SwapStopped(Exception):
         self.outcome = outcome
 
 
-Stop = (
-    SwapStopped
-    | StillOpen
-    | NotAgreed
-    | NotSignable
-    | SwapFailed
-    | NotThisSwap
-    | WalletError
-    | ClientError
-)
+Stop = SwapStopped | StillOpen | NotAgreed | NotSignable | NotThisSwap | WalletError | ClientError
 """What ends the work on a swap."""
 
 
@@ -103,7 +95,7 @@ class DexEnding:
                     f"A transaction is not final yet: {stop}.", self._under_way(stop.hash)
                 )
                 return self.open("NOT_FINAL", words, hash_=stop.hash)
-            case NotAgreed() | SwapFailed():
+            case NotAgreed():
                 return self.end(stop.code, str(stop))
             case NotSignable():
                 outcome = self.end(stop.code, f"Your wallet refuses to sign this: {stop}")
