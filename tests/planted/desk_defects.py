@@ -285,7 +285,7 @@ CREATING = (
     ),
     Defect(
         "prepared-part-stays-open",
-        "What a killed run prepared stands open in the journal for good beside what took its place.",
+        "What a killed run prepared stands open for good beside what took its place.",
         "swapdesk/flows/dex/dex_swap.py",
         "        replace_prepared(ledger, intent_id)\n",
         "",
