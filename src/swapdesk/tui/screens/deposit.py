@@ -332,7 +332,7 @@ class DepositScreen(DepositPage):
             if not yes or self.link is None:
                 return
             try:
-                self.link.exchange.accept_output(self.service_id, given)
+                self.desk.journal.orders.accept_output(self.service_id, given)
             except JournalUnavailable:
                 self.show_notice(f"{NO_JOURNAL.cause} Nothing was accepted.", "error")
                 return
