@@ -297,7 +297,7 @@ CREATING = (
     Defect(
         "gone-wallet-ends-a-swap",
         "A swap is called over because its wallet stopped, with the payment signed.",
-        "swapdesk/flows/dex/dex_ending.py",
+        "swapdesk/flows/dex/dex_swap.py",
         "        if isinstance(error, Refused) and error.code not in AGAIN_LATER:",
         "        if getattr(error, 'code', None) not in AGAIN_LATER:",
         (

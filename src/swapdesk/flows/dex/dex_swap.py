@@ -9,6 +9,9 @@ Approvals are mined one after the other; a chain of signatures goes forward by o
 end. The agent's records decide: a transaction found there is sent again as it is, never made anew,
 and a document that has become another one ends the swap.
 
+Every end is committed, and says the cause, where the money is and who acts next. What may still
+come of a swap is left open in the journal, so that it is taken on later.
+
 A dry run goes up to the first signature and journals, creates, signs and sends nothing.
 """
 
@@ -30,6 +33,7 @@ from msgspec.structs import replace
 from swapdesk.acts import State
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
+    AnswerRefused,
     ApiError,
     ClientError,
     OutcomeUnknown,
@@ -39,14 +43,6 @@ from swapdesk.client.errors import (
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
-from swapdesk.flows.dex.dex_ending import (
-    AGAIN_LATER,
-    DexEnding,
-    SwapStopped,
-    ended,
-    goes_on,
-    reverted,
-)
 from swapdesk.flows.dex.dex_plan import (
     MOST_APPROVALS,
     MOST_STEPS,
@@ -63,16 +59,28 @@ from swapdesk.flows.dex.dex_plan import (
 )
 from swapdesk.flows.failure_messages import (
     ALREADY_ASKED,
+    ANSWER_REFUSED,
     NO_JOURNAL,
     OUTCOME_PENDING,
     OUTCOME_UNKNOWN,
     QUOTE_ENDED,
+    Failure,
+    failure_of,
+    unsent,
+    with_payment,
 )
 from swapdesk.flows.intents.intent import FOREIGN_TEXT, DepositRelease, Intent
-from swapdesk.flows.journal.creates import acts_of, begin_create, newest_part, refuse_payment
+from swapdesk.flows.journal.creates import (
+    acts_of,
+    begin_create,
+    newest_part,
+    refuse_create,
+    refuse_payment,
+)
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Kind, Ledger, Operation
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, wallet_money
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
 from swapdesk.flows.transactions import (
     ActEntry,
@@ -88,6 +96,7 @@ from swapdesk.flows.transactions import (
     refused,
     still_open,
 )
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet, sentence
 from swapdesk.wallet.answers import Review, Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
@@ -122,6 +131,50 @@ TOO_LATE = timedelta(seconds=5)
 """A transaction that was never sent and ends this soon would be executed in vain."""
 
 T = TypeVar("T")
+
+
+AGAIN = f"you: {QUOTE_AGAIN}"
+AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
+"""The swap goes on behind these, so that its step stays open: a refused one ends the swap."""
+GOES_ON = "the desk: it goes on where it stopped when it is started again"
+
+
+def on_its_way(hash_: str) -> str:
+    return f"on its way: transaction {hash_}"
+
+
+def signed_away(hash_: str) -> str:
+    """Signed, and perhaps sent: the chain decides when it is asked again."""
+    return f"in your wallet until transaction {hash_}, which you signed, is executed"
+
+
+class SwapStopped(Exception):
+    """Ends the work on a swap from wherever it stands."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.code)
+        self.outcome = outcome
+
+
+def whereabouts(intent: Intent, ledger: Ledger) -> str:
+    """Where the money of a swap is as far as the journal knows what became of the order's
+    transaction."""
+    swap = newest_part(ledger, intent.id, "swap")
+    if swap is not None and swap.hash is not None:
+        if swap.state is State.DONE:
+            return _with_venue(intent, swap.hash)
+        if swap.left:
+            return signed_away(swap.hash)
+    return _unpaid_money(intent, ledger)
+
+
+def _unpaid_money(intent: Intent, ledger: Ledger) -> str:
+    """Where it is while nothing was paid, and who may take it."""
+    return wallet_money(intent, acts_of(ledger, intent.id))
+
+
+def _with_venue(intent: Intent, hash_: str) -> str:
+    return f"with the venue, by transaction {hash_}; what it pays goes to {intent.recipient}"
 
 
 class DexSwapFlow(Struct, frozen=True):
@@ -241,18 +294,19 @@ class _Work:
         self._intent = intent
         self._promise = promise_of(intent)
         self._transactor = Transactor(flow.wallet, flow.clock, flow.pace, flow.look, flow.watch)
-        self._ending = DexEnding(intent, flow.journal)
+        self._order_id: str | None = None
+        """The order, once there is one."""
 
     async def done(self) -> Outcome:
         try:
             return await self._through()
         except JournalUnavailable:
-            return self._ending.open("NO_JOURNAL", NO_JOURNAL)
+            return replace(still_open("NO_JOURNAL", NO_JOURNAL), order_id=self._order_id)
 
     async def _through(self) -> Outcome:
         try:
             order = await self._ordered()
-            self._ending.order_id = order.service_id
+            self._order_id = order.service_id
             hash_ = await self._executed(order)
             return await self._confirmed(order, hash_)
         except (
@@ -264,7 +318,7 @@ class _Work:
             WalletError,
             ClientError,
         ) as stop:
-            return self._ending.of(stop)
+            return self._ended_by(stop)
 
     async def _ordered(self) -> Order:
         """The order of this swap, created now or before."""
@@ -280,13 +334,13 @@ class _Work:
         if self._intent.valid_until - self._flow.clock.now() <= LAST_MOMENT:
             for signed in await self._signed(Purpose.APPROVE):
                 await self._transactor.give_up_unsent(signed)
-            raise SwapStopped(self._ending.end("QUOTE_EXPIRED", QUOTE_ENDED.cause))
+            raise SwapStopped(self._end("QUOTE_EXPIRED", QUOTE_ENDED.cause))
         body = dex_body(self._intent, await self._permitted())
         return self._adopted(await self._flow.exchange.create_onchain(self._intent, body))
 
     async def _again(self, service_id: str) -> Order:
         """The order as the journal has it; what to send is read from the service where not."""
-        self._ending.order_id = service_id
+        self._order_id = service_id
         known = self._flow.journal.orders.get(service_id)
         if known is not None and known.order.metadata is not None:
             return known.order
@@ -294,26 +348,24 @@ class _Work:
 
     def _adopted(self, outcome: Created | NotCreated | CreateUnknown) -> Order:
         if isinstance(outcome, Created):
-            self._ending.order_id = outcome.order.service_id
+            self._order_id = outcome.order.service_id
             if outcome.check.hard:
                 refuse_payment(self._ledger, self._intent.id, "ORDER_DIFFERS")
                 said = outcome.withheld or "This order is not what you confirmed."
-                raise SwapStopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
+                raise SwapStopped(self._over("ORDER_DIFFERS", said))
             if outcome.verdict.standing is DepositRelease.FOREIGN:
                 # The swap was over before its create was answered: nothing is signed for it.
                 said = outcome.withheld or FOREIGN_TEXT
-                raise SwapStopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
+                raise SwapStopped(self._over("ORDER_DIFFERS", said))
             return outcome.order
         if isinstance(outcome, NotCreated):
             cause = outcome.failure.cause
             if isinstance(outcome.error, ApiError) and outcome.error.message:
                 # A price that moved and an approval that is missing have the same code.
                 cause = f'{cause} The service says: "{outcome.error.message}"'
-            words = ended(cause, self._ending.money())
-            self._ending.refuse_open_part(outcome.code)
-            raise SwapStopped(replace(refused(outcome.code, words), error=outcome.error))
-        words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
-        raise SwapStopped(still_open("OUTCOME_UNKNOWN", words))
+            raise SwapStopped(replace(self._end(outcome.code, cause), error=outcome.error))
+        cause, next_ = OUTCOME_UNKNOWN.cause, outcome.failure.next
+        raise SwapStopped(self._open("OUTCOME_UNKNOWN", cause, self._money(), next_))
 
     # The transaction of the order
 
@@ -331,16 +383,17 @@ class _Work:
             found = await self._settle(signed, "swap")
         except Refused as refused:
             # The bytes are written down and are what may be sent once more.
-            words = goes_on(f"{refused.words}.", self._ending.whereabouts())
-            raise SwapStopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
+            stopped = self._open("NOT_SENT", f"{refused.words}.", hash_=signed.hash)
+            raise SwapStopped(stopped) from None
         hash_ = found.hash
         if found.state is State.DONE:
             return hash_
         if found.code == "FAILED":
-            raise SwapStopped(self._ending.over("REVERTED", reverted(hash_), hash_))
+            said = f"The transaction {hash_} was executed and failed."
+            money = "in your wallet, but for the gas it cost"
+            raise SwapStopped(self._over("REVERTED", said, money, hash_=hash_))
         said = f"The transaction {hash_} of the order was {found.word} and moves nothing."
-        words = self._ending.words(said)
-        raise SwapStopped(self._ending.over(found.word.upper(), words, hash_))
+        raise SwapStopped(self._over(found.word.upper(), said, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
         """The transaction that stands in the wallet's records, whatever the service says by now;
@@ -353,7 +406,7 @@ class _Work:
         if pays.state is State.PREPARED and self._too_late(order):
             await self._transactor.give_up_unsent(pays)
             raise SwapStopped(
-                self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
+                self._end("TOO_LATE", "The order's transaction was not sent in time.")
             )
         return pays
 
@@ -456,7 +509,7 @@ class _Work:
     def _broken(self, what: str) -> SwapStopped:
         """What the service asks to be approved or signed does not go forward."""
         said = f"The service contradicts itself: {what}."
-        return SwapStopped(self._ending.end("SIGNATURE_CHAIN", said))
+        return SwapStopped(self._end("SIGNATURE_CHAIN", said))
 
     def _kind_of(self, hash_: str) -> Kind:
         """What a transaction was signed for; as the newest where none tells a hash yet."""
@@ -479,7 +532,7 @@ class _Work:
             if done.code == "FAILED":
                 told = "was executed and failed; its gas is paid"
             said = f"The approval {done.hash} {told}."
-            raise SwapStopped(self._ending.end("APPROVAL_FAILED", said))
+            raise SwapStopped(self._end("APPROVAL_FAILED", said))
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
         """Sign from the first step to the last; the last signature is the one that counts."""
@@ -569,8 +622,7 @@ class _Work:
             await self._flow.clock.sleep(2 * attempt * self._flow.pace.look)
         ledger.move(confirm.id, State.UNKNOWN, code=code)
         said = "The service has not taken note of the swap yet."
-        words = goes_on(said, self._ending.paid_money(hash_))
-        return replace(self._ending.open(code, words, hash_), error=error)
+        return replace(self._open(code, said, self._paid_money(hash_), hash_=hash_), error=error)
 
     def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
         """A refusal is told and not final where money left: the service may see it later."""
@@ -578,17 +630,123 @@ class _Work:
         said = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
             self._ledger.move(confirm, State.REFUSED, code=code)
-            return replace(self._ending.over(code, self._ending.words(said)), error=refused)
+            return replace(self._over(code, said), error=refused)
         self._ledger.move(confirm, State.UNKNOWN, code=code)
         who = f"you: send the service the order id and transaction {hash_}"
-        words = goes_on(said, self._ending.paid_money(hash_), who)
-        return replace(self._ending.open(code, words, hash_), error=refused)
+        return replace(self._open(code, said, self._paid_money(hash_), who, hash_), error=refused)
 
     async def _newest(self, order: Order) -> Order:
         try:
             return await self._flow.api.get_order(order.service_id)
         except ClientError:
             return order
+
+    # How it ends or stops
+
+    def _ended_by(self, stop: Exception) -> Outcome:
+        """What is told of it."""
+        match stop:
+            case SwapStopped():
+                return stop.outcome
+            case StillOpen():
+                swap = newest_part(self._ledger, self._intent.id, "swap")
+                # An approval pays nobody.
+                pays = swap is not None and swap.hash == stop.hash
+                money = on_its_way(stop.hash) if pays else self._money()
+                said = f"A transaction is not final yet: {stop}."
+                return self._open("NOT_FINAL", said, money, hash_=stop.hash)
+            case NotAgreed():
+                return self._end(stop.code, str(stop))
+            case NotSignable():
+                said = f"Your wallet refuses to sign this: {stop}"
+                outcome = self._end(stop.code, said, stop.next(AGAIN))
+                return replace(outcome, findings=stop.findings)
+            case NotThisSwap():
+                said = f"The service asks for something else than you confirmed: {stop}."
+                return self._end(stop.code, said)
+            case WalletError():
+                return self._wallet_said(stop)
+            case ClientError():
+                return self._service_said(stop)
+        raise AssertionError("unreachable")
+
+    def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
+        """Nothing was paid and nothing more is tried; committed before it is told."""
+        money = self._money()
+        if not self._refuse_open_part(code):
+            money = self._whereabouts()
+        return self._over(code, cause, money, next_)
+
+    def _over(
+        self,
+        code: str,
+        cause: str,
+        money: str | None = None,
+        next_: str = AGAIN,
+        hash_: str | None = None,
+    ) -> Outcome:
+        """Nothing more is done for it, and nothing was swapped."""
+        failure = Failure(cause, money or self._money(), next_)
+        return replace(refused(code, failure, hash_), order_id=self._order_id)
+
+    def _open(
+        self,
+        code: str,
+        cause: str,
+        money: str | None = None,
+        next_: str = GOES_ON,
+        hash_: str | None = None,
+    ) -> Outcome:
+        """It is taken on from what stands in the journal."""
+        failure = Failure(cause, money or self._whereabouts(), next_)
+        return replace(still_open(code, failure, hash_), order_id=self._order_id)
+
+    def _refuse_open_part(self, code: str) -> bool:
+        """What stands open in the journal is over, and so is the swap. False where what was begun
+        is done already."""
+        ledger, intent_id = self._ledger, self._intent.id
+        create = ledger.get(intent_id)
+        if create is not None and create.state is State.PREPARED:
+            return refuse_create(ledger, intent_id, code, among=(State.PREPARED,))
+        if create is None or create.state is not State.DONE:
+            return True
+        return refuse_payment(ledger, intent_id, code)
+
+    # Words
+
+    def _money(self) -> str:
+        return _unpaid_money(self._intent, self._ledger)
+
+    def _whereabouts(self) -> str:
+        return whereabouts(self._intent, self._ledger)
+
+    def _paid_money(self, hash_: str | None) -> str:
+        """Where it is once the order's transaction was executed, or is settled by the venue."""
+        return self._money() if hash_ is None else _with_venue(self._intent, hash_)
+
+    def _wallet_said(self, error: WalletError) -> Outcome:
+        """Gone, locked or without its chain: later. Any other refusal ends it unsigned."""
+        said = sentence(error.words)
+        if isinstance(error, Refused) and error.code not in AGAIN_LATER:
+            next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
+            return self._end(error.code.upper(), said, next_)
+        return self._open("WALLET", said)
+
+    def _service_said(self, error: ClientError) -> Outcome:
+        told, lost = error, error.reason if isinstance(error, OutcomeUnknown) else error
+        if isinstance(error, ApiError) and self._order_id is None:
+            code = error.code or f"HTTP_{error.status}"
+            outcome = self._end(code, failure_of(error.code or "", error.status).cause)
+        elif isinstance(lost, AnswerRefused) and self._order_id is None:
+            # Asking created nothing, and was repeated already.
+            outcome = self._end(f"ANSWER_{lost.reason.upper()}", ANSWER_REFUSED.cause)
+            told = lost
+        else:
+            said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else unsent(lost)
+            outcome = self._open("NOT_REACHABLE", said.cause)
+        # With what was signed for the call that failed.
+        failure = outcome.failure and with_payment(outcome.failure, error)
+        return replace(outcome, failure=failure, error=told)
 
 
 def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
