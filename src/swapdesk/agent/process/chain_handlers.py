@@ -46,10 +46,10 @@ from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
 from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2, SANDBOX_ACCOUNT_FACTORY, SANDBOX_VENUES
+from swapdesk.chain.node_http import NodeError
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
-    EvmError,
     Log,
     Request,
     balance_of,
@@ -210,7 +210,7 @@ async def payment_fee(client: EvmClient) -> int | None:
     """What a payment in the coin takes by the node's own figures; None where it states none."""
     try:
         return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
-    except EvmError:
+    except NodeError:
         return None
 
 

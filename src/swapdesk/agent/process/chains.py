@@ -15,10 +15,10 @@ from swapdesk.agent.gate.case import words_of
 from swapdesk.agent.process.request import MAX_DECIMALS
 from swapdesk.chain.calldata.erc20 import DECIMALS, SYMBOL, read_symbol
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.chain.node_http import NodeError
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
-    EvmError,
     EvmRefused,
     Request,
     calling,
@@ -27,7 +27,7 @@ from swapdesk.chain.rpc.evm import (
     octets,
     quantity,
 )
-from swapdesk.chain.rpc.solana import SolanaClient, SolanaError, require_value
+from swapdesk.chain.rpc.solana import SolanaClient, require_value
 from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.protocol import Refused
 
@@ -41,7 +41,7 @@ def told(read: Callable[[Any], T], answer: Any) -> T | None:
     """What ``read`` makes of an answer; None for a refused one and for one of another shape."""
     try:
         return None if isinstance(answer, EvmRefused) else read(answer)
-    except EvmError:
+    except NodeError:
         return None
 
 
@@ -156,7 +156,7 @@ class Chains:
                 raise _another_chain(link)
             for at in range(AT_ONCE, len(asked), AT_ONCE):
                 answers += await client.batch(asked[at : at + AT_ONCE])
-        except EvmError as error:
+        except NodeError as error:
             raise Refused("chain_unreachable", f"{link.name}: {error}") from None
         return answers
 
@@ -169,7 +169,7 @@ class Chains:
             if genesis and await self.solana(link).genesis_hash() != genesis:
                 raise _another_chain(link)
             yield self.solana(link)
-        except SolanaError as error:
+        except NodeError as error:
             raise Refused("chain_unreachable", f"{link.name}: {error}") from None
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:

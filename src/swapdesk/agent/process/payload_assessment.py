@@ -47,12 +47,11 @@ from swapdesk.agent.spending.policy_file import PolicyKeeper, PolicyUnknown
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.chain.node_http import NodeError, NodeUncertain
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
-    EvmError,
     EvmRefused,
-    EvmUncertain,
     Head,
     Log,
     Request,
@@ -65,13 +64,7 @@ from swapdesk.chain.rpc.evm import (
     quantity,
     read_head,
 )
-from swapdesk.chain.rpc.solana import (
-    BalanceChanges,
-    Blockhash,
-    SimulationResult,
-    SolanaClient,
-    SolanaError,
-)
+from swapdesk.chain.rpc.solana import BalanceChanges, Blockhash, SimulationResult, SolanaClient
 from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
 from swapdesk.wallet.accounts import (
@@ -139,7 +132,7 @@ async def read_facts(
         ]
     try:
         answers, outcome = await asyncio.gather(client.batch(requests), _simulated(client, call))
-    except EvmError as error:
+    except NodeError as error:
         return Facts(now, problem=str(error))
     head, at = told(read_head, answers[2]), 4 + len(code)
     facts = Facts(
@@ -206,7 +199,7 @@ def _evm_simulation(
         return None
     try:
         changes = tuple(_evm_changes(outcome.logs, promise))
-    except EvmUncertain:
+    except NodeUncertain:
         return None
     return Simulation(head.number, changes, outcome.gas_used or gas or 0)
 
@@ -519,7 +512,7 @@ async def read_solana_facts(
             client.ask("getBlockHeight", {"commitment": "processed"}),
             client.simulate(raw, keys),
         )
-    except SolanaError as error:
+    except NodeError as error:
         return Facts(now, problem=str(error))
     facts = Facts(
         now=now,
