@@ -66,7 +66,7 @@ from swapdesk.flows.journal.creates import OrderTaken, become_order, begin_creat
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, State
-from swapdesk.flows.journal.order_merge import display_of, ended
+from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import ExchangeRequest, Order, PrivateSendRequest

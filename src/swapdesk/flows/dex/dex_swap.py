@@ -80,8 +80,9 @@ from swapdesk.flows.journal.creates import (
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Kind, Ledger, Operation
-from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, wallet_money
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
+from swapdesk.flows.tracking.self_paid_orders import wallet_money
 from swapdesk.flows.transactions import (
     ActEntry,
     Look,
