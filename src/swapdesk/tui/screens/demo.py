@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.widget import Widget
 
-from swapdesk.client.chain_lookup import LookupFailed
+from swapdesk.chain.node_http import NodeError
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.link_search import Comparison
@@ -193,7 +193,7 @@ class DemoScreen(Page):
             self.call_later(self.reached, await shown.last_look())
             # The speed can still be changed, and is given back when the page is left.
             await asyncio.Event().wait()
-        except (DemoFailed, LookupFailed, JournalUnavailable) as error:
+        except (DemoFailed, NodeError, JournalUnavailable) as error:
             self.call_later(self._stop, str(error))
         except ClientError as error:
             self.call_later(self._stop, f"The sandbox stopped answering: {error}.")

@@ -27,7 +27,6 @@ from swapdesk.flows.deposits.deposit_phase import (
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_merge import payout_hash
 from swapdesk.flows.notation import (
     clock_time,
     copied_amount,
@@ -45,6 +44,7 @@ from swapdesk.flows.orders.order_fields import (
     short_id,
     unsaid,
 )
+from swapdesk.flows.orders.order_merge import payout_hash
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, reported_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -327,7 +327,7 @@ class DepositScreen(DepositPage):
             if not yes or self.link is None:
                 return
             try:
-                self.link.exchange.accept_output(self.service_id, given)
+                self.desk.journal.orders.accept_output(self.service_id, given)
             except JournalUnavailable:
                 self.show_notice(f"{NO_JOURNAL.cause} Nothing was accepted.", "error")
                 return
