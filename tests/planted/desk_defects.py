@@ -927,7 +927,7 @@ SHOWING = (
         "digits-of-a-key-passed-on",
         "A private key that was taken for a hash stands whole in the text for the service.",
         "swapdesk/flows/support/order_search.py",
-        "for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():",
+        'for one in self.pasted.of("transaction") if self.may_be_key else ():',
         "for one in ():",
         (
             "tests/flows/support/test_order_search.py"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Output
 from swapdesk.cli.quote_options import (
     CreateRequest,
     RouteWish,
@@ -40,7 +40,6 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quotes.quote_columns import (
     QUOTE_COLUMNS,
-    Unit,
     Waterfall,
     WaterfallStep,
     remark,
@@ -194,11 +193,11 @@ def say_waterfalls(output: Output, board: QuoteResult) -> None:
 def _value(step: WaterfallStep, board: QuoteResult) -> str:
     if step.amount is None:
         return step.word
-    if step.unit is Unit.USD:
+    if step.unit == "usd":
         return usd(step.amount)
-    if step.unit is Unit.PERCENT:
+    if step.unit == "percent":
         return percent(step.amount)
-    token = board.token_in if step.unit is Unit.SOLD else board.token_out
+    token = board.token_in if step.unit == "sold" else board.token_out
     return f"{table_amount(step.amount)} {token.symbol}"
 
 
@@ -250,7 +249,7 @@ async def report_quotes(
         plain=_sentences(board),
         document=quotes_document(board, desk.catalog.provider_name, explain=explain),
     )
-    if output.form is Form.TABLE:
+    if output.form == "table":
         output.talk(*(f"{_route(one)}: {_reason(one)}" for one in board.ranking.unusable))
         output.talk(quotes_arrived(board))
     if explain and not output.json:

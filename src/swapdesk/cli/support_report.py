@@ -31,7 +31,7 @@ from swapdesk.flows.support.case_file import (
     write_case,
 )
 from swapdesk.flows.support.case_page import case_page
-from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
+from swapdesk.flows.support.order_search import OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, Reading, read_pasted
 from swapdesk.flows.support.support_case import (
     SupportCase,
@@ -78,7 +78,7 @@ async def report_search(
         reads -= spent
         async for _ in search.go_on():
             pass
-        if any(place.answer is Answer.FAILED for place in search.searched):
+        if any(place.answer == "failed" for place in search.searched):
             break
     if len(search.found) == 1 and reads:
         await _read_again(session, *search.found)
@@ -148,7 +148,7 @@ def _unreadable(pasted: PastedText) -> CommandError:
 
 def _not_found(search: OrderSearch, unspent: str) -> CommandError:
     places = "; ".join(f"{one.place}: {one.said}" for one in search.searched)
-    failed = any(one.answer is Answer.FAILED for one in search.searched)
+    failed = any(one.answer == "failed" for one in search.searched)
     said = " ".join(part for part in (search.verdict, unspent) if part)
     return CommandError(
         Exit.UNREACHABLE if failed else Exit.NOT_FOUND,

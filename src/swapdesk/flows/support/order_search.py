@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -37,7 +37,7 @@ from swapdesk.flows.support.paid_on_chain import (
     paid_by,
     read_transfer,
 )
-from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading, is_drawn_id
+from swapdesk.flows.support.pasted_text import PastedText, Reading, is_drawn_id
 from swapdesk.flows.support.replies import (
     lacking,
     not_found_escalation,
@@ -63,13 +63,9 @@ class Place(StrEnum):
     CHAINS = "the chains"
 
 
-class Answer(StrEnum):
-    FOUND = "found"
-    NOTHING = "nothing"
-    FAILED = "failed"
-    """It was asked, and gave no whole answer."""
-    NOT_ASKED = "not asked"
-    """It cannot be asked, or there is nothing to ask it."""
+Answer = Literal["found", "nothing", "failed", "not asked"]
+"""``failed``: it was asked, and gave no whole answer; ``not asked``: it cannot be asked, or there
+is nothing to ask it."""
 
 
 class Searched(Struct, frozen=True):
@@ -161,7 +157,7 @@ class OrderSearch:
                 tuple(self._names_asked(reading)),
                 tuple(self._payments_of(reading)),
             )
-            for reading in self.pasted.of(ReadAs.TRANSACTION)
+            for reading in self.pasted.of("transaction")
             if not {text.lower() for text in reading.texts} & paid
             and not self._own(service_id, reading)
         )
@@ -175,7 +171,7 @@ class OrderSearch:
         paid = {payment.to.lower() for payment in self.payments}
         return tuple(
             reading.value
-            for reading in self.pasted.of(ReadAs.ADDRESS)
+            for reading in self.pasted.of("address")
             if token.chain_data.kind in reading.chains
             and _field_of(tracked.order, reading) is None
             and not {text.lower() for text in reading.texts} & paid
@@ -205,7 +201,7 @@ class OrderSearch:
         try:
             self._look_into_journal()
         except JournalUnavailable as error:
-            self._say(Place.JOURNAL, Answer.FAILED, f"it cannot be read: {error}")
+            self._say(Place.JOURNAL, "failed", f"it cannot be read: {error}")
         self._look_into_requests()
         askable = self._askable()
         # Who pasted a hash may still learn what its transaction paid, and who pasted two ids has
@@ -217,7 +213,7 @@ class OrderSearch:
 
     def _look_into_journal(self) -> None:
         before = set(self.found)
-        amounts = tuple(self.pasted.of(ReadAs.AMOUNT))
+        amounts = tuple(self.pasted.of("amount"))
         for reading in self.pasted.readings:
             if reading not in amounts:
                 self._match(reading)
@@ -227,12 +223,12 @@ class OrderSearch:
         self._match_beginnings()
         new = [name for name in self.found if name not in before]
         if not new:
-            self._say(Place.JOURNAL, Answer.NOTHING, "no")
+            self._say(Place.JOURNAL, "nothing", "no")
             return
         self._groups = self._groups_of([name for name in new if self.order(name) is None])
         ways = ", ".join(dict.fromkeys(self.found[name] for name in new))
         count = "1 order" if len(new) == 1 else f"{len(new)} orders"
-        self._say(Place.JOURNAL, Answer.FOUND, f"{count}, by {ways}")
+        self._say(Place.JOURNAL, "found", f"{count}, by {ways}")
 
     def _groups_of(self, service_ids: list[str]) -> list[str]:
         """The groups that these orders are of, by the service's ids for them."""
@@ -247,13 +243,13 @@ class OrderSearch:
         """Take the journal's orders that a reading names."""
         index = self._desk.journal.orders.index
         ids: dict[str, None] = {}
-        if reading.kind is ReadAs.AMOUNT:
+        if reading.kind == "amount":
             amounts = index.of_amount(*_around(reading))
             ids = {name: None for name, order in amounts if _has_amount(order, reading)}
         for text in reading.texts:
-            if reading.kind in (ReadAs.ID, ReadAs.MEMO):
+            if reading.kind in ("id", "memo"):
                 ids |= dict.fromkeys(sorted(index.called(text)))
-            elif reading.kind not in (ReadAs.AMOUNT, ReadAs.SHORTENED):
+            elif reading.kind not in ("amount", "shortened"):
                 ids |= dict.fromkeys(sorted(index.named(text)))
         if not ids and reading.ends[0]:
             ids |= dict.fromkeys(self._cut_to(reading))
@@ -296,7 +292,7 @@ class OrderSearch:
         texts = {text for reading in self.pasted.readings for text in reading.texts}
         calls = [call for call in self._desk.exchange_log if concerns(call, texts)]
         if not calls:
-            self._say(Place.REQUESTS, Answer.NOTHING, "no")
+            self._say(Place.REQUESTS, "nothing", "no")
             return
         for exchange in calls:
             service_id = _order_told(exchange.answer_body)
@@ -307,7 +303,7 @@ class OrderSearch:
         said = (
             f"{count}, the last {last.method} {last.path} at {clock_time(last.at)}, {last.status}"
         )
-        self._say(Place.REQUESTS, Answer.FOUND, said)
+        self._say(Place.REQUESTS, "found", said)
 
     # what costs something
 
@@ -316,19 +312,19 @@ class OrderSearch:
         left = []
         if not self._desk.connected:
             for place in (Place.SERVICE, Place.LISTS, Place.CHAINS):
-                self._say(place, Answer.NOT_ASKED, "the service is not connected")
+                self._say(place, "not asked", "the service is not connected")
             return []
         if self._ids() or self._groups:
             left.append(Place.SERVICE)
         if self._desk.link.connection.read_only:
-            self._say(Place.LISTS, Answer.NOT_ASKED, "a partner id alone may not read lists")
+            self._say(Place.LISTS, "not asked", "a partner id alone may not read lists")
         else:
             left.append(Place.LISTS)
         if self._transactions():
             if self._nodes():
                 left.append(Place.CHAINS)
             else:
-                self._say(Place.CHAINS, Answer.NOT_ASKED, "no node of its chain is configured")
+                self._say(Place.CHAINS, "not asked", "no node of its chain is configured")
         return left
 
     @property
@@ -414,11 +410,11 @@ class OrderSearch:
             for name, count in found.items()
         )
         if failed:
-            self._say(Place.SERVICE, Answer.FAILED, "; ".join(filter(None, (said, failed))))
+            self._say(Place.SERVICE, "failed", "; ".join(filter(None, (said, failed))))
         elif said:
-            self._say(Place.SERVICE, Answer.FOUND, said)
+            self._say(Place.SERVICE, "found", said)
         else:
-            self._say(Place.SERVICE, Answer.NOTHING, "404, for this partner")
+            self._say(Place.SERVICE, "nothing", "404, for this partner")
 
     async def _read_by_id(self, text: str) -> str:
         """What it is the id of; empty for nothing. Raises ClientError."""
@@ -446,7 +442,7 @@ class OrderSearch:
         except ClientError as error:
             read = f" after {_reads(self._page - 1)}" if self._page > 1 else ""
             said = f"{_why(error)}{read}; the rest was not searched"
-            self._say(Place.LISTS, Answer.FAILED, said)
+            self._say(Place.LISTS, "failed", said)
             return True
         self._pages = answer.total_pages
         self._listed_ids |= {order.service_id for order in answer.orders}
@@ -467,12 +463,12 @@ class OrderSearch:
         if new:
             ways = ", ".join(dict.fromkeys(self.found[name] for name in new))
             said = f"matched {len(new)} of {answer.total:,} by {ways}, {spent}"
-            self._say(Place.LISTS, Answer.FOUND, said)
+            self._say(Place.LISTS, "found", said)
         else:
             so_far = "" if over else " so far"
             gap = f"; {self._skipped} could not be read" if self._skipped else ""
             said = f"none of {len(self._listed_ids):,}{so_far}, {spent}{gap}"
-            self._say(Place.LISTS, Answer.FAILED if gap else Answer.NOTHING, said)
+            self._say(Place.LISTS, "failed" if gap else "nothing", said)
         if over:
             self._left.remove(Place.LISTS)
         return over or bool(new)
@@ -499,7 +495,7 @@ class OrderSearch:
     def _transactions(self) -> list[Reading]:
         """What chains can be asked for: the hashes in the text, and of the one order that was found
         what this desk sent for it, and what was in no block yet."""
-        readings = self.pasted.of(ReadAs.TRANSACTION)
+        readings = self.pasted.of("transaction")
         if readings or len(self.found) != 1:
             return readings
         tracked = self.order(next(iter(self.found)))
@@ -509,7 +505,7 @@ class OrderSearch:
         sent = [one.hash for one in self._sent(tracked.service_id)[-1:]]
         waited = [one.hash for one in tracked.payments if one.confirmations is None]
         return [
-            Reading(ReadAs.TRANSACTION, hash_, "", (), (token.chain_data.kind,))
+            Reading("transaction", hash_, "", (), (token.chain_data.kind,))
             for hash_ in dict.fromkeys((*sent, *waited))
         ]
 
@@ -551,15 +547,15 @@ class OrderSearch:
             self._note_missing(readings)
         if self.payments:
             more = f", and {len(self.payments) - 1} more" if len(self.payments) > 1 else ""
-            self._say(Place.CHAINS, Answer.FOUND, f"{self.payments[0].said}{more}")
+            self._say(Place.CHAINS, "found", f"{self.payments[0].said}{more}")
         elif failures:
             said = (
                 f"{len(failures)} of {counted(len(answers), 'node')} gave no answer: {failures[0]}"
             )
-            self._say(Place.CHAINS, Answer.FAILED, said)
+            self._say(Place.CHAINS, "failed", said)
         else:
             said = f"no transaction of this hash, {len(answers)} asked"
-            self._say(Place.CHAINS, Answer.NOTHING, said)
+            self._say(Place.CHAINS, "nothing", said)
 
     def _note_missing(self, readings: list[Reading]) -> None:
         """What paid the one order that was found, by this desk or by the word of its customer, and
@@ -618,12 +614,12 @@ class OrderSearch:
         """Whether the text holds sixty-four digits that no chain knew when it was asked: what is no
         hash has the form of a private key."""
         chains = self._searched.get(Place.CHAINS)
-        unknown = chains is not None and chains.answer is Answer.NOTHING
+        unknown = chains is not None and chains.answer == "nothing"
         return unknown and any(self._answered.values()) and bool(self.pasted.warning)
 
     @property
     def _not_found(self) -> str:
-        failed = [one.place for one in self.searched if one.answer is Answer.FAILED]
+        failed = [one.place for one in self.searched if one.answer == "failed"]
         if self.found or (self._left and not failed):
             return ""
         if failed:
@@ -632,7 +628,7 @@ class OrderSearch:
                 " again later."
             )
         lists = self._searched.get(Place.LISTS)
-        complete = lists is not None and lists.answer is Answer.NOTHING
+        complete = lists is not None and lists.answer == "nothing"
         times = [paid.at for paid in self.payments if paid.at is not None]
         within = any(self._desk.service_clock.now() - at < KNOWN_TO_API - _MARGIN for at in times)
         if complete and times and within:
@@ -676,7 +672,7 @@ class OrderSearch:
     def reply(self) -> str:
         """To the customer, where nothing was found."""
         asked = {one.place: one.answer for one in self.searched}
-        whole = asked.get(Place.LISTS) is Answer.NOTHING and Answer.FAILED not in asked.values()
+        whole = asked.get(Place.LISTS) == "nothing" and "failed" not in asked.values()
         return not_found_reply(self.pasted, self.named(), whole=whole)
 
     @property
@@ -686,7 +682,7 @@ class OrderSearch:
         now = self._desk.service_clock.now()
         text = not_found_escalation(self.pasted, self.named(), searched, now)
         # What may be a key is passed on to nobody: a hash that no chain knows is known by its ends.
-        for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():
+        for one in self.pasted.of("transaction") if self.may_be_key else ():
             text = text.replace(one.value, f"{one.value[:10]}...{one.value[-8:]}")
         return text
 
@@ -703,13 +699,13 @@ _LEDGER = ""
 _MARGIN = timedelta(minutes=30)
 """An order is created up to so long before its deposit."""
 _WAYS = {
-    ReadAs.ID: "id",
-    ReadAs.MEMO: "memo",
-    ReadAs.ADDRESS: "address",
-    ReadAs.SHORTENED: "what it was cut from",
-    ReadAs.TRANSACTION: "transaction",
-    ReadAs.REQUEST: "request id",
-    ReadAs.AMOUNT: "amount",
+    "id": "id",
+    "memo": "memo",
+    "address": "address",
+    "shortened": "what it was cut from",
+    "transaction": "transaction",
+    "request": "request id",
+    "amount": "amount",
 }
 _FIELDS = (
     ("service_id", "order id"),
@@ -734,10 +730,10 @@ def _field_of(order: Order, reading: Reading) -> str | None:
         value = getattr(order, field)
         if value is not None and str(value).lower() in texts:
             return name
-    if reading.kind is ReadAs.AMOUNT:
+    if reading.kind == "amount":
         return "amount" if _has_amount(order, reading) else None
     begun = len(reading.value) >= SHORTEST_PREFIX and order.service_id.startswith(reading.value)
-    if begun and reading.kind is ReadAs.ID:
+    if begun and reading.kind == "id":
         return _BEGINNING
     values = ((getattr(order, field), name) for field, name in _FIELDS)
     cut = (name for value, name in values if value is not None and reading.cut_from(str(value)))

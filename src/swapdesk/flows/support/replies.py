@@ -29,7 +29,7 @@ from swapdesk.flows.orders.situations import HIDDEN_REPLY, LAST_HEARD, PAID_LESS
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import Diagnosis, Owner, status_for_support
 from swapdesk.flows.support.paid_on_chain import NamedTransaction
-from swapdesk.flows.support.pasted_text import PastedText, ReadAs
+from swapdesk.flows.support.pasted_text import PastedText
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 from swapdesk.wire.tokens import Token
@@ -214,10 +214,10 @@ def not_found_reply(
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
     """What would find an order and is not in the text."""
-    begun = bool(pasted.of(ReadAs.ID))
+    begun = bool(pasted.of("id"))
     wanted = {
         "the whole order id" if begun else "the order id": whole_ids(pasted),
-        "the transaction hash of your payment": pasted.of(ReadAs.TRANSACTION),
+        "the transaction hash of your payment": pasted.of("transaction"),
     }
     return tuple(name for name, given in wanted.items() if not given)
 
@@ -227,7 +227,7 @@ WHOLE_ID = 12
 
 
 def whole_ids(pasted: PastedText) -> list[str]:
-    return [one.value for one in pasted.of(ReadAs.ID) if len(one.value) >= WHOLE_ID]
+    return [one.value for one in pasted.of("id") if len(one.value) >= WHOLE_ID]
 
 
 def not_found_escalation(

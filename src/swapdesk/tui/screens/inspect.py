@@ -74,10 +74,10 @@ SHOWN = 200
 """Characters of what was pasted that stand in the field."""
 LABEL = 10
 _MARKS: dict[Answer, tuple[str, str]] = {
-    Answer.FOUND: (VALID, "status-done"),
-    Answer.NOTHING: (DOT, "muted"),
-    Answer.FAILED: (TROUBLE, "status-trouble"),
-    Answer.NOT_ASKED: (REFUSED, "muted"),
+    "found": (VALID, "status-done"),
+    "nothing": (DOT, "muted"),
+    "failed": (TROUBLE, "status-trouble"),
+    "not asked": (REFUSED, "muted"),
 }
 COLUMNS = (
     Column("order", "Order", 8),
@@ -588,7 +588,7 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
         glyph, role = _MARKS[one.answer]
         label = "Searched" if not at else ""
         head = [Span(label.ljust(LABEL), "muted"), Span(f"{glyph} ", role)]
-        place = Span(one.place.ljust(25), "foreground" if one.answer is Answer.FOUND else "muted")
+        place = Span(one.place.ljust(25), "foreground" if one.answer == "found" else "muted")
         rows.append(cut([*head, place, Span(one.said, "muted")], width))
     return rows
 
