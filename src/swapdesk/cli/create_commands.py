@@ -212,7 +212,8 @@ def _create(
     if options["quote_id"] is not None and (types or provider is not None):
         message = "--quote chooses one route; leave out --type and --provider."
         raise bad_input("TWO_CHOICES", message, field="quote")
-    route, receive = read_route(options, types), options.setdefault("receive", False)
+    route = read_route(options, types)
+    receive = options.setdefault("receive", False)
     preset = options.pop("preset")
     if options["quote_id"] is not None and (preset is not None or route != PLAIN):
         message = "--quote chooses one route; leave out how quotes are asked for."

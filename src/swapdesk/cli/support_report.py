@@ -38,7 +38,6 @@ from swapdesk.flows.support.support_case import (
     calls_about,
     case_sentence,
     facts_of,
-    support_case,
 )
 from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
 
@@ -83,7 +82,7 @@ async def report_search(
     if len(search.found) == 1 and reads:
         await _read_again(session, *search.found)
     known = (facts_of(session.desk, service_id, search) for service_id in search.found)
-    cases = [support_case(facts) for facts in known if facts is not None]
+    cases = [SupportCase.of(facts) for facts in known if facts is not None]
     if not cases:
         if pasted.problem:
             raise _unreadable(pasted)

@@ -23,7 +23,7 @@ from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.credentials import Credentials
 from swapdesk.flows.support.order_search import MOST_FOUND, NO_HASH, Place
-from swapdesk.flows.support.support_case import facts_of, support_case
+from swapdesk.flows.support.support_case import SupportCase, facts_of
 from swapdesk.wallet.accounts import ChainLink, Kind
 from tui.desk_run import Market, market
 
@@ -367,7 +367,7 @@ async def test_a_journal_that_takes_nothing_more_hides_no_order(
     assert listed.found == {other.service_id: "amount"}
     for service_id in (order.service_id, other.service_id):
         facts = facts_of(support.desk, service_id)
-        assert support_case(facts).reply
+        assert SupportCase.of(facts).reply
     full.close()
 
 

@@ -11,41 +11,33 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader
+from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader, Payment
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
+from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
 from swapdesk.flows.journal.transaction_log import OrderTransaction
-from swapdesk.flows.notation import counted
+from swapdesk.flows.notation import counted, iso, short_address
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import clock_time, concerns, logged_call
-from swapdesk.flows.support.paid_on_chain import (
-    NamedTransaction,
-    meant_by,
-    not_on_chain,
-    paid_by,
-    read_transfer,
-)
 from swapdesk.flows.support.pasted_text import PastedText, Reading, is_drawn_id
-from swapdesk.flows.support.replies import (
-    lacking,
-    not_found_escalation,
-    not_found_reply,
-    whole_ids,
-)
 from swapdesk.wallet.accounts import Kind
+from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.encoding.text import identity_text
 from swapdesk.wire.orders import Order
+from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -53,6 +45,44 @@ if TYPE_CHECKING:
 PAGE = 100
 """Orders of one read of the list (contract 8.21)."""
 MOST_FOUND = 50
+
+
+class NamedTransaction(Struct, frozen=True):
+    """A transaction that a text names, of which nobody knows that it paid an order."""
+
+    hash: str
+    asked: tuple[str, ...] = ()
+    """Names of the chains that answered for it."""
+    payments: tuple[PaidOnChain, ...] = ()
+    """What it paid, and to whom, where a chain knows it."""
+
+    @property
+    def said(self) -> str:
+        """``on no chain that was asked (Ethereum, Base)``."""
+        if self.payments:
+            paid = self.payments[0]
+            return f"{paid.said}{f', to {paid.to}' if paid.to else ''}"
+        if self.asked:
+            return f"on no chain that was asked ({', '.join(self.asked)})"
+        return "no chain could be asked for it"
+
+    @property
+    def to_customer(self) -> str:
+        """What became of it, in sentences to the customer who named it."""
+        if self.payments:
+            paid = self.payments[0]
+            if paid.failed:
+                return f"Your transaction {self.hash} was executed on {paid.chain_name} and failed."
+            return (
+                f"Your transaction {self.hash} on {paid.chain_name} paid {paid.words} to"
+                f" {short_address(paid.to)}, which is the address of no order that we know."
+            )
+        if self.asked:
+            return (
+                f"None of the networks that we can ask knows the transaction {self.hash}. Look at"
+                " your wallet: did it go out, and on which network?"
+            )
+        return f"You name the transaction {self.hash}; we ask the exchange service about it."
 
 
 class Place(StrEnum):
@@ -790,3 +820,186 @@ def _why(error: ClientError) -> str:
         wait = error.retry_after
         return f"rate limited{f', again in {wait:.0f} s' if wait is not None else ''}"
     return str(error).rstrip(".")
+
+
+# What is written where nothing was found
+
+
+NO_SECRETS = "We never ask for a private key or a recovery phrase. Do not give them to anybody."
+PASSED_ON = "We pass this on to the exchange service and write to you when we know more."
+SECRET_REPLY = (
+    "Your message held a private key or a recovery phrase. We did not keep it, and we never ask for"
+    " one. Whoever has read it can take your money: move it to a new wallet now, and do not use the"
+    " old one any more. To find your order we need its id or the transaction hash alone."
+)
+
+
+def not_found_reply(
+    pasted: PastedText, named: Sequence[NamedTransaction], *, whole: bool = True
+) -> str:
+    """What is written where nothing was found. What the customer gave is not asked for again.
+    ``whole``: every place was searched."""
+    ids, lacks = whole_ids(pasted), lacking(pasted)
+    why = "it is older than we can read, or it was not made with us"
+    if not whole:
+        why = "we cannot look everywhere at the moment and do so again"
+    said = [f"We do not find the order {name}: {why}." for name in ids]
+    said += [one.to_customer for one in named]
+    if not said:
+        said.append("We could not find an order by what you sent us.")
+    if lacks:
+        asked = f"Send us {' or '.join(lacks)}."
+        said.append(asked if not ids else f"If you have paid, {asked[:1].lower()}{asked[1:]}")
+    if ids or named:
+        said.append(PASSED_ON)
+    return f"{' '.join((*said, 'Do not pay again meanwhile.'))}\n\n{NO_SECRETS}"
+
+
+def lacking(pasted: PastedText) -> tuple[str, ...]:
+    """What would find an order and is not in the text."""
+    begun = bool(pasted.of("id"))
+    wanted = {
+        "the whole order id" if begun else "the order id": whole_ids(pasted),
+        "the transaction hash of your payment": pasted.of("transaction"),
+    }
+    return tuple(name for name, given in wanted.items() if not given)
+
+
+WHOLE_ID = 12
+"""Characters from which on an id is taken for a whole one."""
+
+
+def whole_ids(pasted: PastedText) -> list[str]:
+    return [one.value for one in pasted.of("id") if len(one.value) >= WHOLE_ID]
+
+
+def not_found_escalation(
+    pasted: PastedText,
+    named: Sequence[NamedTransaction],
+    searched: Sequence[tuple[str, str]],
+    now: datetime,
+) -> str:
+    """What the service needs to look for what a customer names; ``searched`` are the places and
+    what each answered."""
+    hashes = {one.hash for one in named}
+    lines = (
+        "No order was found by what the customer names:",
+        *(f"  {one.called}: {one.value}" for one in pasted.readings if one.value not in hashes),
+        *(f"  transaction {one.hash}: {one.said}" for one in named),
+        "Searched:",
+        *(f"  {place}: {said}" for place, said in searched),
+        "Asked: whether there is such an order, whose it is, and what became of it.",
+        f"Written {iso(now)}",
+    )
+    return "\n".join(lines)
+
+
+# What a transaction paid
+
+
+def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
+    """The orders that a payment was meant for. Some share an address: their memo tells them apart,
+    and of a payment without one of theirs what still waits for as much."""
+    there = [order for order in orders if _same(paid.to, order.deposit_address)]
+    waiting = [order for order in there if not deposit_arrived(order)]
+    for chosen in (
+        [order for order in there if (order.deposit_tag or None) == (paid.memo or None)],
+        [order for order in waiting if order.in_amount == paid.amount],
+        waiting,
+    ):
+        if chosen:
+            return chosen
+    return there
+
+
+def _same(one: str, other: str | None) -> bool:
+    if not one or other is None:
+        return False
+    return one.lower() == other.lower() if one.startswith("0x") else one == other
+
+
+def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) -> PaidOnChain:
+    """A transaction that was sent and that its chain does not know."""
+    known = catalog.chain(chain)
+    return PaidOnChain(
+        hash=transaction,
+        chain=chain,
+        chain_name=known.name if known is not None else chain,
+        to="",
+        token_id=None,
+        symbol="",
+        amount=None,
+        memo=None,
+        confirmations=None,
+        at=None,
+        seen_at=now,
+        missing=True,
+    )
+
+
+def paid_by(found: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
+    """Every receiver of a transaction as it was read at ``now``, what each got of one token added
+    up; one without a receiver where it moved nothing."""
+    got: dict[Payment, int] = {}
+    for one in found.payments or (Payment("", 0),):
+        to = replace(one, units=0)
+        got[to] = got.get(to, 0) + one.units
+    return [_paid(found, replace(to, units=units), catalog, now) for to, units in got.items()]
+
+
+def _paid(
+    found: ChainTransaction, payment: Payment, catalog: Catalog, now: datetime
+) -> PaidOnChain:
+    token = paid_token(found.chain, payment, catalog)
+    # The list is the service's word, and a sandbox's ledger counts by it.
+    decimals = payment.decimals
+    if decimals is None and token is not None:
+        decimals = token.decimals
+    chain = catalog.chain(found.chain)
+    return PaidOnChain(
+        hash=found.hash,
+        chain=found.chain,
+        chain_name=chain.name if chain is not None else found.chain,
+        to=payment.to,
+        token_id=token.id if token is not None else None,
+        symbol=token.symbol if token is not None else "",
+        amount=None
+        if token is None or decimals is None
+        else short(from_base_units(payment.units, decimals)),
+        memo=payment.memo,
+        confirmations=found.confirmations,
+        at=found.at,
+        seen_at=now,
+        failed=found.failed,
+        underpriced=found.underpriced,
+    )
+
+
+def paid_token(chain: str, payment: Payment, catalog: Catalog) -> Token | None:
+    """What was paid; None where the catalogue does not have it."""
+    if payment.token_id is not None:
+        return catalog.token(payment.token_id)
+    if payment.contract is not None:
+        rows = [row for row in catalog.rows_of_contract(payment.contract) if row.chain == chain]
+    else:
+        rows = [row for row in catalog.rows if row.chain == chain and row.contract is None]
+    return catalog.token(rows[0].id) if rows else None
+
+
+def read_transfer(found: dict[str, Any]) -> ChainTransaction:
+    """A payment as the sandbox tells it (``SandboxControl.transfer``). Raises KeyError, ValueError
+    or TypeError for another shape."""
+    tag = found["tag"]
+    payment = Payment(
+        identity_text(str(found["to"]), 200),
+        int(str(found["units"])),
+        memo=identity_text(str(tag), 64) if tag else None,
+        token_id=str(found["token"]),
+    )
+    return ChainTransaction(
+        str(found["chain"]),
+        identity_text(str(found["hash"]), 200),
+        (payment,),
+        # None as long as no block has it.
+        int(str(found["confirmations"])) or None,
+    )

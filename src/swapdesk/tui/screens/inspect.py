@@ -28,9 +28,14 @@ from swapdesk.flows.support.case_file import (
     program_facts,
     write_case,
 )
-from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
+from swapdesk.flows.support.order_search import (
+    SECRET_REPLY,
+    Answer,
+    OrderSearch,
+    Searched,
+    begun_here,
+)
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, read_pasted
-from swapdesk.flows.support.replies import SECRET_REPLY
 from swapdesk.flows.support.support_case import (
     CaseFacts,
     CaseSheet,
