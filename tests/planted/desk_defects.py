@@ -1215,7 +1215,7 @@ SHOWING = (
     Defect(
         "case-page-tells-a-strangers-words-as-ours",
         "A colleague sends the reply on a page to a customer, whose money goes to a thief.",
-        "swapdesk/flows/support/case_page.py",
+        "swapdesk/flows/support/case_file.py",
         "not_ours=NOT_OURS,",
         "not_ours='',",
         ("tests/flows/support/test_case_page.py::test_it_says_all_that_the_desk_says_of_a_case",),

@@ -23,6 +23,7 @@ from swapdesk.flows.support.case_file import (
     CaseFileRefused,
     Shown,
     case_file,
+    case_page,
     contents,
     file_bytes,
     file_name,
@@ -30,7 +31,6 @@ from swapdesk.flows.support.case_file import (
     read_case_file,
     write_case,
 )
-from swapdesk.flows.support.case_page import case_page
 from swapdesk.flows.support.order_search import OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, Reading, read_pasted
 from swapdesk.flows.support.support_case import (

@@ -108,7 +108,7 @@ def test_every_rule_of_the_tables_has_a_case_and_a_reply() -> None:
 
 @pytest.mark.parametrize("case", OVERLAYS, ids=rule_of)
 def test_what_comes_on_top_goes_with_its_fact(case: Case) -> None:
-    plain = replace(case, known=None, now=NOW + timedelta(minutes=6), route="standard")
+    plain = replace(case, known=DeskFacts(), now=NOW + timedelta(minutes=6), route="standard")
     assert plain.diagnosis().rule == "exchanging"
     top, below = case.diagnosis(), plain.diagnosis()
     assert (top.money, top.certainty is Certainty.CERTAIN) == (below.money, False)
