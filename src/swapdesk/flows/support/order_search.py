@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader, Payment
+from swapdesk.chain.node_http import NodeError
+from swapdesk.client.chain_lookup import ChainTransaction, NodeReader, Payment
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import counted, iso, short_address
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
+from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import clock_time, concerns, logged_call
 from swapdesk.flows.support.pasted_text import PastedText, Reading, is_drawn_id
@@ -623,7 +623,7 @@ class OrderSearch:
             found = await control.transfer(text) or await control.transfer(text.upper())
             answered[_LEDGER] = "all chains of the sandbox"
             return read_transfer(found) if found is not None else None
-        except LookupFailed as error:
+        except NodeError as error:
             return f"{reader.chain if reader else 'the ledger'}: {error}"
         except ClientError as error:
             return f"the ledger: {_why(error)}"

@@ -28,9 +28,6 @@ from swapdesk.chain.addresses.display import known_page
 from swapdesk.client.exchange_log import Exchange
 from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.journal_records import PaidOnChain
-from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import (
     NOTHING,
     as_of,
@@ -51,8 +48,10 @@ from swapdesk.flows.orders.order_fields import (
     transaction_page,
 )
 from swapdesk.flows.orders.order_history import Seen, Update, happened, seen_since, updates_of
+from swapdesk.flows.orders.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.orders.order_sentence import order_head, pair_parts
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, order_words
+from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain
 from swapdesk.flows.orders.situations import (
     HIDDEN_REPLY,
     LAST_HEARD,
