@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import on
@@ -18,6 +18,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError, RateLimited
+from swapdesk.flows.creation.confirm_intent import TypedBefore
 from swapdesk.flows.notation import (
     MINUS,
     clock_time,
@@ -114,9 +115,6 @@ from swapdesk.tui.widgets.quote_table import (
 from swapdesk.tui.widgets.table_layout import MARGIN
 from swapdesk.wire.quotes import RouteType
 
-if TYPE_CHECKING:
-    from swapdesk.flows.creation.confirm_intent import TypedBefore
-
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
 PANEL = 44
@@ -190,7 +188,7 @@ class QuotesScreen(Page):
         self._again = AskingAgain()
         self._only_fixed = False
         self._explained = False
-        self._typed = typed
+        self._typed = typed or TypedBefore(recipient)
         self._former: dict[str, int] = {}
         self._former_until = 0.0
         self._head = HeadLine()
@@ -623,13 +621,6 @@ class QuotesScreen(Page):
     def do_review(self) -> None:
         self._table.action_choose()
 
-    def _typed_before(self) -> TypedBefore:
-        from swapdesk.flows.creation.confirm_intent import TypedBefore
-
-        if self._typed is None:
-            self._typed = TypedBefore(self.recipient)
-        return self._typed
-
     @on(LineTable.Chosen)
     def _chosen_row(self, event: LineTable.Chosen) -> None:
         board = self.board
@@ -646,7 +637,7 @@ class QuotesScreen(Page):
         if row is not None:
             from swapdesk.tui.screens.create import CreateScreen
 
-            self.app.push_screen(CreateScreen(self.session, board, row, self._typed_before()))
+            self.app.push_screen(CreateScreen(self.session, board, row, self._typed))
 
 
 class WaterfallScreen(Page):
