@@ -20,7 +20,7 @@ How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smalle
    page in view only; and ``balances_changed``.
 6. Who waits for something asks in a worker: ``run_worker(work, group=..., exclusive=True,
    exit_on_error=False)``. The worker touches no widget: it hands what it knows to a method of the
-   page with ``call_later``, and posts what the application takes as one of ``messages``.
+   page with ``call_later``.
    ``work_failed(group)`` is called on the page in view when a worker stopped by a defect: there the
    page stops waiting. The limits of ``screens/tokens`` are the model. Work that must outlive the
    page belongs to a controller, which the page reaches through ``self.controls``

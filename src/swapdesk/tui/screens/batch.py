@@ -127,7 +127,7 @@ from swapdesk.wire.operation import RateClass
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from swapdesk.tui.controls import BatchWork
+    from swapdesk.tui.controllers.create_controller import BatchController
     from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1
@@ -279,9 +279,9 @@ class BatchScreen(Page):
     # what there is
 
     @property
-    def work(self) -> BatchWork:
+    def work(self) -> BatchController:
         """The batch of this run; it outlives the page."""
-        return self.controls.batches.work
+        return self.controls.batches
 
     @property
     def plan(self) -> BatchPlan | None:
@@ -330,13 +330,13 @@ class BatchScreen(Page):
         current = self.current
         if current is None:
             return None
-        return self.controls.signing.group(current.group.act.id)
+        return self.controls.signing.running.get(current.group.act.id)
 
     @property
     def doing(self) -> str:
         """What goes on with the group that is next; empty when nothing."""
         signing = self.signing
-        if signing is None or not self.controls.signing.working(signing):
+        if signing is None or not self.controls.signing.running.working(signing):
             return ""
         current = self.current
         bundle = current.bundle if current is not None else None
@@ -859,11 +859,11 @@ class BatchScreen(Page):
     # creating
 
     def do_create_batch(self) -> None:
-        plan, batches = self.plan, self.controls.batches
+        plan = self.plan
         if plan is None:
             return
         if self.work.batch_id is not None:
-            batches.go_on()
+            self.work.go_on()
             self.show()
             return
         if plan.doubts:
@@ -882,7 +882,7 @@ class BatchScreen(Page):
 
     def _create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         try:
-            self.controls.batches.create(plan, agreed=agreed)
+            self.work.create(plan, agreed=agreed)
         except NotCreatable:
             self.show_notice("A row has a problem; nothing was created.", "warning")
         except ClaimTaken as error:
