@@ -22,9 +22,9 @@ from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.notation import NOTHING, Elapsed
 from swapdesk.flows.orders.order_listing import Group, group_of, read_filter
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
-from swapdesk.flows.orders.payment_progress import swap_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import diagnose
+from swapdesk.flows.tracking.self_paid_orders import swap_payment
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.widgets.order_table import stage_of

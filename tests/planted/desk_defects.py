@@ -409,7 +409,7 @@ CONFIRMED = (
     Defect(
         "unknown-status-taken-for-waiting",
         "An order in a state that nobody knows is shown as waiting for money.",
-        "swapdesk/flows/journal/order_merge.py",
+        "swapdesk/flows/orders/order_merge.py",
         "return _BY_STATUS.get(status)",
         "return _BY_STATUS.get(status, DisplayStatus.WAITING_FOR_DEPOSIT)",
         ("tests/flows/test_folding.py::test_a_display_status_without_a_word_hides_no_status",),
@@ -834,7 +834,7 @@ PAYING = (
     Defect(
         "bundle-submitted-twice",
         "The signatures of a group leave a second time after an answer that was lost.",
-        "swapdesk/flows/journal/payments.py",
+        "swapdesk/flows/batch/bundles.py",
         "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)",
         "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)\n"
         "        moved = moved or state is State.SENT",
@@ -843,7 +843,7 @@ PAYING = (
     Defect(
         "two-withdrawals-at-once",
         "A withdrawal is signed beside one of the same smart account that is under way.",
-        "swapdesk/flows/journal/payments.py",
+        "swapdesk/flows/batch/bundles.py",
         '        return ledger.begin("withdraw", body, claim=claim)',
         '        return ledger.begin("withdraw", body)',
         (
@@ -1084,7 +1084,7 @@ SHOWING = (
         "state-dropped-by-a-defect",
         "A write that fails by a defect loses the states it had in hand: the next start asks for a"
         " deposit that came.",
-        "swapdesk/flows/journal/order_writes.py",
+        "swapdesk/flows/tracking/order_writes.py",
         "                    self.pending = {**part, **self.pending}\n"
         "                    self.schedule()\n",
         "                    self.schedule()\n",

@@ -52,9 +52,9 @@ from swapdesk.flows.creation.order_verification import (
 )
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
-from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
 from swapdesk.flows.orders.order_fields import shown_order
+from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.order_status import order_status, withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import (

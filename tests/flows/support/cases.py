@@ -18,9 +18,8 @@ from msgspec.structs import replace
 from flows.orders import DEPOSIT, NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
+from swapdesk.flows.orders.order_transactions import Fate, OrderTransaction, PaidOnChain, Sender
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
     SwapFailure,

@@ -42,10 +42,10 @@ from swapdesk.flows.deposits.funding import not_payable
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.orders.order_export import export_rows
 from swapdesk.flows.orders.order_history import happened, legs_of, updates_of
 from swapdesk.flows.orders.order_status import order_status, time_at
+from swapdesk.flows.orders.order_transactions import PaidOnChain
 from swapdesk.flows.orders.situations import (
     LAST_HEARD,
     PAYMENT_AS_ASKED,

@@ -61,9 +61,9 @@ from swapdesk.flows.intents.intent import (
 )
 from swapdesk.flows.journal.creates import become_order
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.order_merge import DOUBLE, display_of, ended, untouched
 from swapdesk.flows.notation import table_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived
+from swapdesk.flows.orders.order_merge import DOUBLE, display_of, ended, untouched
 from swapdesk.flows.orders.told_transaction import same_transaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, plain, short

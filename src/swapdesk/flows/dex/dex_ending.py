@@ -21,8 +21,9 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import acts_of, newest_part, refuse_create, refuse_payment
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, wallet_money
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN
 from swapdesk.flows.orders.told_transaction import NotThisSwap
+from swapdesk.flows.tracking.self_paid_orders import wallet_money
 from swapdesk.flows.transactions import (
     NotAgreed,
     NotSignable,

@@ -21,12 +21,12 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.journal_records import PaidOnChain
-from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
+from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
+from swapdesk.flows.orders.order_transactions import PaidOnChain
 from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, SwapFailure
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order

@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import clock_time, date
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.situations import (
     LAST_HEARD,
     NO_TIME,

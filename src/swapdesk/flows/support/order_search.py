@@ -23,11 +23,10 @@ from msgspec import Struct
 from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
+from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import clock_time, concerns, logged_call
 from swapdesk.flows.support.paid_on_chain import (

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from swapdesk.client.chain_lookup import ChainTransaction, Payment
 from swapdesk.flows.catalog.catalog import Catalog
-from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.orders.order_fields import deposit_arrived
+from swapdesk.flows.orders.order_transactions import PaidOnChain
 from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.encoding.text import identity_text
 from swapdesk.wire.orders import Order

@@ -13,9 +13,6 @@ from datetime import datetime
 
 from swapdesk.chain.addresses.display import known_page
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.journal_records import PaidOnChain
-from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import as_of, clock_time, iso, short_address
 from swapdesk.flows.orders.deposit_destination import deposit_known, sent_otherwise
 from swapdesk.flows.orders.order_fields import (
@@ -24,7 +21,9 @@ from swapdesk.flows.orders.order_fields import (
     symbols,
     transaction_page,
 )
+from swapdesk.flows.orders.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.orders.order_status import order_words
+from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain
 from swapdesk.flows.orders.situations import HIDDEN_REPLY, LAST_HEARD, PAID_LESS
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.support.diagnosis import Diagnosis, Owner, status_for_support

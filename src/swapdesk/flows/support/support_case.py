@@ -17,8 +17,6 @@ from msgspec.structs import replace
 
 from swapdesk.client.exchange_log import Exchange
 from swapdesk.flows.catalog.catalog import resolve
-from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import (
     NOTHING,
     clock_time,
@@ -29,8 +27,10 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.orders.order_fields import deposit_arrived, route_of, shown_order
 from swapdesk.flows.orders.order_history import Seen, Update, happened, seen_since, updates_of
+from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.flows.orders.order_sentence import order_head, pair_parts
 from swapdesk.flows.orders.order_status import OrderStatus
+from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.request_lines import LoggedCall, concerns, logged_call
 from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, diagnose, status_for_support

@@ -27,7 +27,6 @@ from swapdesk.flows.deposits.deposit_phase import (
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_merge import payout_hash
 from swapdesk.flows.notation import (
     clock_time,
     copied_amount,
@@ -45,6 +44,7 @@ from swapdesk.flows.orders.order_fields import (
     short_id,
     unsaid,
 )
+from swapdesk.flows.orders.order_merge import payout_hash
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, reported_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb

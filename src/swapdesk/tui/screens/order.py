@@ -18,8 +18,6 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.intents.intent import NO_ADDRESS_TEXT, DepositRelease, Intent
-from swapdesk.flows.journal.order_merge import display_of, linked_deposit, payout_hash
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import copied_amount, date, exact_amount, percent, tracker_amount
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
@@ -44,7 +42,9 @@ from swapdesk.flows.orders.order_fields import (
     transaction_page,
 )
 from swapdesk.flows.orders.order_history import Leg, legs_of
+from swapdesk.flows.orders.order_merge import display_of, linked_deposit, payout_hash
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.situations import COMPLETED
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
