@@ -138,10 +138,12 @@ class BatchController:
         self.unpaid: str | None = None
         """The batch whose failed rows these are, as long as its other rows are to be paid."""
 
-    def begin(self, planner: BatchPlanner, batch_id: str | None = None) -> None:
-        """Another file, or another batch that was written down before."""
+    def begin(
+        self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
+    ) -> None:
+        """Another file, or another batch that was written down before, or rows of one."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
-        self.unpaid = None
+        self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         """Write the rows of a plan down and create them, ``agreed`` with what is doubted in it.

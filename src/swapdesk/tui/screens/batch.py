@@ -267,7 +267,7 @@ class BatchScreen(Page):
         self._update = None
         self.show()
 
-    def batch_moved(self, failure: str = "") -> None:
+    def batch_moved(self, failure: str) -> None:
         """A group came to something."""
         if failure:
             self.show_notice(failure, "error")
@@ -465,7 +465,7 @@ class BatchScreen(Page):
         """Say in the pane what is to be said of the row under the cursor."""
         if self.plan is not None:
             self._pane.show(partial(laid, self.facts(self.plan)))
-            self.refresh_keys()
+        self.refresh_keys()
 
     def done(self) -> str:
         """What has happened, at the right of the label."""
@@ -479,11 +479,8 @@ class BatchScreen(Page):
     def say_money(self) -> None:
         """Where the money is and who acts next."""
         progress, signing = self.progress, self.signing
-        if self.plan is None:
-            self.set_money("in your wallet.", "you: load a file")
-            return
         if self.work.creating or self.work.batch_id is None:
-            where = "in your wallet. No deposit was paid."
+            where = "in your wallet." + (" No deposit was paid." if self.plan is not None else "")
             self.set_money(where, self._next(), where_short="in your wallet.")
             return
         if progress is None:
@@ -505,14 +502,15 @@ class BatchScreen(Page):
 
     def _next(self) -> str:
         """Before all of it is created."""
+        plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
-        count = len(self.plan.problems) if self.plan is not None else 0
-        if count:
-            return f"you: fix or skip {counted(count, 'row')}, then create"
-        if self.plan is not None and not self.plan.groups:
-            return "you: take a row in, or load another file"
-        return "you: c creates the orders"
+        if plan is None:
+            return "you: load a file"
+        if plan.problems:
+            return f"you: fix or skip {counted(len(plan.problems), 'row')}, then create"
+        takes = "take a row in, or load another file"
+        return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
         """What the money key of the screen acts on."""
@@ -610,7 +608,6 @@ class BatchScreen(Page):
         self.add_class("-writing")
         self._field.field.focus()
         self.show_row()
-        self.refresh_keys()
 
     def do_other_column(self) -> None:
         if self._cell is not None:
@@ -623,7 +620,6 @@ class BatchScreen(Page):
         self._put_away()
         self._table.focus()
         self.show_row()
-        self.refresh_keys()
 
     def _put_away(self) -> None:
         """The field leaves once nothing is written in it. A file keeps it in sight until its first
@@ -805,13 +801,9 @@ class BatchScreen(Page):
     def _has(self, means: tuple[Means, ...]) -> None:
         """What the wallet has now. Once rows were written down it is the payment that asks."""
         self.work.means = means
-        plan = self.plan
-        if plan is not None and self.work.batch_id is None:
-            self.work.plan = against_means(plan, means)
-        if self.plan is not plan:
-            self.show()
-        else:
-            self.show_row()
+        if self.plan is not None and self.work.batch_id is None:
+            self.work.plan = against_means(self.plan, means)
+        self.show()
 
     def work_failed(self, group: str) -> None:
         self._put_away()
@@ -842,19 +834,16 @@ class BatchScreen(Page):
             self.work.go_on()
             self.show()
             return
-        if plan.doubts:
-            self.app.push_screen(TypedConfirm(_doubted(plan)), self._agreed_to(plan))
-        else:
+        if not plan.doubts:
             self._create(plan)
-
-    def _agreed_to(self, plan: BatchPlan) -> Callable[[bool | None], None]:
-        """What the answer to the question about this plan does, as long as it is shown."""
+            return
 
         def answered(yes: bool | None) -> None:
+            """The answer counts for this plan, as long as it is shown."""
             if yes and self.plan is plan and self.work.batch_id is None:
                 self._create(plan, agreed=True)
 
-        return answered
+        self.app.push_screen(TypedConfirm(_doubted(plan)), answered)
 
     def _create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         try:
@@ -874,10 +863,7 @@ class BatchScreen(Page):
         sheet = failed_sheet(made) if made is not None else None
         if made is None or sheet is None:
             return
-        current = self.current
-        self.work.begin(self.planner())
-        if current is not None:
-            self.work.unpaid = made.id
+        self.work.begin(self.planner(), unpaid=made.id if self.current is not None else None)
         self.progress = None
         self.judge(sheet)
 
@@ -947,31 +933,29 @@ class BatchScreen(Page):
     # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
-        plan = self.plan
-        if verb is BATCH:
-            return HIDDEN
+        plan, progress, creating = self.plan, self.progress, self.work.creating
+        failed = progress is not None and bool(progress.failed)
         if verb in FIELD_VERBS:
             in_cell = self._cell is not None
             if not self.writing or verb in (FILE_VERBS if in_cell else (OTHER_COLUMN,)):
                 return HIDDEN
             return CommandState(verb="load") if verb is TAKE_CELL and not in_cell else READY
-        if verb not in self.VERBS:
-            return READY
-        if self.writing:
+        if verb is BATCH or (self.writing and verb in self.VERBS):
             return HIDDEN
+        if verb is ORDERS or verb not in self.VERBS:
+            return READY
         if verb is LOAD_FILE:
-            return CommandState(locked=CREATING if self.work.creating else "")
+            return CommandState(locked=CREATING if creating else "")
         if verb is EXPORT_BATCH:
             return CommandState(verb="export" if self.made is not None else "template")
-        if verb is ORDERS:
-            return READY
-        if verb is FAILED_AGAIN:
-            return self._again_standing()
-        if verb is BACK_TO_BATCH:
-            return self._back_standing()
-        if verb in PAYING_VERBS:
-            return HIDDEN if self.work.creating else self.paying_standing(verb)
-        if plan is None:
+        if verb is FAILED_AGAIN and progress is not None and failed:
+            # With the same input, unless something of the batch is just on its way.
+            return CommandState(locked=CREATING if creating or progress.creating else self.doing)
+        if verb is BACK_TO_BATCH and self.work.unpaid is not None and not failed:
+            return CommandState(locked=CREATING if creating else self.doing)
+        if verb in PAYING_VERBS and not creating:
+            return self.paying_standing(verb)
+        if plan is None or verb in (FAILED_AGAIN, BACK_TO_BATCH, *PAYING_VERBS):
             return HIDDEN
         if verb in (NEXT_PROBLEM, PREVIOUS_PROBLEM):
             found = self.made is None and any(row.findings and not row.skipped for row in plan.rows)
@@ -992,19 +976,6 @@ class BatchScreen(Page):
             return HIDDEN
         amount = row.cell("sell_amount")
         return CommandState(verb=f"read {amount} as {pointed(amount)}")
-
-    def _again_standing(self) -> CommandState:
-        """With the same input, unless something of the batch is just on its way."""
-        progress = self.progress
-        if progress is None or not progress.failed:
-            return HIDDEN
-        creating = self.work.creating or progress.creating
-        return CommandState(locked=CREATING if creating else self.doing)
-
-    def _back_standing(self) -> CommandState:
-        if self.work.unpaid is None or (self.progress is not None and self.progress.failed):
-            return HIDDEN
-        return CommandState(locked=CREATING if self.work.creating else self.doing)
 
     @property
     def cut_off(self) -> str:
