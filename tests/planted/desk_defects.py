@@ -783,7 +783,7 @@ PAYING = (
         "asked-in-vain-and-told-unknown",
         "A deposit of a desk that was killed before its wallet signed is told to be on its way.",
         "swapdesk/flows/deposits/wallet_funding.py",
-        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not (entry.fresh or self.client.accounts.read_only)\n",
         "        asked = entry.asked\n",
         (
             "tests/flows/test_deposits.py"
@@ -794,7 +794,7 @@ PAYING = (
         "told-unsigned-while-another-desk-signs",
         "A review of a deposit takes back what another desk, which has the wallet, asks for.",
         "swapdesk/flows/deposits/wallet_funding.py",
-        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not (entry.fresh or self.client.accounts.read_only)\n",
         "        asked = entry.asked or not entry.fresh\n",
         (
             "tests/flows/test_deposits.py"

@@ -79,7 +79,7 @@ class SigningController:
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Pay the deposit of an order that was confirmed here, and show what is to be signed;
         or show the payment that was begun."""
-        from swapdesk.flows.deposits.deposit_signing import begin_deposit
+        from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
 
@@ -156,7 +156,7 @@ class SigningController:
 
                 swaps_left_open(self.running)
             if any(act.body.get("by") == "wallet" for act in unanswered(journal.ledger)):
-                from swapdesk.flows.deposits.deposit_signing import deposits_left_open
+                from swapdesk.flows.deposits.wallet_funding import deposits_left_open
 
                 deposits_left_open(self.running)
             if open_bundles(journal.ledger):
