@@ -259,7 +259,7 @@ def test_what_a_failed_transaction_took_is_not_believed(journal: Journal) -> Non
     for _ in range(2):
         writer.record([(moved, "list", False)])
     assert journal.orders.get(first.service_id).order == moved
-    assert [seen.display_status for _, _, seen in journal.orders.events(first.service_id)] == [
+    assert [seen.display_status for _, _, seen in journal.orders.history.of(first.service_id)] == [
         "DEPOSIT_DETECTED",
         "EXCHANGE_IN_PROGRESS",
     ]

@@ -140,48 +140,26 @@ class OrderIndex:
 
     def ids(self) -> set[str]:
         """Every order this desk knows."""
-        rows = self._file.read("SELECT service_id FROM orders", ())
-        return {row["service_id"] for row in rows}
+        return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
         """Of words those that begin the id of exactly one order, each with that id."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
-    def present(self) -> list[str]:
-        """Orders of which something may still become: all but those that were completed, and of
-        which nothing is left to do."""
-        rows = self._file.read(
-            f"SELECT service_id FROM orders WHERE {PRESENT}",  # noqa: S608
-            (),
-        )
-        return [row["service_id"] for row in rows]
-
-    def unrepeated(self) -> list[str]:
-        """Orders created here that the service has not repeated yet."""
-        rows = self._file.read(
-            f"SELECT service_id FROM orders WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
-            " AND operation > ''",
-            (),
-        )
-        return [row["service_id"] for row in rows]
-
-    def made_here(self, ids: Collection[str]) -> list[str]:
+    def made_here(self, ids: Collection[str]) -> set[str]:
         """Which of these orders an intent of this home became."""
-        rows = self._file.read(
+        return self._ids(
             "SELECT service_id FROM orders WHERE operation > ''"
             " AND service_id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(ids)),),
+            json.dumps(list(ids)),
         )
-        return [row["service_id"] for row in rows]
 
     def of_others(self, intent_id: str) -> set[str]:
         """Orders that other intents became."""
-        rows = self._file.read(
-            "SELECT service_id FROM orders WHERE operation > '' AND operation != ?",
-            (intent_id,),
+        return self._ids(
+            "SELECT service_id FROM orders WHERE operation > '' AND operation != ?", intent_id
         )
-        return {row["service_id"] for row in rows}
 
     def seen_before(self, moment: datetime) -> set[str]:
         """Orders that were first seen before ``moment``."""
@@ -214,17 +192,15 @@ class OrderIndex:
             if row["address"]
         ]
 
-    def named(self, part: str) -> frozenset[str]:
+    def named(self, part: str) -> set[str]:
         """Orders with this in one of their addresses, in the hash of one of their transactions or
         in the request id of their create, in letters of either case."""
-        rows = self._file.read(_NAMED, (part.lower(),))
-        return frozenset(row["service_id"] for row in rows)
+        return self._ids(_NAMED, part.lower())
 
-    def called(self, text: str) -> frozenset[str]:
+    def called(self, text: str) -> set[str]:
         """Orders of this id or with an id that begins so, and those of this group, quote, record
         or memo."""
-        rows = self._file.read(_CALLED, (text, SHORTEST_PREFIX))
-        return frozenset(row["service_id"] for row in rows)
+        return self._ids(_CALLED, text, SHORTEST_PREFIX)
 
     def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
         """Orders that send, pay out or gave back about as much, in tokens of any kind."""
@@ -233,6 +209,9 @@ class OrderIndex:
         return [
             (row["service_id"], decode(Order, row["last"].encode(), side="client")) for row in rows
         ]
+
+    def _ids(self, query: str, *values: object) -> set[str]:
+        return {service_id for (service_id,) in self._file.read(query, values)}
 
     def _before(self, query: str, moment: datetime) -> set[str]:
         rows = self._file.read(query, ())

@@ -1,14 +1,9 @@
-"""Every order this desk knows, and its different states.
-
-``OrderHistoryLog`` holds when, from where and what the order was then; of very many states the
-first and the newest are kept. ``WrittenOrders`` remembers what this process wrote last, and is
-believed while nobody else wrote the file.
-"""
+"""Every order this desk knows, and its different states: when, from where, and the order then."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -21,11 +16,13 @@ from swapdesk.flows.intents.intent import (
     MAY_FOLLOW,
     RELEASED,
     DepositRelease,
+    Intent,
     ReleaseVerdict,
     contradiction,
 )
 from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
-from swapdesk.flows.journal.journal_records import JournaledOrder
+from swapdesk.flows.journal.journal_migration import PRESENT
+from swapdesk.flows.journal.ledger import read_json
 from swapdesk.flows.journal.order_index import OrderIndex
 from swapdesk.flows.orders.order_merge import (
     PROGRESS,
@@ -35,6 +32,7 @@ from swapdesk.flows.orders.order_merge import (
     newly_linked_deposit,
 )
 from swapdesk.flows.orders.order_transactions import PaidOnChain, Source, folded_hash
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
@@ -144,84 +142,23 @@ def _order_of(row: sqlite3.Row) -> Order:
     return decode(Order, row["raw"].encode(), side="client")
 
 
-class WrittenOrders:
-    """Call :meth:`begin` in a transaction, then :meth:`end` or :meth:`taken_back` after it."""
-
-    def __init__(self, file: JournalFile) -> None:
-        self._file = file
-        self._orders: dict[str, tuple[int, Order]] = {}
-        """By the digest of what was written."""
-        self._certain: set[str] = set()
-        """Those that stand in the file for sure: nobody wrote since."""
-        self._version = -1
-        self._stood = (-1, -1)
-
-    def begin(self, db: sqlite3.Connection) -> None:
-        """A transaction began. Another connection changes the version, another writer over this
-        connection the number of its transactions."""
-        (self._version,) = db.execute("PRAGMA data_version").fetchone()
-        if self._stood != (self._file.writes - 1, self._version):
-            self._certain.clear()
-
-    def end(self) -> None:
-        """It was committed."""
-        self._stood = (self._file.writes, self._version)
-
-    def taken_back(self) -> None:
-        """It was not."""
-        self._certain.clear()
-
-    def last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
-        """The order as it stands in the file, None when it is not there."""
-        digest, order = self._orders.get(service_id, (None, None))
-        if order is not None and service_id in self._certain:
-            return order
-        row = db.execute("SELECT last FROM orders WHERE service_id = ?", (service_id,)).fetchone()
-        if row is None:
-            return None
-        if order is not None and digest == hash(row["last"]):
-            return order
-        return _last_of(row["last"], service_id)
-
-    def keep(self, order: Order, raw: str) -> None:
-        """Written as ``raw``."""
-        self._orders[order.service_id] = (hash(raw), order)
-
-    def trust(self, service_id: str) -> None:
-        """It was written in a transaction of :meth:`begin`."""
-        if service_id in self._orders:
-            self._certain.add(service_id)
-
-    def forget(self, service_id: str) -> None:
-        self._orders.pop(service_id, None)
-        self._certain.discard(service_id)
-
-
-_LOAD = 100
-
-
 class OrderLog:
     """Orders as last known, and the states each was seen in."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._written = WrittenOrders(file)
+        self._written: dict[str, tuple[int, Order]] = {}
+        """What was written last, with the digest of its text: where that stands in the file still,
+        it is not read again, which takes as long as all the rest of a burst of sightings."""
         self.history = OrderHistoryLog(file)
         self.index = OrderIndex(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
         """Commit newest states, each with whether its end was confirmed, in one transaction."""
-        try:
-            with self._file.write() as db:
-                self._written.begin(db)
-                for order, source, ended in orders:
-                    self._take(db, order, source, ended=ended)
-                    self._written.trust(order.service_id)
-        except BaseException:
-            self._written.taken_back()
-            raise
-        self._written.end()
+        with self._file.write() as db:
+            for order, source, ended in orders:
+                self.put(db, order, source, ended=ended)
 
     def settle(self, service_id: str, verdict: ReleaseVerdict) -> ReleaseVerdict:
         """Move an order to another standing, where that is allowed; what stands afterwards."""
@@ -237,15 +174,11 @@ class OrderLog:
                 self._tell(db, service_id, "accepted", plain(out_amount))
             return stands
 
-    def put_away(self, service_id: str, trouble: str) -> None:
-        """The owner dealt with an order that failed so; in another trouble it counts again."""
+    def put_away(self, service_id: str, trouble: str | None) -> None:
+        """The owner dealt with an order that failed so; in another trouble it counts again. None:
+        it was not dealt with after all."""
         with self._file.write() as db:
             self._tell(db, service_id, "put_away", trouble)
-
-    def take_back(self, service_id: str) -> None:
-        """It was not dealt with after all."""
-        with self._file.write() as db:
-            self._tell(db, service_id, "put_away", None)
 
     def away(self) -> dict[str, str]:
         """Orders that were put away, each with the trouble it was in."""
@@ -273,23 +206,28 @@ class OrderLog:
         )
         return {row["service_id"]: tuple(_payments(row["payments"]).values()) for row in rows}
 
-    def each(self) -> Iterator[JournaledOrder]:
-        """Every order this desk knows, newest first, read a few at a time."""
-        before = 1 << 62
+    def each(self, among: str = "") -> Iterator[TrackedOrder]:
+        """Every order this desk knows, or those of the SQL query ``among``, newest first, read a
+        few at a time."""
+        before, those = 1 << 62, f"AND orders.number IN ({among})" if among else ""
         while rows := self._file.read(
-            "SELECT * FROM orders WHERE number < ? ORDER BY number DESC LIMIT ?",
+            f"{_ORDERS} WHERE orders.number < ? {those} ORDER BY orders.number DESC LIMIT ?",
             (before, _LOAD),
         ):
             before = rows[-1]["number"]
-            yield from map(_journaled, rows)
+            yield from map(_tracked, rows)
 
-    def present(self) -> Iterator[JournaledOrder]:
-        """Those of which something may still become, read a few at a time."""
-        return self._named(self.index.present())
+    def present(self) -> Iterator[TrackedOrder]:
+        """Those of which something may still become: all but those that were completed, and of
+        which nothing is left to do."""
+        return self.each(f"SELECT number FROM orders WHERE {PRESENT}")  # noqa: S608
 
-    def unrepeated(self) -> list[JournaledOrder]:
+    def unrepeated(self) -> Iterator[TrackedOrder]:
         """Those created here that the service has not repeated yet."""
-        return list(self._named(self.index.unrepeated()))
+        return self.each(
+            f"SELECT number FROM orders WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
+            " AND operation > ''"
+        )
 
     def verdict(self, service_id: str) -> ReleaseVerdict | None:
         """What stands of an order, None when the journal has none of this id."""
@@ -298,13 +236,9 @@ class OrderLog:
         )
         return _verdict_of(rows[0]) if rows else None
 
-    def get(self, service_id: str) -> JournaledOrder | None:
-        rows = self._file.read("SELECT * FROM orders WHERE service_id = ?", (service_id,))
-        return _journaled(rows[0]) if rows else None
-
-    def events(self, service_id: str) -> list[tuple[datetime, str, Order]]:
-        """Every different state seen of an order: when, from where, and the order then."""
-        return self.history.of(service_id)
+    def get(self, service_id: str) -> TrackedOrder | None:
+        rows = self._file.read(f"{_ORDERS} WHERE service_id = ?", (service_id,))
+        return _tracked(rows[0]) if rows else None
 
     def put(
         self,
@@ -322,24 +256,10 @@ class OrderLog:
         else is kept among the events and hides the address for good. One that says less, or
         comes from a desk that is behind, is folded into what is known.
         """
-        decided = self._take(db, order, source, verdict, intent_id, ended=ended)
-        return decided or self._settle(db, order.service_id, verdict)
-
-    def _take(
-        self,
-        db: sqlite3.Connection,
-        order: Order,
-        source: Source,
-        verdict: ReleaseVerdict = FOREIGN,
-        intent_id: str | None = None,
-        *,
-        ended: bool,
-    ) -> ReleaseVerdict | None:
-        """As :meth:`put`; None when the standing of a known order is where it was."""
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())
-        known = self._written.last(db, order.service_id)
+        known = self._last(db, order.service_id)
         merged = order if known is None else merge_order(known, order)
         reason = None if known is None else contradicts(known, order)
         # What a desk that is behind saw is no event any more: whoever reads them in their order,
@@ -347,50 +267,47 @@ class OrderLog:
         tells = merged is not None or reason is not None
         if known is None or (tells and _differs(known, order)):
             self.history.add(db, order.service_id, lean, now, source)
+        if reason is not None:
+            return self._settle(db, order.service_id, contradiction(reason))
         kept = merged or known or order
         if kept == order:
             # The tracker holds this one, so that there are not two of each.
             kept = order
         else:
             raw = encode_twice(kept)[1]
-        self._written.keep(kept, raw)
-        if known is None:
-            db.execute(
-                "INSERT INTO orders (service_id, operation, last, display, ended, standing,"
-                " withheld, first_seen, seen_at, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    order.service_id,
-                    intent_id,
-                    raw,
-                    display_of(order),
-                    int(ended),
-                    verdict.standing,
-                    verdict.withheld,
-                    now,
-                    now,
-                    source,
-                ),
-            )
-            self._keep_deposit(db, None, kept)
-            return verdict
-        if reason is not None:
-            # What stands in the file is what was known before.
-            self._written.forget(order.service_id)
-            return self._settle(db, order.service_id, contradiction(reason))
+        self._written[order.service_id] = (hash(raw), kept)
         db.execute(
-            "UPDATE orders SET last = ?, display = ?, ended = max(ended, ?),"
-            " operation = coalesce(operation, ?), seen_at = ?, source = ? WHERE service_id = ?",
-            (raw, display_of(kept), int(ended), intent_id, now, source, order.service_id),
+            "INSERT INTO orders (service_id, operation, last, display, ended, standing, withheld,"
+            " first_seen, seen_at, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)"
+            " ON CONFLICT DO UPDATE SET last = ?3, display = ?4, ended = max(ended, ?5),"
+            " operation = coalesce(operation, ?2), seen_at = ?8, source = ?9",
+            (
+                order.service_id,
+                intent_id,
+                raw,
+                display_of(kept),
+                int(ended),
+                verdict.standing,
+                verdict.withheld,
+                now,
+                source,
+            ),
         )
-        self._keep_deposit(db, known, kept)
-        return None
-
-    def _keep_deposit(self, db: sqlite3.Connection, known: Order | None, kept: Order) -> None:
-        """The transaction that the service names as the deposit's: its link is the payout's
-        later."""
         deposit = newly_linked_deposit(known, kept)
         if deposit is not None:
+            # The order's link is the payout's later.
             self._tell(db, kept.service_id, "deposit", deposit)
+        return self._settle(db, order.service_id, verdict)
+
+    def _last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
+        """The order as it stands in the file, None where it is not there."""
+        row = db.execute("SELECT last FROM orders WHERE service_id = ?", (service_id,)).fetchone()
+        if row is None:
+            return None
+        digest, order = self._written.get(service_id, (None, None))
+        if order is not None and digest == hash(row["last"]):
+            return order
+        return _last_of(row["last"], service_id)
 
     def _tell(self, db: sqlite3.Connection, service_id: str, column: str, value: object) -> None:
         """Raises JournalUnavailable where the order was not written yet."""
@@ -425,29 +342,24 @@ class OrderLog:
         )
         return verdict
 
-    def _named(self, ids: Sequence[str]) -> Iterator[JournaledOrder]:
-        for at in range(0, len(ids), _LOAD):
-            part = tuple(ids[at : at + _LOAD])
-            marks = ", ".join("?" * len(part))
-            yield from map(
-                _journaled,
-                self._file.read(
-                    f"SELECT * FROM orders WHERE service_id IN ({marks})",  # noqa: S608
-                    part,
-                ),
-            )
+
+_LOAD = 100
+_ORDERS = """SELECT orders.*, body FROM orders
+  LEFT JOIN operation ON operation.id = orders.operation"""
 
 
-def _journaled(row: sqlite3.Row) -> JournaledOrder:
-    return JournaledOrder(
+def _tracked(row: sqlite3.Row) -> TrackedOrder:
+    return TrackedOrder(
         order=_last_of(row["last"], row["service_id"]),
-        intent_id=row["operation"],
+        intent=Intent.from_json(read_json(row["body"])["intent"]) if row["body"] else None,
+        withheld=row["withheld"],
         ended=bool(row["ended"]),
-        verdict=_verdict_of(row),
-        first_seen=datetime.fromisoformat(row["first_seen"]),
         seen_at=datetime.fromisoformat(row["seen_at"]),
-        source=row["source"],
+        source="journal",
+        standing=DepositRelease(row["standing"]),
         accepted=None if row["accepted"] is None else Decimal(row["accepted"]),
+        away=row["put_away"],
+        payments=tuple(_payments(row["payments"]).values()),
     )
 
 

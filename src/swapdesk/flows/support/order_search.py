@@ -262,7 +262,7 @@ class OrderSearch:
         """The journal's orders with an address, a hash or an id that a reading is the rest of."""
         index = self._desk.journal.orders.index
         parts = [index.named(end) | index.called(end) for end in reading.ends if end]
-        holding = frozenset.intersection(*parts) if parts else frozenset()
+        holding = set.intersection(*parts) if parts else set()
         return [
             name for name in sorted(holding) if any(map(reading.cut_from, self._names_of(name)))
         ]
