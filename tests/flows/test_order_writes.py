@@ -65,7 +65,7 @@ class Kept:
             self,  # type: ignore[arg-type]
             self.clock,
             self.written,
-            background=BackgroundTasks(self.clock, self.defects.append),
+            BackgroundTasks(self.clock, self.defects.append),
         )
 
     def written(self, ids: Iterable[str]) -> None:

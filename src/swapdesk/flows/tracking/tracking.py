@@ -107,7 +107,7 @@ class Tracker:
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, until the journal has it."""
         self._writes = OrderWrites(
-            journal.order_writer(), clock, self._committed, background=self._background
+            journal.order_writer(), clock, self._committed, self._background
         )
         self._errands: dict[str, asyncio.Task[None]] = {}
         """What is asked of the service beside the stream: one question an order at a time."""
@@ -272,7 +272,7 @@ class Tracker:
         """What is told of an order stands with it: it is written before."""
         writing = self._writes.pending.get(service_id)
         if writing is not None:
-            self._journal.orders.record([(writing.order, writing.source, writing.ended)])
+            self._journal.orders.record([writing])
 
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,
