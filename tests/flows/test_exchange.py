@@ -142,7 +142,7 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
         earlier = await by_hand(trade, first)
         listed = await trade.api.list_orders()
         trade.journal.orders.record([(order, "list", False) for order in listed.orders])
-    name = trade.journal.orders.index.ids().pop()
+    name = trade.journal.orders.ids().pop()
     known = trade.journal.orders.get(name)
 
     def refused(request: httpx2.Request) -> None:

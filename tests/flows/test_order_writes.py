@@ -28,8 +28,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import UNREPEATED, DepositRelease, ReleaseVerdict
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_index import PaidRecipient
-from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog
+from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog, PaidRecipient
 from swapdesk.flows.journal.payments import begin_payment, end_payment
 from swapdesk.flows.orders.order_merge import FIGURES, PROGRESS, only_volatile_fields
 from swapdesk.flows.tracking.order_writes import (
@@ -211,7 +210,7 @@ async def test_what_ends_in_the_middle_leaves_whole_slices(kept: Kept) -> None:
     kept.before = full
     await kept.writes.finish()
     assert with_newest(kept, names) == [True] * 2 * SLICE + [False] * (len(names) - 2 * SLICE)
-    assert kept.journal.orders.index.ids() == set(names)
+    assert kept.journal.orders.ids() == set(names)
 
 
 # Figures
@@ -376,8 +375,8 @@ def test_only_what_was_completed_and_confirmed_is_past(journal: Journal) -> None
     ]
     names = {one.service_id for one in present}
     assert {one.order.service_id for one in journal.orders.present()} == names
-    assert journal.orders.index.ids() == names | {one.service_id for one in past}
-    assert journal.orders.index.count_open() == 2
+    assert journal.orders.ids() == names | {one.service_id for one in past}
+    assert journal.orders.count_open() == 2
 
 
 def test_a_state_told_by_its_number_alone_counts_as_shown(journal: Journal) -> None:
@@ -385,9 +384,9 @@ def test_a_state_told_by_its_number_alone_counts_as_shown(journal: Journal) -> N
     done = order(service_id="n" * 22, display_status=None, status=4, modified=LATER)
     created_here(journal, done)
     journal.orders.record([(done, "list", True)])
-    assert journal.orders.index.count_open() == 0
+    assert journal.orders.count_open() == 0
     assert list(journal.orders.present()) == []
-    assert journal.orders.index.paid_recipients() == [PaidRecipient(RECIPIENT, 1, LATER)]
+    assert journal.orders.paid_recipients() == [PaidRecipient(RECIPIENT, 1, LATER)]
 
 
 def test_what_cannot_be_read_is_kept_in_view(journal: Journal, path: Path) -> None:
@@ -395,7 +394,7 @@ def test_what_cannot_be_read_is_kept_in_view(journal: Journal, path: Path) -> No
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE orders SET last = 'no order', standing = 'released'")
         db.execute("UPDATE orders SET operation = 'i'")
-    index = journal.orders.index
+    index = journal.orders
     assert [each.service_id for each in journal.orders.present()] == [one.service_id]
     assert index.paid_recipients() == []
     assert index.released_deposits() == frozenset()
@@ -414,7 +413,7 @@ def test_who_was_paid_how_often_and_when_last(journal: Journal) -> None:
         created_here(journal, order(service_id=f"{at:022d}", **values))
     created_here(journal, order(service_id="b" * 22))
     seen(journal, "foreign", **DONE)
-    (paid,) = journal.orders.index.paid_recipients()
+    (paid,) = journal.orders.paid_recipients()
     assert paid == PaidRecipient(RECIPIENT, 3, LATER + timedelta(minutes=1))
 
 
@@ -430,7 +429,7 @@ def test_orders_of_before_are_those_the_service_made_before(journal: Journal) ->
     early = seen(journal, "early", created=NOW - timedelta(milliseconds=1))
     seen(journal, "same", created=NOW)
     seen(journal, "silent", created=None)
-    assert journal.orders.index.created_before(NOW) == {early.service_id}
+    assert journal.orders.created_before(NOW) == {early.service_id}
 
 
 NAMES = {
@@ -453,8 +452,8 @@ def test_an_order_made_elsewhere_is_found_by_what_the_service_says(
     journal.orders.record([(order(service_id="foreignOne", **NAMES), "list", False)])
     told = NAMES[name].rpartition("/")[2]
     for part in (told, told.lower(), told[-12:].upper()):
-        assert journal.orders.index.named(part) == {"foreignOne"}
-    assert journal.orders.index.named("%") == journal.orders.index.named("0xab_") == frozenset()
+        assert journal.orders.named(part) == {"foreignOne"}
+    assert journal.orders.named("%") == journal.orders.named("0xab_") == frozenset()
 
 
 def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
@@ -464,8 +463,8 @@ def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
         db.execute("UPDATE batch_group SET request_id = 'req-of-group' WHERE number = 1")
         db.commit()
     journal = Journal.open(path, ManualClock(NOW))
-    named = journal.orders.index.named
-    for service_id, made in journal.transactions.all().items():
+    named = journal.orders.named
+    for service_id, made in journal.orders.transactions().items():
         for one in made:
             assert service_id in named(one.hash)
     assert named("0x" + "b2" * 32) == {"oldDexSwap12345"}
@@ -481,19 +480,19 @@ def test_an_order_is_found_by_a_deposit_the_service_named_before(journal: Journa
     one = seen(journal, "toldOne")
     with journal._file.write() as db:
         db.execute("UPDATE orders SET deposit = 'Fa' || '9d'")
-    assert journal.orders.index.named("fa9d") == {one.service_id}
+    assert journal.orders.named("fa9d") == {one.service_id}
 
 
 @pytest.mark.parametrize(
     ("ask", "index"),
     [
-        (lambda orders: orders.index.count_open(), "INDEX orders_present"),
+        (lambda orders: orders.count_open(), "INDEX orders_present"),
         (lambda orders: next(orders.present()), "INDEX orders_present"),
         (lambda orders: next(orders.unrepeated(), None), "INDEX orders_unrepeated"),
-        (lambda orders: orders.index.paid_recipients(), "INDEX orders_paid"),
-        (lambda orders: orders.index.released_deposits(), "INDEX orders_released"),
-        (lambda orders: orders.index.of_others("i"), "INDEX orders_by_operation"),
-        (lambda orders: orders.index.named("x"), "INDEX orders_named"),
+        (lambda orders: orders.paid_recipients(), "INDEX orders_paid"),
+        (lambda orders: orders.released_deposits(), "INDEX orders_released"),
+        (lambda orders: orders.of_others("i"), "INDEX orders_by_operation"),
+        (lambda orders: orders.named("x"), "INDEX orders_named"),
     ],
 )
 def test_no_order_is_read_for_an_answer(

@@ -615,7 +615,7 @@ CONFIRMED = (
     Defect(
         "payee-of-a-batch-by-the-service-alone",
         "Whoever the service says a row of a batch was paid to is a known payee from then on.",
-        "swapdesk/flows/journal/order_index.py",
+        "swapdesk/flows/journal/order_log.py",
         "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
         "      AND (confirmed > '' OR confirmed LIKE '0x%'",
         (

@@ -177,7 +177,7 @@ class ExchangeFlow:
         digest = hashlib.sha256(encode_json(body)).hexdigest()
         sent_at = self._api.server_now()
         try:
-            known = self._journal.orders.index.ids()
+            known = self._journal.orders.ids()
             if not begun:
                 begin_create(ledger, intent, digest)
             if not ledger.move(intent.id, State.SENT, server_at=sent_at, digest=digest):
@@ -330,7 +330,7 @@ class ExchangeFlow:
 
     def of_others(self, intent: Intent) -> set[str]:
         """Orders of this journal that belong to other intents."""
-        return self._journal.orders.index.of_others(intent.id)
+        return self._journal.orders.of_others(intent.id)
 
     async def confirm_again(self, intent: Intent, known: Order) -> Created:
         """Compare an order whose repetition failed, was late, or that a restart interrupted.

@@ -130,7 +130,7 @@ async def _look(
         create.id, State.UNKNOWN, code="INTERRUPTED"
     ):
         return
-    before = journal.orders.index.seen_before(create.sent_at)
+    before = journal.orders.seen_before(create.sent_at)
     # Nobody gives it up or takes an order for it while it is looked for.
     flow.running.add(intent.id)
     try:
@@ -302,7 +302,7 @@ class Candidates:
 
     def _before(self, intent: Intent, sent_at: datetime) -> set[str]:
         """Orders that were there before, or that other intents became."""
-        before = self._journal.orders.index.created_before(sent_at - SKEW)
+        before = self._journal.orders.created_before(sent_at - SKEW)
         return before | self._flow.of_others(intent)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -21,17 +22,22 @@ from swapdesk.flows.intents.intent import (
     contradiction,
 )
 from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
-from swapdesk.flows.journal.journal_migration import PRESENT
-from swapdesk.flows.journal.ledger import read_json
-from swapdesk.flows.journal.order_index import OrderIndex
+from swapdesk.flows.journal.journal_migration import NAMED, OF_PAID, PAID_AT, PRESENT
+from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, read_json
 from swapdesk.flows.orders.order_merge import (
     PROGRESS,
     contradicts,
     display_of,
+    ended,
     merge_order,
     newly_linked_deposit,
 )
-from swapdesk.flows.orders.order_transactions import PaidOnChain, Source, folded_hash
+from swapdesk.flows.orders.order_transactions import (
+    OrderTransaction,
+    PaidOnChain,
+    Source,
+    folded_hash,
+)
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
@@ -142,6 +148,18 @@ def _order_of(row: sqlite3.Row) -> Order:
     return decode(Order, row["raw"].encode(), side="client")
 
 
+SHORTEST_PREFIX = 4
+"""Characters of the beginning of an id that name its order."""
+
+
+class PaidRecipient(NamedTuple):
+    """Whom orders of this desk paid: how often and, where the service said so, when last."""
+
+    address: str
+    times: int
+    last: datetime | None
+
+
 class OrderLog:
     """Orders as last known, and the states each was seen in."""
 
@@ -152,7 +170,6 @@ class OrderLog:
         """What was written last, with the digest of its text: where that stands in the file still,
         it is not read again, which takes as long as all the rest of a burst of sightings."""
         self.history = OrderHistoryLog(file)
-        self.index = OrderIndex(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
         """Commit newest states, each with whether its end was confirmed, in one transaction."""
@@ -240,6 +257,108 @@ class OrderLog:
         rows = self._file.read(f"{_ORDERS} WHERE service_id = ?", (service_id,))
         return _tracked(rows[0]) if rows else None
 
+    # Questions about all of them: reading each takes seconds for whoever has traded for a year.
+
+    def count_open(self) -> int:
+        """How many orders were under way when they were last seen."""
+        rows = self._file.read(
+            f"SELECT display, count(*) AS orders FROM orders WHERE {PRESENT}"  # noqa: S608
+            " GROUP BY display",
+            (),
+        )
+        return sum(row["orders"] for row in rows if not ended(row["display"]))
+
+    def ids(self) -> set[str]:
+        """Every order this desk knows."""
+        return self._ids("SELECT service_id FROM orders")
+
+    def begun(self, words: Collection[str]) -> dict[str, str]:
+        """Of words those that begin the id of exactly one order, each with that id."""
+        rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
+        return {row["word"]: row["service_id"] for row in rows}
+
+    def made_here(self, ids: Collection[str]) -> set[str]:
+        """Which of these orders an intent of this home became."""
+        return self._ids(
+            "SELECT service_id FROM orders WHERE operation > ''"
+            " AND service_id IN (SELECT value FROM json_each(?))",
+            json.dumps(list(ids)),
+        )
+
+    def of_others(self, intent_id: str) -> set[str]:
+        """Orders that other intents became."""
+        return self._ids(
+            "SELECT service_id FROM orders WHERE operation > '' AND operation != ?", intent_id
+        )
+
+    def seen_before(self, moment: datetime) -> set[str]:
+        """Orders that were first seen before ``moment``."""
+        return self._before("SELECT service_id, first_seen AS at FROM orders", moment)
+
+    def created_before(self, moment: datetime) -> set[str]:
+        """Orders that the service made before ``moment``, as far as it said when."""
+        return self._before(
+            "SELECT service_id, json_extract(last, '$.created') AS at FROM orders"
+            " WHERE json_valid(last)",
+            moment,
+        )
+
+    def released_deposits(self) -> frozenset[tuple[str, str]]:
+        """Where orders of this desk are or were to be paid, each with the kind of the chain that
+        was confirmed: of orders that were released, and of those of a batch that were found as
+        asked for and put into a bundle. Any other address is the service's word alone."""
+        rows = self._file.read(_RELEASED, ())
+        return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
+
+    def paid_recipients(self) -> list[PaidRecipient]:
+        """Recipients of orders that were confirmed here, one by one or as rows of a batch, stayed
+        so and were completed."""
+        rows = self._file.read(_PAID, ())
+        return [
+            PaidRecipient(
+                row["address"], row["times"], parse_rfc3339(row["last"]) if row["last"] else None
+            )
+            for row in rows
+            if row["address"]
+        ]
+
+    def named(self, part: str) -> set[str]:
+        """Orders with this in one of their addresses, in the hash of one of their transactions or
+        in the request id of their create, in letters of either case."""
+        return self._ids(_NAMED, part.lower())
+
+    def called(self, text: str) -> set[str]:
+        """Orders of this id or with an id that begins so, and those of this group, quote, record
+        or memo."""
+        return self._ids(_CALLED, text, SHORTEST_PREFIX)
+
+    def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
+        """Orders that send, pay out or gave back about as much, in tokens of any kind."""
+        # The bounds are compared as floating numbers; who asks compares the amounts themselves.
+        rows = self._file.read(_OF_AMOUNT, (float(least), float(most)))
+        return [
+            (row["service_id"], decode(Order, row["last"].encode(), side="client")) for row in rows
+        ]
+
+    # What was sent for them
+
+    def transactions_of(self, service_id: str) -> tuple[OrderTransaction, ...]:
+        """Those of one order, by role and in the order in which they were begun; what the service
+        named is the last."""
+        return self._transactions(_ALL, "= ?1", service_id).get(service_id, ())
+
+    def transactions(self) -> dict[str, tuple[OrderTransaction, ...]]:
+        """The same of every order that has any, by its id."""
+        return self._transactions(_ALL, "IS NOT NULL")
+
+    def own_deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
+        """What this desk sent by hand to pay the deposits of these orders, by their ids: one
+        question for all of them."""
+        those = "IN (SELECT value FROM json_each(?1))"
+        return self._transactions(_DEPOSITS, those, json.dumps(list(service_ids)))
+
+    # Writing
+
     def put(
         self,
         db: sqlite3.Connection,
@@ -298,6 +417,27 @@ class OrderLog:
             # The order's link is the payout's later.
             self._tell(db, kept.service_id, "deposit", deposit)
         return self._settle(db, order.service_id, verdict)
+
+    def _ids(self, query: str, *values: object) -> set[str]:
+        return {service_id for (service_id,) in self._file.read(query, values)}
+
+    def _before(self, query: str, moment: datetime) -> set[str]:
+        rows = self._file.read(query, ())
+        return {
+            row["service_id"] for row in rows if row["at"] and parse_rfc3339(row["at"]) < moment
+        }
+
+    def _transactions(
+        self, query: str, those: str, *values: str
+    ) -> dict[str, tuple[OrderTransaction, ...]]:
+        """``those`` is the SQL condition of the orders."""
+        found: dict[str, tuple[OrderTransaction, ...]] = {}
+        query = f"{query.format(those=those)} ORDER BY place, number"
+        for service_id, _, _, hash_, fate, role, by, address in self._file.read(query, values):
+            if hash_ and fate:
+                one = OrderTransaction(role, hash_, fate, by, address)
+                found[service_id] = (*found.get(service_id, ()), one)
+        return found
 
     def _last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
         """The order as it stands in the file, None where it is not there."""
@@ -387,3 +527,131 @@ def _differs(known: Order, order: Order) -> bool:
         for name, old in known.__dict__.items()
         if name != "modified"
     )
+
+
+_NAMED = f"""
+SELECT service_id FROM orders INDEXED BY orders_named
+  WHERE json_valid(last) AND instr({NAMED}, ?1)
+UNION SELECT service_id FROM orders CROSS JOIN json_each(payments) AS shown
+  WHERE payments IS NOT NULL AND instr(lower(json_extract(shown.value, '$.hash')), ?1)
+UNION SELECT subject FROM operation
+  WHERE kind IN ('create', 'call', 'deposit') AND subject > '' AND parent IS NULL
+  AND (instr(lower(json_extract(result, '$.hash')), ?1)
+    OR instr(lower(json_extract(result, '$.request_id')), ?1))
+UNION SELECT made.subject FROM operation AS part JOIN operation AS made ON made.id = part.parent
+  WHERE made.kind = 'create' AND made.subject > ''
+    AND instr(lower(json_extract(part.result, '$.hash')), ?1)
+UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
+  ON made.parent = asked.id AND made.kind = 'row'
+  WHERE asked.kind = 'create_group' AND made.subject > ''
+  AND instr(lower(json_extract(asked.result, '$.request_id')), ?1)
+UNION SELECT made.subject FROM operation AS bundle CROSS JOIN operation AS made
+  ON made.parent = bundle.parent AND made.kind = 'row'
+  WHERE bundle.kind = 'bundle' AND made.subject > ''
+  AND instr(lower(json_extract(bundle.result, '$.hash')), ?1)
+UNION SELECT paid.value
+  FROM operation AS part CROSS JOIN json_each(part.body, '$.service_ids') AS paid
+  WHERE part.kind = 'part' AND instr(lower(json_extract(part.result, '$.hash')), ?1)
+"""  # noqa: S608
+
+_CALLED = """
+SELECT service_id FROM orders
+  WHERE substr(service_id, 1, length(?1)) = ?1 AND length(?1) >= ?2
+UNION SELECT service_id FROM orders WHERE json_valid(last)
+  AND ?1 IN (json_extract(last, '$.id'), json_extract(last, '$.multiId'),
+    json_extract(last, '$.depositTag'), json_extract(last, '$.receiverTag'))
+UNION SELECT subject FROM operation
+  WHERE kind = 'create' AND subject > '' AND json_extract(body, '$.intent.quote_id') = ?1
+UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
+  ON made.parent = asked.id AND made.kind = 'row'
+  WHERE asked.subject = ?1 AND asked.kind = 'create_group' AND made.subject > ''
+"""
+
+_BEGUN = """
+SELECT begun.value AS word, min(service_id) AS service_id
+  FROM json_each(?) AS begun JOIN orders
+  ON service_id >= begun.value AND service_id < begun.value || '~'
+  GROUP BY begun.value HAVING count(*) = 1
+"""
+"""No id has a tilde, which stands behind every sign of one."""
+
+_OF_AMOUNT = """
+SELECT service_id, last FROM orders WHERE json_valid(last) AND (
+  json_extract(last, '$.inAmount') BETWEEN ?1 AND ?2
+  OR json_extract(last, '$.outAmount') BETWEEN ?1 AND ?2
+  OR json_extract(last, '$.refundAmount') BETWEEN ?1 AND ?2)
+"""
+
+_CREATED = "made.state = 'done' AND made.code IS NULL"
+"""Of a row that became the order it asked for."""
+
+_RELEASED = f"""
+SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
+    json_extract(orders.last, '$.depositAddress') AS address
+  FROM orders INDEXED BY orders_released
+  JOIN operation ON operation.id = orders.operation
+  WHERE orders.standing = '{DepositRelease.RELEASED}' AND json_valid(orders.last)
+UNION SELECT CASE json_extract(bundle.body, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
+    json_extract(deposit.value, '$.address')
+  FROM operation AS bundle CROSS JOIN json_each(bundle.body, '$.items') AS item
+  CROSS JOIN json_each(item.value, '$.deposits') AS deposit
+  CROSS JOIN operation AS made ON made.subject = json_extract(deposit.value, '$.service_id')
+  WHERE bundle.kind = 'bundle' AND made.kind = 'row' AND {_CREATED}
+"""  # noqa: S608
+
+
+_PAID = f"""
+WITH asked AS MATERIALIZED (
+  SELECT id, json_extract(body, '$.body') AS request FROM operation
+  WHERE kind = 'create_group' AND json_valid(json_extract(body, '$.body'))
+)
+SELECT address, count(*) AS times, max(at) AS last FROM (
+  SELECT json_extract(last, '$.receiverAddress') AS address, {PAID_AT} AS at
+    FROM orders INDEXED BY orders_paid WHERE {OF_PAID}
+  UNION ALL SELECT confirmed, {PAID_AT} FROM (
+      SELECT made.subject AS service_id, json_extract(request,
+        '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') AS confirmed
+      FROM asked CROSS JOIN operation AS made ON made.parent = asked.id
+      WHERE made.kind = 'row' AND made.subject > '' AND {_CREATED}
+    ) CROSS JOIN orders USING (service_id)
+    WHERE coalesce(operation, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)
+      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'
+        AND lower(confirmed) = lower(json_extract(last, '$.receiverAddress')))
+) GROUP BY address
+"""  # noqa: S608
+"""An order of a batch has no intent: what was confirmed of it stands in the request of its group,
+and the service has to say the same recipient still."""
+
+_HASH_AND_FATE = f"""json_extract(result, '$.hash') AS hash, CASE WHEN state = 'done'
+  THEN 'confirmed' WHEN state <> 'refused' THEN 'sent'
+  WHEN code = '{EXECUTED_IN_VAIN}' THEN 'failed' END AS fate"""
+_DEPOSITS = f"""
+SELECT service_id, 4 AS place, number, hash,
+  -- A faucet answers when it has sent, and nobody here looks at the chain after it.
+  iif(payer = 'faucet' AND fate IS NOT NULL, 'sent', fate), 'deposit', payer, NULL
+FROM (SELECT subject AS service_id, number, {_HASH_AND_FATE}, json_extract(body, '$.by') AS payer
+  FROM operation WHERE kind = 'deposit' AND subject {{those}})
+WHERE payer <> 'bundle'
+"""  # noqa: S608
+_GROUP = "SELECT parent FROM operation WHERE kind = 'row' AND subject {those}"
+"""Of all bundles only those of the order's group are looked through."""
+_ALL = f"""
+SELECT orders.service_id, 1 AS place, operation.number, {_HASH_AND_FATE}, kind, 'wallet', NULL
+FROM orders JOIN operation ON operation.parent = orders.operation
+WHERE kind IN ('approve', 'reset', 'swap') AND service_id {{those}}
+UNION ALL
+SELECT json_extract(deposit.value, '$.service_id') AS paid, 2, number,
+  json_extract(result, '$.hash'), iif(state = 'done', 'confirmed', 'failed'), 'bundle', 'batch',
+  json_extract(deposit.value, '$.address')
+FROM operation, json_each(body, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
+WHERE kind = 'bundle' AND json_extract(body, '$.kind') = 'evm' AND operation.parent IN ({_GROUP})
+  AND paid {{those}}
+UNION ALL
+SELECT paid.value, 3, number, {_HASH_AND_FATE}, 'deposit', 'batch', NULL
+FROM operation, json_each(body, '$.service_ids') AS paid
+WHERE kind = 'part' AND operation.parent IN ({_GROUP}) AND paid.value {{those}}
+UNION ALL {_DEPOSITS}
+UNION ALL
+SELECT service_id, 5, number, deposit, 'seen', 'deposit', 'service', NULL
+FROM orders WHERE deposit IS NOT NULL AND service_id {{those}}
+"""  # noqa: S608

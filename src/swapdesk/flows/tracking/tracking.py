@@ -106,9 +106,7 @@ class Tracker:
         """Orders that the service did not know when they were asked for, each since when."""
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, until the journal has it."""
-        self._writes = OrderWrites(
-            journal.order_writer(), clock, self._committed, self._background
-        )
+        self._writes = OrderWrites(journal.order_writer(), clock, self._committed, self._background)
         self._errands: dict[str, asyncio.Task[None]] = {}
         """What is asked of the service beside the stream: one question an order at a time."""
         self._listeners: list[asyncio.Queue[str | None]] = []
@@ -436,7 +434,7 @@ class Tracker:
             and tracked.order.created is not None
             and tracked.order.created >= since
         ]
-        return self._journal.orders.index.made_here(unclaimed) if unclaimed else ()
+        return self._journal.orders.made_here(unclaimed) if unclaimed else ()
 
     def _look_at_put_away(self) -> list[str]:
         """Read which ones are, also by another desk; the ids of those that are otherwise now."""
@@ -652,7 +650,7 @@ class Tracker:
 
     def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
         """What this desk, another one or a command sent for each order, asked for at once."""
-        sent = self._journal.transactions.deposits
+        sent = self._journal.orders.own_deposits
         found = told_by_journal(lambda: sent(names), None) if names else None
         if found is None:
             return {}
