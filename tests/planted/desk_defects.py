@@ -278,15 +278,26 @@ CREATING = (
     Defect(
         "approval-signed-anew",
         "What was approved before a kill is approved once more, while the first may be executed.",
-        "swapdesk/flows/dex/dex_permission.py",
+        "swapdesk/flows/dex/dex_swap.py",
         "            if not signed.final:",
         "            if signed.final:",
         ("tests/flows/dex/test_dex_kill.py",),
     ),
     Defect(
+        "prepared-part-stays-open",
+        "What a killed run prepared stands open for good beside what took its place.",
+        "swapdesk/flows/dex/dex_swap.py",
+        "        replace_prepared(ledger, intent_id)\n",
+        "",
+        (
+            "tests/flows/dex/test_dex_kill.py"
+            "::test_a_killed_swap_on_solana_is_taken_on_and_paid_once",
+        ),
+    ),
+    Defect(
         "gone-wallet-ends-a-swap",
         "A swap is called over because its wallet stopped, with the payment signed.",
-        "swapdesk/flows/dex/dex_ending.py",
+        "swapdesk/flows/dex/dex_swap.py",
         "        if isinstance(error, Refused) and error.code not in AGAIN_LATER:",
         "        if getattr(error, 'code', None) not in AGAIN_LATER:",
         (

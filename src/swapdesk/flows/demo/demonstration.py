@@ -96,7 +96,7 @@ class DemoChoice(Struct, frozen=True):
 class Demonstration:
     """``run`` carries a demonstration out and calls ``on_stage`` with each stage; ``record`` keeps
     them. ``tag`` tells its accounts from those of others. Raises DemoFailed. What waits for the
-    sandbox raises DemoFailed, ClientError, LookupFailed and JournalUnavailable."""
+    sandbox raises DemoFailed, ClientError, NodeError and JournalUnavailable."""
 
     def __init__(self, desk: Desk, demo: Demo, choice: DemoChoice, tag: str) -> None:
         if desk.link.control is None:

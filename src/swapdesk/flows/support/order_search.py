@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from swapdesk.client.chain_lookup import ChainTransaction, LookupFailed, NodeReader
+from swapdesk.chain.node_http import NodeError
+from swapdesk.client.chain_lookup import ChainTransaction, NodeReader
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.order_log import SHORTEST_PREFIX
@@ -596,7 +597,7 @@ class OrderSearch:
             found = await control.transfer(text) or await control.transfer(text.upper())
             answered[_LEDGER] = "all chains of the sandbox"
             return read_transfer(found) if found is not None else None
-        except LookupFailed as error:
+        except NodeError as error:
             return f"{reader.chain if reader else 'the ledger'}: {error}"
         except ClientError as error:
             return f"the ledger: {_why(error)}"

@@ -97,7 +97,7 @@ class BatchedOrders:
             return tracked
         if not tracked.in_batch:
             made_here = "subject = ? AND kind = 'create_group'"
-            if not told_by_journal(lambda: self._ledger.where(made_here, group), []):
+            if not told_by_journal(lambda: any(self._ledger.where(made_here, group)), False):
                 return tracked
             tracked = replace(tracked, in_batch=True, withheld=IN_BATCH_TEXT)
         return self.with_payment(tracked, seen)
