@@ -86,9 +86,9 @@ CREATING = (
     Defect(
         "route-type-unheard",
         "A swap that was to be private goes over one exchange, which sees both ends.",
-        "swapdesk/cli/quotes.py",
-        "return request.wish.read(request.types)",
-        "return request.wish.read()",
+        "swapdesk/cli/create_commands.py",
+        "route = read_route(options, types)",
+        "route = read_route(options)",
         ("tests/cli/test_pipe.py::test_orders_are_listed_and_shown",),
     ),
     Defect(
@@ -938,7 +938,7 @@ SHOWING = (
         "digits-of-a-key-passed-on",
         "A private key that was taken for a hash stands whole in the text for the service.",
         "swapdesk/flows/support/order_search.py",
-        "for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():",
+        'for one in self.pasted.of("transaction") if self.may_be_key else ():',
         "for one in ():",
         (
             "tests/flows/support/test_order_search.py"
@@ -1136,7 +1136,7 @@ SHOWING = (
         "payment-counted-by-the-list",
         "A token has other decimals than the service says, and support tells a customer that a"
         " million times as much arrived.",
-        "swapdesk/flows/support/paid_on_chain.py",
+        "swapdesk/flows/support/order_search.py",
         "    decimals = payment.decimals\n",
         "    decimals = None\n",
         (
@@ -1157,7 +1157,7 @@ SHOWING = (
         "memo-of-a-payment-not-read",
         "Who paid with the right memo is told that it is missing, and that the exchange cannot tell"
         " whose money it is.",
-        "swapdesk/flows/support/paid_on_chain.py",
+        "swapdesk/flows/support/order_search.py",
         "memo=identity_text(str(tag), 64) if tag else None",
         "memo=None",
         ("tests/cli/test_pipe.py",),
@@ -1165,7 +1165,7 @@ SHOWING = (
     Defect(
         "page-of-the-service-in-a-reply",
         "A service names an explorer of its own, and the reply sends a customer to a thief's page.",
-        "swapdesk/flows/support/replies.py",
+        "swapdesk/flows/support/support_case.py",
         "known_page(transaction_page(token, hash_))",
         "transaction_page(token, hash_)",
         (
@@ -1226,7 +1226,7 @@ SHOWING = (
     Defect(
         "case-page-tells-a-strangers-words-as-ours",
         "A colleague sends the reply on a page to a customer, whose money goes to a thief.",
-        "swapdesk/flows/support/case_page.py",
+        "swapdesk/flows/support/case_file.py",
         "not_ours=NOT_OURS,",
         "not_ours='',",
         ("tests/flows/support/test_case_page.py::test_it_says_all_that_the_desk_says_of_a_case",),

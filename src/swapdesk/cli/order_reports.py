@@ -21,7 +21,7 @@ from swapdesk.cli.command_error import (
     bad_input,
     of_client_error,
 )
-from swapdesk.cli.output import Exact, Form
+from swapdesk.cli.output import Exact
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
 from swapdesk.flows.deposits.funding import (
@@ -408,7 +408,7 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting
                 tuple(map(_unknown, unknown)),
             )
         )
-    elif output.form is Form.PLAIN:
+    elif output.form == "plain":
         output.say(*(order_sentence(tracked, now, of(tracked)) for tracked in orders))
     else:
         output.table(

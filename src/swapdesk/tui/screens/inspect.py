@@ -28,9 +28,14 @@ from swapdesk.flows.support.case_file import (
     program_facts,
     write_case,
 )
-from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
+from swapdesk.flows.support.order_search import (
+    SECRET_REPLY,
+    Answer,
+    OrderSearch,
+    Searched,
+    begun_here,
+)
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, read_pasted
-from swapdesk.flows.support.replies import SECRET_REPLY
 from swapdesk.flows.support.support_case import (
     CaseFacts,
     CaseSheet,
@@ -74,10 +79,10 @@ SHOWN = 200
 """Characters of what was pasted that stand in the field."""
 LABEL = 10
 _MARKS: dict[Answer, tuple[str, str]] = {
-    Answer.FOUND: (VALID, "status-done"),
-    Answer.NOTHING: (DOT, "muted"),
-    Answer.FAILED: (TROUBLE, "status-trouble"),
-    Answer.NOT_ASKED: (REFUSED, "muted"),
+    "found": (VALID, "status-done"),
+    "nothing": (DOT, "muted"),
+    "failed": (TROUBLE, "status-trouble"),
+    "not asked": (REFUSED, "muted"),
 }
 COLUMNS = (
     Column("order", "Order", 8),
@@ -565,7 +570,7 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
         glyph, role = _MARKS[one.answer]
         label = "Searched" if not at else ""
         head = [Span(label.ljust(LABEL), "muted"), Span(f"{glyph} ", role)]
-        place = Span(one.place.ljust(25), "foreground" if one.answer is Answer.FOUND else "muted")
+        place = Span(one.place.ljust(25), "foreground" if one.answer == "found" else "muted")
         rows.append(cut([*head, place, Span(one.said, "muted")], width))
     return rows
 

@@ -29,9 +29,6 @@ from swapdesk.flows.notation import (
     usd,
 )
 from swapdesk.flows.quotes.quote_columns import (
-    Part,
-    SumVerdict,
-    Unit,
     Waterfall,
     WaterfallStep,
     compare_route_types,
@@ -937,22 +934,22 @@ def _lay(
     found: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
     """The steps in their order, with a rule before every sum; ``put`` writes one."""
-    for step in found.of(Part.SEND):
+    for step in found.of("send"):
         put(step)
     rows.append([])
-    for step in found.of(Part.LINE):
+    for step in found.of("line"):
         put(step)
     rows.append(rule(width))
-    for part in (Part.TOTAL, Part.CHECK):
+    for part in ("total", "check"):
         for step in found.of(part):
             put(step)
-    outside = found.of(Part.OUTSIDE)
+    outside = found.of("outside")
     if outside:
         rows += [[], [Span("Not in net", "muted")]]
         for step in outside:
             put(step)
     rows.append(rule(width))
-    for step in found.of(Part.BELOW):
+    for step in found.of("below"):
         put(step)
 
 
@@ -979,26 +976,26 @@ def _label(step: WaterfallStep) -> Line:
 
 
 def _value(found: Waterfall, step: WaterfallStep, sold: str) -> Line:
-    role, bold, text = "foreground", step.part in (Part.TOTAL, Part.BELOW), step.word
+    role, bold, text = "foreground", step.part in ("total", "below"), step.word
     if step.amount is None:
         return [Span(text, "muted")]
-    if step.part is Part.CHECK:
-        good = found.verdict is SumVerdict.SUMS
+    if step.part == "check":
+        good = found.verdict == "sums"
         glyph, role = (VALID, "status-done") if good else (TROUBLE, "status-waiting")
         size = percent(step.amount).lstrip("−+")
         return [Span(f"{glyph} {size}", role)]
-    if step.unit is Unit.USD:
+    if step.unit == "usd":
         text = usd(step.amount)
-    elif step.unit is Unit.PERCENT:
+    elif step.unit == "percent":
         text = percent(step.amount)
-    elif step.unit is Unit.SOLD:
-        amount = exact_amount(step.amount) if step.part is Part.SEND else table_amount(step.amount)
+    elif step.unit == "sold":
+        amount = exact_amount(step.amount) if step.part == "send" else table_amount(step.amount)
         text = f"{amount} {sold}"
     else:
         text = _amount(found, step.amount)
         if step.amount < 0:
             role = "amount-down"
-        elif step.part is Part.TOTAL:
+        elif step.part == "total":
             role = "best-quote" if found.row.place == 1 else "foreground"
     return [Span(text, role, bold)]
 
