@@ -19,6 +19,7 @@ from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
+from swapdesk.flows.batch.bundles import sum_of
 from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back, standings
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
@@ -48,7 +49,7 @@ from swapdesk.flows.batch.rows import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import paid_orders, sum_of
+from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook

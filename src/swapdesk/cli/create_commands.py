@@ -24,12 +24,12 @@ from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.quote_options import (
     ROUTES,
     CreateRequest,
-    RouteWish,
     preset_option,
+    preset_options,
     read_digits,
+    read_route,
     receive_option,
     require_middle,
-    require_no_options,
     require_refund,
     route_options,
     slippage_option,
@@ -189,15 +189,15 @@ def _create(
     waive_memo: str | None,
     **options: Any,
 ) -> int:
-    preset, quote_id, slippage = options["preset"], options["quote_id"], options.get("slippage")
+    from swapdesk.flows.quotes.quote_request import PLAIN
+
+    quote_id, slippage = options["quote_id"], options.get("slippage")
     shown = None if quote_id is None else _shown(call, quote_id)
     on_chain = types == ("dex",) or (shown is not None and shown[1].type == "dex")
     if options["to"] is None:
         if not on_chain and (shown is not None or quote_id is None):
             raise click.MissingParameter(param_hint="'--to'", param_type="option")
         options["to"] = ""
-    wish = RouteWish.taken_from(options)
-    plain = wish == RouteWish(receive=wish.receive)
     require(
         (options.get("account") is not None and not on_chain, "BAD_OPTION", "account",
          "--account goes with --type dex alone."),
@@ -207,32 +207,36 @@ def _create(
          "--slippage belongs to the quote: give it to the command that asks for one."),
         (on_chain and options["fund"], "BAD_OPTION", "fund",
          "A swap on chains has no deposit to fund."),
-    )  # fmt: skip
-    require_refund(options["refund"], wish.promises)
-    if preset is None:
-        require_middle(options["middle_refund"], wish.use_xmr)
-    require_no_options(preset, not plain or bool(types))
-    wish.read(types)
-    require(
-        (quote_id is not None and (preset is not None or not plain), "TWO_CHOICES", "quote",
-         "--quote chooses one route; leave out how quotes are asked for."),
         (waive_memo not in (None, NO_MEMO), "BAD_WAIVER", "waive-memo",
          f'Write --waive-memo "{NO_MEMO}".'),
         (waive_memo is not None and bool(options["memo"]), "TWO_CHOICES", "waive-memo",
          "--memo names one and --waive-memo says there is none: leave out one of them."),
         (quote_id is not None and (bool(types) or provider is not None), "TWO_CHOICES", "quote",
          "--quote chooses one route; leave out --type and --provider."),
-        (not (options["yes"] or options["dry_run"] or call.interactive), "NEEDS_YES", "yes",
-         "Without a terminal an order is created with --yes only."),
     )  # fmt: skip
+    route = read_route(options, types)
+    receive, preset = options.setdefault("receive", False), options.pop("preset")
+    if quote_id is not None and (preset is not None or route != PLAIN):
+        raise bad_input(
+            "TWO_CHOICES",
+            "--quote chooses one route; leave out how quotes are asked for.",
+            field="quote",
+        )
+    if preset is not None:
+        route = preset_options(call.settings().places, preset)
+    require_refund(options["refund"], route.fixed or receive)
+    require_middle(options["middle_refund"], route.use_xmr)
+    if not (options["yes"] or options["dry_run"] or call.interactive):
+        raise bad_input(
+            "NEEDS_YES", "Without a terminal an order is created with --yes only.", field="yes"
+        )
     request = CreateRequest(
         amount=amount,
         sell=sell,
         buy=buy,
-        types=types,
         provider=provider,
         memo_waived=waive_memo is not None,
-        wish=wish,
+        route=route,
         on_chain=on_chain,
         **options,
     )
@@ -299,6 +303,8 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
             "A signature is given as a step of a swap: use swap --quote, or add --dry-run.",
             field="dry-run",
         )
+    from swapdesk.flows.quotes.quote_request import PLAIN
+
     shown = _shown(call, quote_id)
     if shown is None:
         raise CommandError(
@@ -323,11 +329,10 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         memo_waived=False,
         refund=None,
         refund_memo=None,
-        types=(),
         provider=None,
         quote_id=quote_id,
-        wish=RouteWish(),
-        preset=None,
+        route=PLAIN,
+        receive=False,
         min_out=None,
         middle_refund=None,
         max_loss=None,

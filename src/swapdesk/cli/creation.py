@@ -62,9 +62,9 @@ from swapdesk.flows.intents.intent import (
     TokenFacts,
     terms_of,
 )
-from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
 from swapdesk.flows.orders.order_fields import shown_order
+from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.order_status import order_status, withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import (
@@ -188,7 +188,7 @@ class Creation:
         if request.buy is not None:
             bought = find_token(request.buy, desk, field="to")
         warned = self._usable_lines(sold, bought)
-        amount = read_amount(request.amount, bought if request.wish.receive else sold)
+        amount = read_amount(request.amount, bought if request.receive else sold)
         receiver = require_payees(desk, request, sold, bought)
         if request.on_chain:
             request = replace(request, receiver=receiver)

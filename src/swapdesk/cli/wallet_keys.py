@@ -20,7 +20,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, not_confirmed, own_refusal
-from swapdesk.cli.output import Form, safe_line
+from swapdesk.cli.output import safe_line
 from swapdesk.cli.secret_input import (
     MAX_SECRET,
     new_passphrase,
@@ -331,7 +331,7 @@ def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
         return False
     if not sys.stdout.isatty():
         return False
-    if call.output.form is not Form.TABLE or not can_show():
+    if call.output.form != "table" or not can_show():
         raise bad_input(
             "NEEDS_OUT",
             "A key is not written into what a terminal keeps: add --out FILE, or use a pipe.",

@@ -11,10 +11,11 @@ from decimal import Decimal
 from typing import Any
 
 from swapdesk.client.api import PartnerApi
+from swapdesk.flows.batch.bundles import Bundle, BundleItem
 from swapdesk.flows.batch.group_status import BUILD_AGAIN, Stopped
 from swapdesk.flows.batch.payable import PayableRow
 from swapdesk.flows.intents.intent import gas_bound
-from swapdesk.flows.journal.payments import Bundle, BundleItem, Sum
+from swapdesk.flows.journal.payments import Sum
 from swapdesk.wire.multi import (
     EvmTransactionData,
     MultiBuildRequest,

@@ -35,6 +35,19 @@ from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.batches import mark_differing
 from swapdesk.flows.batch.building import build_operations, part_of, partition
 from swapdesk.flows.batch.bundle_promise import blocking, group_name, overtaken
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    BundleItem,
+    accept_bundle,
+    add_bundle,
+    begin_transaction,
+    intent_of,
+    move_bundle,
+    newest_bundle,
+    sign_bundle,
+    sum_of,
+    transactions_of,
+)
 from swapdesk.flows.batch.group_status import (
     BUILD_AGAIN,
     GOES_ON,
@@ -55,22 +68,7 @@ from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import (
-    Bundle,
-    BundleItem,
-    Sum,
-    accept_bundle,
-    add_bundle,
-    begin_transaction,
-    intent_of,
-    move_bundle,
-    newest_bundle,
-    paid_orders,
-    payment_of,
-    sign_bundle,
-    sum_of,
-    transactions_of,
-)
+from swapdesk.flows.journal.payments import Sum, paid_orders, payment_of
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions import (
     ActEntry,

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.batches import find_batch
 from swapdesk.flows.batch.bundle_promise import funded_bundle, withdrawn
+from swapdesk.flows.batch.bundles import Bundle, newest_bundle, transactions_of
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import (
     IN_WALLET,
@@ -27,12 +28,7 @@ from swapdesk.flows.failure_messages import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import (
-    Bundle,
-    newest_bundle,
-    paid_orders,
-    transactions_of,
-)
+from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions import (
     NotAgreed,

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import check_address, same_address
+from swapdesk.flows.batch.bundles import BundleDeposit
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
-from swapdesk.flows.journal.payments import BundleDeposit
 from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import MultiExchangeStatus, MultiOrderRequest

@@ -20,9 +20,9 @@ from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standi
 from swapdesk.flows.batch.rows import COLUMNS, Became, Row, Sheet
 from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
 from swapdesk.flows.orders.order_export import csv_cell
+from swapdesk.flows.orders.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
