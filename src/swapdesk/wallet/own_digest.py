@@ -36,8 +36,8 @@ _OPERATION = (
 
 
 def operation_digest(payload: OperationPayload) -> bytes:
-    """32 bytes. Raises KeyError, ValueError and OverflowError for what is no operation, and ValueError
-    for one that somebody else would pay and for a release that is not known here."""
+    """32 bytes. Raises KeyError, ValueError and OverflowError for what is no operation, for one
+    that somebody else would pay, and for a release that is not known here."""
     told = payload.operation
     if any(name.startswith("paymaster") for name in told):
         raise ValueError("somebody else would pay for the operation")
