@@ -139,27 +139,6 @@ class TransferChecked(Laid, frozen=True):
     program: Pubkey = TOKEN
 
 
-class InitializeMint(Struct, frozen=True):
-    """A new mint (Token, 20: InitializeMint2), whose account exists already."""
-
-    mint: Pubkey
-    decimals: int
-    authority: Pubkey
-    freezer: Pubkey | None = None
-    program: Pubkey = TOKEN
-
-    def build(self) -> Instruction:
-        freezer = b"\0" if self.freezer is None else b"\1" + bytes(self.freezer)
-        data = b"\x14" + bytes([self.decimals]) + bytes(self.authority) + freezer
-        return Instruction(self.program, data, [AccountMeta(self.mint, *WRITTEN)])
-
-    @classmethod
-    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> InitializeMint:
-        (mint,) = accounts
-        freezer = _key(data[35:67]) if data[34] else None
-        return cls(mint, data[1], _key(data[2:34]), freezer, program)
-
-
 class MintTo(Laid, frozen=True):
     """New tokens into a token account (Token, 7)."""
 
@@ -257,7 +236,6 @@ Known = (
     Transfer
     | AdvanceNonce
     | TransferChecked
-    | InitializeMint
     | MintTo
     | Revoke
     | CreateTokenAccount
@@ -272,7 +250,6 @@ _TOKEN_READERS: dict[bytes, _Reader] = {
     b"\x05": Revoke.read,
     b"\x07": MintTo.read,
     b"\x0c": TransferChecked.read,
-    b"\x14": InitializeMint.read,
 }
 
 _READERS: dict[Pubkey, tuple[int, dict[bytes, _Reader]]] = {
@@ -300,13 +277,6 @@ def read_instruction(program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -
         return unknown
     same = built.data == data and [meta.pubkey for meta in built.accounts] == list(accounts)
     return found if same else unknown
-
-
-def _key(data: bytes) -> Pubkey:
-    # The library ends the thread for another length, by an exception that nobody catches.
-    if len(data) != Pubkey.LENGTH:
-        raise ValueError("no key")
-    return Pubkey.from_bytes(data)
 
 
 def _number(data: bytes) -> int:
