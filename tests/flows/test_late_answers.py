@@ -45,7 +45,7 @@ from swapdesk.flows.batch.bundles import (
 )
 from swapdesk.flows.batch.rows import NOT_CREATED
 from swapdesk.flows.deposits.wallet_funding import PaymentEntry
-from swapdesk.flows.dex.dex_permission import SwapPart
+from swapdesk.flows.dex.dex_swap import SwapPart
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
 from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal

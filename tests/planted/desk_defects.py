@@ -86,9 +86,9 @@ CREATING = (
     Defect(
         "route-type-unheard",
         "A swap that was to be private goes over one exchange, which sees both ends.",
-        "swapdesk/cli/quotes.py",
-        "return request.wish.read(request.types)",
-        "return request.wish.read()",
+        "swapdesk/cli/create_commands.py",
+        "route = read_route(options, types)",
+        "route = read_route(options)",
         ("tests/cli/test_pipe.py::test_orders_are_listed_and_shown",),
     ),
     Defect(
@@ -278,15 +278,26 @@ CREATING = (
     Defect(
         "approval-signed-anew",
         "What was approved before a kill is approved once more, while the first may be executed.",
-        "swapdesk/flows/dex/dex_permission.py",
+        "swapdesk/flows/dex/dex_swap.py",
         "            if not signed.final:",
         "            if signed.final:",
         ("tests/flows/dex/test_dex_kill.py",),
     ),
     Defect(
+        "prepared-part-stays-open",
+        "What a killed run prepared stands open for good beside what took its place.",
+        "swapdesk/flows/dex/dex_swap.py",
+        "        replace_prepared(ledger, intent_id)\n",
+        "",
+        (
+            "tests/flows/dex/test_dex_kill.py"
+            "::test_a_killed_swap_on_solana_is_taken_on_and_paid_once",
+        ),
+    ),
+    Defect(
         "gone-wallet-ends-a-swap",
         "A swap is called over because its wallet stopped, with the payment signed.",
-        "swapdesk/flows/dex/dex_ending.py",
+        "swapdesk/flows/dex/dex_swap.py",
         "        if isinstance(error, Refused) and error.code not in AGAIN_LATER:",
         "        if getattr(error, 'code', None) not in AGAIN_LATER:",
         (
@@ -615,7 +626,7 @@ CONFIRMED = (
     Defect(
         "payee-of-a-batch-by-the-service-alone",
         "Whoever the service says a row of a batch was paid to is a known payee from then on.",
-        "swapdesk/flows/journal/order_index.py",
+        "swapdesk/flows/journal/order_log.py",
         "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
         "      AND (confirmed > '' OR confirmed LIKE '0x%'",
         (
@@ -772,7 +783,7 @@ PAYING = (
         "asked-in-vain-and-told-unknown",
         "A deposit of a desk that was killed before its wallet signed is told to be on its way.",
         "swapdesk/flows/deposits/wallet_funding.py",
-        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not (entry.fresh or self.client.accounts.read_only)\n",
         "        asked = entry.asked\n",
         (
             "tests/flows/test_deposits.py"
@@ -783,7 +794,7 @@ PAYING = (
         "told-unsigned-while-another-desk-signs",
         "A review of a deposit takes back what another desk, which has the wallet, asks for.",
         "swapdesk/flows/deposits/wallet_funding.py",
-        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not (entry.fresh or self.client.accounts.read_only)\n",
         "        asked = entry.asked or not entry.fresh\n",
         (
             "tests/flows/test_deposits.py"
@@ -927,7 +938,7 @@ SHOWING = (
         "digits-of-a-key-passed-on",
         "A private key that was taken for a hash stands whole in the text for the service.",
         "swapdesk/flows/support/order_search.py",
-        "for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():",
+        'for one in self.pasted.of("transaction") if self.may_be_key else ():',
         "for one in ():",
         (
             "tests/flows/support/test_order_search.py"
@@ -1040,8 +1051,8 @@ SHOWING = (
     Defect(
         "found-payment-forgotten",
         "A payment that was found on its chain is told as money in the wallet, and paid again.",
-        "swapdesk/flows/tracking/tracking.py",
-        "            payments=self._shown(entry.order.service_id),\n",
+        "swapdesk/flows/journal/order_log.py",
+        '        payments=tuple(_payments(row["payments"]).values()),\n',
         "",
         (
             "tests/flows/support/test_told_facts.py"
@@ -1073,8 +1084,8 @@ SHOWING = (
         "payment-of-another-program-unseen",
         "A command of the same home paid the deposit, and the desk asks for it once more.",
         "swapdesk/flows/tracking/tracking.py",
-        "            if payment != before.own_payment:\n",
-        "            if False:\n",
+        '        moved += self._changed("own_payment", self._own_payments(self._unpaid))\n',
+        "",
         (
             "tests/flows/test_tracking.py"
             "::test_what_another_program_of_this_home_pays_is_not_asked_for",
@@ -1125,7 +1136,7 @@ SHOWING = (
         "payment-counted-by-the-list",
         "A token has other decimals than the service says, and support tells a customer that a"
         " million times as much arrived.",
-        "swapdesk/flows/support/paid_on_chain.py",
+        "swapdesk/flows/support/order_search.py",
         "    decimals = payment.decimals\n",
         "    decimals = None\n",
         (
@@ -1146,7 +1157,7 @@ SHOWING = (
         "memo-of-a-payment-not-read",
         "Who paid with the right memo is told that it is missing, and that the exchange cannot tell"
         " whose money it is.",
-        "swapdesk/flows/support/paid_on_chain.py",
+        "swapdesk/flows/support/order_search.py",
         "memo=identity_text(str(tag), 64) if tag else None",
         "memo=None",
         ("tests/cli/test_pipe.py",),
@@ -1154,7 +1165,7 @@ SHOWING = (
     Defect(
         "page-of-the-service-in-a-reply",
         "A service names an explorer of its own, and the reply sends a customer to a thief's page.",
-        "swapdesk/flows/support/replies.py",
+        "swapdesk/flows/support/support_case.py",
         "known_page(transaction_page(token, hash_))",
         "transaction_page(token, hash_)",
         (
@@ -1215,7 +1226,7 @@ SHOWING = (
     Defect(
         "case-page-tells-a-strangers-words-as-ours",
         "A colleague sends the reply on a page to a customer, whose money goes to a thief.",
-        "swapdesk/flows/support/case_page.py",
+        "swapdesk/flows/support/case_file.py",
         "not_ours=NOT_OURS,",
         "not_ours='',",
         ("tests/flows/support/test_case_page.py::test_it_says_all_that_the_desk_says_of_a_case",),

@@ -135,7 +135,7 @@ class Creation:
         if request.buy is not None:
             token_out = find_token(request.buy, self._desk, field="to")
         warned = self._usable_lines(token_in, token_out)
-        stated = token_out if request.wish.receive else token_in
+        stated = token_out if request.receive else token_in
         amount = read_amount(request.amount, stated)
         least = request.min_out and read_amount(request.min_out, token_out, "min-out")
         require_payees(self._desk, request, token_in, token_out)

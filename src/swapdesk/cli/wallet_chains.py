@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
-from swapdesk.cli.output import Form, Output, cells
+from swapdesk.cli.output import Output, cells
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named, account_on, require_done, sign_and_send
@@ -24,6 +24,7 @@ from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
+from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
 from swapdesk.flows.wallet.policy_change import (
@@ -41,7 +42,6 @@ from swapdesk.flows.wallet.replacement import (
     WAITS,
     Replacement,
 )
-from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.answers import Allowance, SignedTransaction
 from swapdesk.wallet.promise import Purpose
@@ -103,7 +103,7 @@ class BalanceTable:
             for one in told
             for each in one.holdings
         ]
-        if self._output.form is Form.PLAIN:
+        if self._output.form == "plain":
             self._output.say(
                 *(f"{who} has {amount} {each.asset.symbol} on {chain}."
                   for who, chain, amount, each in held)

@@ -286,14 +286,9 @@ class DepositScreen(DepositPage):
         if verb is ACCEPT_LOWER:
             return READY if lower_output(self.tracked) is not None else HIDDEN
         if verb is FUND:
-            if self.link is None:
-                return HIDDEN
+            payable = self.payment() is not None
             return fund_standing(
-                self.desk.deposit_ways,
-                self.link,
-                self.tracked,
-                payable=self.payment() is not None,
-                paying=self._funding,
+                self, self.tracked, payable=payable, paying=self._funding, brief=False
             )
         if verb in (READ_ON, READ_BACK):
             return self._reading.standing(verb)
@@ -302,7 +297,7 @@ class DepositScreen(DepositPage):
         return self.copy_standing(verb)
 
     def do_fund(self) -> None:
-        if begin_funding(self, self.desk.deposit_ways, self.tracked):
+        if begin_funding(self, self.tracked):
             self._funding = True
             self.step_changed("funding")
 
@@ -332,7 +327,7 @@ class DepositScreen(DepositPage):
             if not yes or self.link is None:
                 return
             try:
-                self.link.exchange.accept_output(self.service_id, given)
+                self.desk.journal.orders.accept_output(self.service_id, given)
             except JournalUnavailable:
                 self.show_notice(f"{NO_JOURNAL.cause} Nothing was accepted.", "error")
                 return
