@@ -57,7 +57,7 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         await run.press(*["c"] * 10)
         assert market.network.posts() == 1
-        assert len(run.app.session.desk.journal.orders.index.ids()) == 1
+        assert len(run.app.session.desk.journal.orders.ids()) == 1
 
 
 async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
@@ -349,7 +349,7 @@ async def test_what_created_nothing_ends_in_words_and_can_be_asked_anew(market: 
         await run.see("The service did not answer.")
         await run.later("The service shows no such")
         assert screen.state.step == "failed"
-        assert len(run.app.session.desk.journal.orders.index.ids()) == 0
+        assert len(run.app.session.desk.journal.orders.ids()) == 0
 
         await run.press("r")
         await run.settle(lambda: screen.state.step == "ready", "a new quote")
@@ -398,7 +398,7 @@ async def test_leaving_cancels_no_create_and_a_second_one_waits_for_it(market: M
         await run.settle(lambda: run.app.creates.creating is None, "the first outcome")
         await run.see("is open. Send 0.5 BTC")
         assert market.network.posts() == 1
-        assert len(run.app.session.desk.journal.orders.index.ids()) == 1
+        assert len(run.app.session.desk.journal.orders.ids()) == 1
 
 
 async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(

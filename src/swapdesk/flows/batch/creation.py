@@ -113,7 +113,7 @@ class BatchCreation:
                 return
 
     async def _create(self, group: Group) -> ClientError | None:
-        known = self._orders.index.ids() | self._ledger.subjects("row")
+        known = self._orders.ids() | self._ledger.subjects("row")
         groups = self._ledger.subjects("create_group")
         if not leave_group(self._ledger, group, self._api.server_now()):
             return None
