@@ -52,7 +52,7 @@ from swapdesk.flows.quotes.ranking import (
     UnusableQuote,
     former_places,
 )
-from swapdesk.flows.quotes.recent import ProviderRecord, provider_records
+from swapdesk.flows.quotes.recent import ProviderRecord, provider_records, record_lines
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -98,7 +98,6 @@ from swapdesk.tui.spans import (
     spread,
     wrapped,
 )
-from swapdesk.tui.widgets.detail_rows import record_rows
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, TextRows
 from swapdesk.tui.widgets.quote_table import (
@@ -723,6 +722,12 @@ class WaterfallScreen(Page):
     async def do_review(self) -> None:
         await self.app.pop_screen()
         self._quotes.do_review()
+
+
+def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
+    """The record of a provider under a rule."""
+    said = record_lines(record)
+    return [rule(width), *(spread([Span(a)], [Span(b, "muted")], width) for a, b in said)]
 
 
 def _count_below(table: LineTable) -> Line:
