@@ -23,12 +23,10 @@ from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.batches import (
     Batch,
-    complete_group,
     find_batch,
-    leave_group,
+    move_group,
     move_row,
     newest_batches,
-    refuse_group,
 )
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
 from swapdesk.flows.batch.group_status import standings
@@ -80,7 +78,7 @@ class Desk(Struct):
     def left(self, batch_id: str) -> bool:
         """The first group leaves, and the desk dies."""
         (group,) = self.batch(batch_id).groups
-        return leave_group(self.journal.ledger, group, self.api.server_now())
+        return move_group(self.journal.ledger, group, State.SENT, server_at=self.api.server_now())
 
     async def plan(self, *rows: str) -> BatchPlan:
         content = (HEAD + "\n".join(rows) + "\n").encode()
@@ -146,7 +144,9 @@ async def test_rows_that_are_orders_stay_so_when_they_are_asked_for_again_and_re
     await desk.run(first)
     second = desk.creation.write(plan, again=True)
     assert desk.left(second)
-    assert refuse_group(desk.journal.ledger, desk.batch(second).groups[0], ["no", "no"])
+    assert move_group(
+        desk.journal.ledger, desk.batch(second).groups[0], State.REFUSED, reasons=["no", "no"]
+    )
     assert desk.batch(second).operation.state is State.REFUSED
     with pytest.raises(ClaimTaken) as caught:
         desk.creation.write(plan)
@@ -253,9 +253,7 @@ async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
     desk.network.before, desk.network.after = before, after
     if died:
-        assert leave_group(
-            desk.journal.ledger, desk.batch(batch_id).groups[0], desk.api.server_now()
-        )
+        assert desk.left(batch_id)
     ((group, error),) = [each async for each in desk.creation.run(batch_id)]
     assert group.word == state
     assert isinstance(error, Unreachable) is (before is not None)
@@ -369,8 +367,8 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     batch = desk.batch(batch_id)
     assert failed_sheet(batch) is None  # nothing is known of them yet
     (group,) = batch.groups
-    assert leave_group(ledger, group, desk.api.server_now())
-    assert complete_group(ledger, group, "multi")
+    assert move_group(ledger, group, State.SENT, server_at=desk.api.server_now())
+    assert move_group(ledger, group, State.DONE, multi_id="multi")
     first, second = group.rows
     move_row(ledger, first, State.DONE, service_id="kXb7PqLmN4sTvWzYcDfGhJ")
     why = "It is too little."

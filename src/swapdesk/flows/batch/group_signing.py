@@ -176,11 +176,7 @@ def begin_group(running: RunningSignings, group_id: str, account: str = "") -> G
     known = running.get(group_id)
     if known is not None:
         return known
-    ledger = running.desk.journal.ledger
-    act = ledger.get(group_id)
-    if act is None:
-        raise KeyError(group_id)
-    group = read_group(ledger, act)
+    group = read_group(running.desk.journal.ledger, group_id)
     token = TokenFacts.of(first_token(running.desk, group))
     about = GroupRun(group, account)
     return running.begin(GROUP, group_id, about, token, notice="paid. Next: the exchanges pay out.")
@@ -189,12 +185,12 @@ def begin_group(running: RunningSignings, group_id: str, account: str = "") -> G
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:
     """Sessions for groups of which something was signed and that nobody here works on. Raises
     Stopped and JournalUnavailable."""
-    found = []
-    ledger = running.desk.journal.ledger
-    for bundle in open_bundles(ledger):
-        act = ledger.get(str(bundle.operation.parent))
-        if act is None or running.get(act.id) is not None:
+    sessions = []
+    journal = running.desk.journal
+    for bundle in open_bundles(journal.ledger):
+        group_id = str(bundle.operation.parent)
+        if running.get(group_id) is not None:
             continue
-        if group_standing(running.desk.journal, read_group(ledger, act)).begun:
-            found.append(begin_group(running, act.id, bundle.account))
-    return found
+        if group_standing(journal, read_group(journal.ledger, group_id)).begun:
+            sessions.append(begin_group(running, group_id, bundle.account))
+    return sessions
