@@ -165,13 +165,10 @@ class BatchCreation:
                 end(State.UNKNOWN, code="OTHER_ID", reason=reason)
             elif order is not None:
                 taken.add(order.service_id)
-                differs = differing(asked, order)
-                reason = (
-                    f"The order is not what was asked for: the {differs} differs. Do not pay it."
-                )
-                told = (
-                    {"code": ORDER_DIFFERS, "reason": f"{reason} Do not pay it."} if differs else {}
-                )
+                told: dict[str, str] = {}
+                if differs := differing(asked, order):
+                    said = f"The order is not what was asked for: the {differs} differs."
+                    told = {"code": ORDER_DIFFERS, "reason": f"{said} Do not pay it."}
                 end(State.DONE, service_id=order.service_id, **told)
             elif result is not None and result.error is not None:
                 error = result.error

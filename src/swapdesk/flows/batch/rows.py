@@ -69,7 +69,7 @@ UNLESS_MEANT = "Nothing, if you mean it."
 
 OR_AGREE = "Correct it, or agree to it when the orders are created."
 
-WRITE = {
+WRITE: Mapping[SheetColumn | None, str] = {
     "to": "Write an address of that chain, or a @name of the address book.",
     "sell_amount": "Write digits with a point, as 1200.50.",
     "buy": "Write what the recipient gets, as ETH.base.",
@@ -108,15 +108,16 @@ class RowFinding(Struct, frozen=True):
 
 
 def problem(
-    code: str, column: SheetColumn | None, reason: str, do: str, brief: str = ""
+    code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
 ) -> RowFinding:
-    return RowFinding(code, "problem", column, reason, do, brief)
+    """Without ``do`` the cell is to be written as its column wants it."""
+    return RowFinding(code, "problem", column, reason, do or WRITE[column], brief)
 
 
 def look(
-    code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
+    code: str, column: SheetColumn | None, reason: str, do: str = UNLESS_MEANT, brief: str = ""
 ) -> RowFinding:
-    return RowFinding(code, "look", column, reason, do or UNLESS_MEANT, brief)
+    return RowFinding(code, "look", column, reason, do, brief)
 
 
 def consent(code: str, column: SheetColumn, reason: str, brief: str = "") -> RowFinding:
