@@ -50,10 +50,9 @@ from swapdesk.flows.batch.group_status import (
     group_standing,
     outcome_of,
     signs,
-    standings,
 )
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.progress import failed_sheet
+from swapdesk.flows.batch.progress import failed_sheet, standings
 from swapdesk.flows.batch.rows import Became, Group
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.journal_file import JournalUnavailable

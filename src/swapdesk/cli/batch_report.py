@@ -19,7 +19,7 @@ from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
-from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back, standings
+from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -37,17 +37,20 @@ from swapdesk.flows.batch.progress import (
     payouts_of,
     result_rows,
     results_csv,
+    standings,
 )
 from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
 from swapdesk.flows.batch.rows import (
+    ACT_WORDS,
     UNLESS_MEANT,
+    ActWord,
     Group,
     Row,
     Sheet,
     skipping,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.journal.ledger import Operation
 from swapdesk.flows.journal.payments import paid_orders, sum_of
 from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
@@ -273,9 +276,6 @@ LEFT = "swapdesk wallet balance lists what gas left over in the smart account"
 _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
 
 
-PaymentWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
-
-
 class TransactionFacts(Struct, frozen=True, rename="camel"):
     """One transaction that the wallet signed for a group; ``serviceIds`` are the orders whose
     deposits it pays itself."""
@@ -284,7 +284,7 @@ class TransactionFacts(Struct, frozen=True, rename="camel"):
     token: str
     contract: str | None
     amount: Decimal
-    state: PaymentWord
+    state: ActWord
     hash: str | None
     service_ids: Sequence[str]
     code: str | None
@@ -391,15 +391,6 @@ def next_words(standing: GroupStanding, orders: Mapping[str, Order] | None = Non
     return or_take_back(next_, standing) if due is Until.BUILT else next_
 
 
-_PAYMENT_WORDS: Mapping[State, PaymentWord] = {
-    State.PREPARED: "PREPARED",
-    State.SENT: "SENT",
-    State.UNKNOWN: "UNKNOWN",
-    State.DONE: "ACKED",
-    State.REFUSED: "REFUSED",
-}
-
-
 def _payment(act: Operation) -> TransactionFacts:
     paid = sum_of(act)
     return TransactionFacts(
@@ -407,7 +398,7 @@ def _payment(act: Operation) -> TransactionFacts:
         token=paid.symbol,
         contract=paid.contract,
         amount=paid.amount,
-        state=_PAYMENT_WORDS[act.state],
+        state=ACT_WORDS[act.state],
         hash=act.hash,
         service_ids=paid_orders(act),
         code=act.code,

@@ -29,7 +29,6 @@ from swapdesk.flows.batch.batches import (
     newest_batches,
 )
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
-from swapdesk.flows.batch.group_status import standings
 from swapdesk.flows.batch.payable import differing
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planner import BatchPlanner
@@ -38,6 +37,7 @@ from swapdesk.flows.batch.progress import (
     failed_sheet,
     result_rows,
     results_csv,
+    standings,
 )
 from swapdesk.flows.batch.rows import Became, Group, GroupWord, skipping
 from swapdesk.flows.catalog.catalog import Catalog

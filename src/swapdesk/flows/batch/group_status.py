@@ -6,7 +6,6 @@ By the journal alone, so that whoever comes back reads the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
 from enum import IntEnum
 
@@ -14,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.client.errors import ApiError, ClientError
-from swapdesk.flows.batch.batches import find_batch
 from swapdesk.flows.batch.bundle_promise import funded_bundle, withdrawn
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.failure_messages import (
@@ -33,7 +31,7 @@ from swapdesk.flows.journal.payments import (
     paid_orders,
     transactions_of,
 )
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.notation import counted, exact_amount
 from swapdesk.flows.transactions import (
     NotAgreed,
     NotSignable,
@@ -50,79 +48,8 @@ from swapdesk.wire.errors import ErrorCode
 NOT_PAID = f"{IN_WALLET}; no deposit was paid"
 
 
-def plan_words(built: Bundle, *, funded: bool, left_out: int) -> str:
-    """``1 bundle of 20 transfers, signed once; the smart account needs 0.004 ETH``. ``funded``:
-    it was filled for this; ``left_out`` is how many rows are in no bundle."""
-    said = _plan(built, funded=funded)
-    return f"{said}; {left_out} row{'' if left_out == 1 else 's'} left out" if left_out else said
-
-
-def _plan(built: Bundle, *, funded: bool) -> str:
-    count, signed = len(built.deposits), len(built.items)
-    transfers = f"{count} transfer{'' if count == 1 else 's'}"
-    if built.kind == "solana":
-        return f"{signed} transaction{'' if signed == 1 else 's'} of {transfers} in all"
-    whole = f"1 bundle of {transfers}, "
-    whole += "signed once" if signed == 1 else f"{signed} signatures"
-    if not built.needs or funded:
-        return f"{whole}; the smart account has what it needs"
-    needs = " and ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in built.needs)
-    return f"{whole}; the smart account needs {needs}"
-
-
-def bundle_whereabouts(
-    bundle: Bundle, *, filling: bool, funded: bool, withdrawn: str | None
-) -> str:
-    """Where the money of a bundle on an EVM chain is, without a point. ``filling``: what fills
-    the smart account is on its way, ``funded``: it is there; ``withdrawn`` is the transaction by
-    which the owner took it out again."""
-    places = _places(len(bundle.deposits))
-    account = f"in your smart account {bundle.sender}"
-    if withdrawn is not None:
-        account = f"back in your wallet, by transaction {withdrawn}"
-    if bundle.accepted:
-        return f"on its way from your smart account to {places}"
-    if bundle.under_way:
-        return f"{account}, or on its way to the deposit addresses"
-    if bundle.paid:
-        return f"at {places}, by transaction {bundle.operation.hash}"
-    if bundle.code == "FAILED" and len(bundle.items) > 1:
-        return f"{account}, or at the deposit addresses of the part that was paid"
-    if bundle.code == "FAILED":
-        return f"{account}; this bundle paid nobody"
-    if bundle.code == "WITHDRAWN":
-        return f"{account}, or back in your wallet; this bundle paid nobody"
-    if not bundle.signed and filling:
-        return f"on its way to your own smart account {bundle.sender}, or still in your wallet"
-    if bundle.signed or funded or withdrawn is not None:
-        return f"{account}; nothing was submitted"
-    return NOT_PAID
-
-
-def parts_whereabouts(bundle: Bundle, parts: Sequence[Operation]) -> str:
-    """The same of a group on Solana, whose ``parts`` are transactions that pay deposits
-    themselves."""
-    done = [part for part in parts if part.state is State.DONE]
-    sent = [part for part in parts if part.left]
-    total = len(bundle.items)
-    if bundle.paid:
-        return f"at {_places(len(bundle.deposits))}, by {_times(total)}"
-    if sent:
-        return (
-            f"{len(done)} of {_times(total)} paid; one is on its way, or still in your wallet:"
-            f" {sent[-1].hash}"
-        )
-    if done:
-        return f"{len(done)} of {_times(total)} paid; the rest is in your wallet"
-    return NOT_PAID
-
-
 def _places(count: int) -> str:
     return f"{count} deposit address{'' if count == 1 else 'es'}"
-
-
-def _times(count: int) -> str:
-    return f"{count} transaction{'' if count == 1 else 's'}"
 
 
 class Until(IntEnum):
@@ -242,32 +169,71 @@ class GroupStanding(Struct, frozen=True):
     @property
     def amounts(self) -> tuple[tuple[Decimal, str], ...]:
         """What its deposits are together, by token; of the rows that are in its bundle."""
-        sums: dict[str, tuple[int, Decimal, str]] = {}
-        for place, item in enumerate(self.bundle.items if self.bundle else ()):
-            _, before, _ = sums.get(item.token_id, (place, Decimal(0), item.symbol))
-            sums[item.token_id] = (place, ROUGH.add(before, item.sum.amount), item.symbol)
-        return tuple((amount, symbol) for _, amount, symbol in sums.values())
+        sums: dict[str, tuple[Decimal, str]] = {}
+        for item in self.bundle.items if self.bundle else ():
+            before, _ = sums.get(item.token_id, (Decimal(0), ""))
+            sums[item.token_id] = ROUGH.add(before, item.sum.amount), item.symbol
+        return tuple(sums.values())
 
     @property
     def plan(self) -> str:
         """What was built: ``1 bundle of 20 transfers; the smart account needs 0.004 ETH``."""
-        if self.bundle is None:
+        bundle = self.bundle
+        if bundle is None:
             return ""
-        return plan_words(self.bundle, funded=self.funded, left_out=self.left_out)
+        signed, transfers = len(bundle.items), counted(len(bundle.deposits), "transfer")
+        if self.solana:
+            said = f"{counted(signed, 'transaction')} of {transfers} in all"
+        else:
+            once = "signed once" if signed == 1 else f"{signed} signatures"
+            needs = "has what it needs"
+            if bundle.needs and not self.funded:
+                sums = [f"{exact_amount(need.amount)} {need.symbol}" for need in bundle.needs]
+                needs = f"needs {' and '.join(sums)}"
+            said = f"1 bundle of {transfers}, {once}; the smart account {needs}"
+        return f"{said}; {counted(self.left_out, 'row')} left out" if self.left_out else said
 
     @property
     def whereabouts(self) -> str:
         """Where the money is as far as is known, without a point."""
-        if self.bundle is None:
+        bundle = self.bundle
+        if bundle is None:
             return NOT_PAID
         if self.solana:
-            return parts_whereabouts(self.bundle, self.parts)
-        return bundle_whereabouts(
-            self.bundle,
-            filling=any(act.left for act in self.fundings),
-            funded=self.funded,
-            withdrawn=self.withdrawn,
-        )
+            return self._parts_are(bundle)
+        places = _places(len(bundle.deposits))
+        account = f"in your smart account {bundle.sender}"
+        if self.withdrawn is not None:
+            account = f"back in your wallet, by transaction {self.withdrawn}"
+        if bundle.accepted:
+            return f"on its way from your smart account to {places}"
+        if bundle.under_way:
+            return f"{account}, or on its way to the deposit addresses"
+        if bundle.paid:
+            return f"at {places}, by transaction {bundle.operation.hash}"
+        if bundle.code == "FAILED" and len(bundle.items) > 1:
+            return f"{account}, or at the deposit addresses of the part that was paid"
+        if bundle.code == "FAILED":
+            return f"{account}; this bundle paid nobody"
+        if bundle.code == "WITHDRAWN":
+            return f"{account}, or back in your wallet; this bundle paid nobody"
+        if not bundle.signed and any(act.left for act in self.fundings):
+            return f"on its way to your own smart account {bundle.sender}, or still in your wallet"
+        if bundle.signed or self.funded or self.withdrawn is not None:
+            return f"{account}; nothing was submitted"
+        return NOT_PAID
+
+    def _parts_are(self, bundle: Bundle) -> str:
+        """The same on Solana, where transactions of the wallet pay deposits themselves."""
+        done = sum(part.state is State.DONE for part in self.parts)
+        sent = [part.hash for part in self.parts if part.left]
+        all_ = counted(len(bundle.items), "transaction")
+        if bundle.paid:
+            return f"at {_places(len(bundle.deposits))}, by {all_}"
+        if sent:
+            still = f"one is on its way, or still in your wallet: {sent[-1]}"
+            return f"{done} of {all_} paid; {still}"
+        return f"{done} of {all_} paid; the rest is in your wallet" if done else NOT_PAID
 
     @property
     def brief(self) -> str | None:
@@ -315,14 +281,6 @@ def group_standing(journal: Journal, group: Group) -> GroupStanding:
         transactions_of(journal.ledger, group.act.id),
         *((None, 0) if bundle is None else withdrawn(journal, bundle)),
     )
-
-
-def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
-    """Of every group of a batch, in their order. Raises KeyError and JournalUnavailable."""
-    batch = find_batch(journal.ledger, batch_id)
-    if batch is None:
-        raise KeyError(batch_id)
-    return tuple(group_standing(journal, group) for group in batch.groups)
 
 
 def signs(standing: GroupStanding, until: Until) -> bool:

@@ -249,12 +249,16 @@ def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
     batch = find_batch(journal.ledger, batch_id)
     if batch is None:
         raise KeyError(batch_id)
-    return progress_of(journal, batch)
+    return _progress(journal, batch)
 
 
-def progress_of(journal: Journal, batch: Batch) -> BatchProgress:
-    found = tuple(group_standing(journal, group) for group in batch.groups)
-    return BatchProgress(batch, found)
+def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
+    """Of every group of a batch, in their order. Raises as :func:`batch_progress`."""
+    return batch_progress(journal, batch_id).standings
+
+
+def _progress(journal: Journal, batch: Batch) -> BatchProgress:
+    return BatchProgress(batch, tuple(group_standing(journal, group) for group in batch.groups))
 
 
 def _word(one: GroupStanding) -> str:
@@ -359,7 +363,7 @@ def left_open(journal: Journal, now: datetime) -> Batch | None:
     for batch in newest_batches(journal.ledger, _RECENT):
         if now - batch.created > KNOWN_TO_API:
             break
-        if progress_of(journal, batch).due:
+        if _progress(journal, batch).due:
             return batch
         if recent is None and any(row.became == "created" for row in batch.rows):
             recent = batch
