@@ -885,7 +885,7 @@ PAYING = (
     Defect(
         "row-matched-to-another-recipient",
         "An order that pays somebody else is taken for a row of the batch.",
-        "swapdesk/flows/batch/payable.py",
+        "swapdesk/flows/batch/building.py",
         "order.receiver_address is None or not _same(order.receiver_address, asked.address_to)",
         "order.receiver_address is None",
         ("tests/flows/batch/test_creation.py::test_what_differs_from_the_row_is_named",),

@@ -43,16 +43,17 @@ from swapdesk.flows.batch.group_payment import (
     payment_of_group,
     require_payers,
 )
-from swapdesk.flows.batch.group_status import (
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.progress import (
     GroupStanding,
     Stopped,
     Until,
+    failed_sheet,
     group_standing,
     outcome_of,
     signs,
+    standings,
 )
-from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.progress import failed_sheet, standings
 from swapdesk.flows.batch.rows import Became, Group
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.journal_file import JournalUnavailable

@@ -19,7 +19,6 @@ from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
-from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -32,8 +31,11 @@ from swapdesk.flows.batch.plan import (
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
     PAY_OUT,
+    GroupStanding,
     ResultRow,
+    Until,
     journaled_orders,
+    or_take_back,
     payouts_of,
     result_rows,
     results_csv,

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from swapdesk.flows.batch.group_signing import GroupSession
-    from swapdesk.flows.batch.group_status import Until
     from swapdesk.flows.batch.plan import BatchPlan, Means
     from swapdesk.flows.batch.planner import BatchPlanner
+    from swapdesk.flows.batch.progress import Until
     from swapdesk.flows.dex.dex_plan import SwapPlan
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder

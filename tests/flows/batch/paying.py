@@ -25,8 +25,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.batches import begin_batch
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupPayment
-from swapdesk.flows.batch.group_status import GroupStanding, Until
-from swapdesk.flows.batch.progress import standings
+from swapdesk.flows.batch.progress import GroupStanding, Until, standings
 from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.payments import Bundle, BundleDeposit

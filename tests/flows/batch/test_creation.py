@@ -28,8 +28,8 @@ from swapdesk.flows.batch.batches import (
     move_row,
     newest_batches,
 )
+from swapdesk.flows.batch.building import differing
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
-from swapdesk.flows.batch.payable import differing
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (

@@ -9,7 +9,7 @@ them.
 ``group_payment`` pays the deposits of one group, from wherever the journal has it: it asks what is
 to be signed (``building``), compares it with the orders (``payable``), sends the wallet's
 transactions, on Solana part by part, and has UserOperations signed under a ``bundle_promise``.
-``group_status`` reads from the journal how far that is and where the money is; ``group_signing`` is
+``progress`` reads from the journal how far that is and where the money is; ``group_signing`` is
 what a screen shows.
 
 - The intent of an operation is the group's, the token's and its part. A bundle that is built

@@ -30,7 +30,7 @@ from swapdesk.flows.batch.batches import (
     move_row,
     read_group,
 )
-from swapdesk.flows.batch.payable import differing
+from swapdesk.flows.batch.building import differing
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.rows import NOT_CREATED, ORDER_DIFFERS, Group
 from swapdesk.flows.creation.order_verification import LOOKS, SKEW, WINDOW, list_since

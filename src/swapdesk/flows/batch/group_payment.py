@@ -33,9 +33,18 @@ from swapdesk.client.errors import (
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.batches import mark_differing
-from swapdesk.flows.batch.building import build_operations, part_of, partition
+from swapdesk.flows.batch.building import (
+    LEAST_LEFT,
+    Payables,
+    build_operations,
+    changed,
+    part_of,
+    partition,
+    payables,
+)
 from swapdesk.flows.batch.bundle_promise import blocking, group_name, overtaken
-from swapdesk.flows.batch.group_status import (
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.progress import (
     BUILD_AGAIN,
     GOES_ON,
     LOOK,
@@ -49,8 +58,6 @@ from swapdesk.flows.batch.group_status import (
     outcome_of,
     stopped_outcome,
 )
-from swapdesk.flows.batch.payable import LEAST_LEFT, Payables, changed, payables
-from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.journal.journal import Journal

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from swapdesk.flows.batch.batches import read_group
 from swapdesk.flows.batch.group_payment import first_token, group_account, payment_of_group
-from swapdesk.flows.batch.group_status import (
+from swapdesk.flows.batch.progress import (
     GroupStanding,
     Stopped,
     Until,

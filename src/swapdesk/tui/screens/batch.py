@@ -23,7 +23,6 @@ from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.batches import Batch, find_batch
 from swapdesk.flows.batch.creation import NotCreatable
 from swapdesk.flows.batch.group_signing import GROUP, GroupSession
-from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -36,6 +35,9 @@ from swapdesk.flows.batch.plan import (
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import (
     BatchProgress,
+    GroupStanding,
+    Stopped,
+    Until,
     batch_progress,
     failed_sheet,
     journaled_orders,
