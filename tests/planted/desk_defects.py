@@ -62,7 +62,7 @@ CREATING = (
     Defect(
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
-        "swapdesk/cli/batch_making.py",
+        "swapdesk/cli/batch_report.py",
         "tell_plan(session, plan, output.before_a_question)",
         "tell_plan(session, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),

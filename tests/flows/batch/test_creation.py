@@ -17,7 +17,7 @@ from msgspec import Struct
 from flows.faulty_network import After, FaultyNetwork, changed, lose_answer, on, refuse_connection
 from flows.orders import ETH, RECIPIENT, order
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.cli.batch_report import next_words
+from swapdesk.cli.batch_report import GroupDocument
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
@@ -223,7 +223,7 @@ async def test_a_batch_that_is_to_be_paid_says_so_before_anything_leaves(desk: D
     paid = desk.creation.write(plan, payer="trading")
     assert desk.batch(paid).payer == "trading"
     (standing,) = standings(desk.journal, paid)
-    assert next_words(standing) == f"you: swapdesk batch resume {paid[:8]}"
+    assert GroupDocument(standing).next == f"you: swapdesk batch resume {paid[:8]}"
     await desk.run(paid)
     again = desk.creation.write(plan, again=True)
     assert desk.batch(again).payer is None
@@ -259,7 +259,7 @@ async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent
     assert isinstance(error, Unreachable) is (before is not None)
     assert {row.became for row in group.rows} == {rows}
     (standing,) = standings(desk.journal, batch_id)
-    assert next_words(standing).startswith(f"you: swapdesk batch {says} {batch_id[:8]}")
+    assert GroupDocument(standing).next.startswith(f"you: swapdesk batch {says} {batch_id[:8]}")
     desk.network.before = desk.network.after = None
     made = {group.multi_id} if rows == "created" else set()
     assert await desk.groups() - others == made

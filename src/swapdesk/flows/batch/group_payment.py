@@ -49,6 +49,7 @@ from swapdesk.flows.batch.progress import (
     GOES_ON,
     LOOK,
     PAY_OTHERWISE,
+    SERVICE,
     SIGN_AGAIN,
     SUBMIT_AGAIN,
     GroupStanding,
@@ -431,7 +432,7 @@ class GroupPayment:
                 told = status.bundle_status
                 if told is not None and told not in tuple(BundleStatus):
                     said = _not_known(told)
-                raise Stopped("ON_ITS_WAY", said, "the service: it carries the bundle out")
+                raise Stopped("ON_ITS_WAY", said, SERVICE)
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
@@ -650,16 +651,6 @@ def first_token(desk: Desk, group: Group) -> Token:
     return token
 
 
-async def group_account(desk: Desk, standing: GroupStanding, named: str) -> Account:
-    """The account that pays: the one of the bundle once something of that was signed, else the
-    one of this name or address, else the first of the chain. Raises Stopped and WalletError."""
-    chain = first_token(desk, standing.group).chain_data
-    wanted = named
-    if standing.begun and standing.bundle is not None:
-        wanted = standing.bundle.account
-    return await _account_on(desk, chain, wanted, begun=standing.begun)
-
-
 async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
     """See that this desk can sign for every group of a plan, before anything of it is created.
     Raises Stopped and WalletError."""
@@ -686,30 +677,45 @@ async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = Fa
     return account
 
 
-async def payment_of_group(
+async def pay_group(
     desk: Desk,
-    standing: GroupStanding,
-    account: Account,
-    look: Look,
+    group: Group,
+    named: str,
+    until: Until,
     *,
-    pace: Pace,
-    watch: Watch | None = None,
-) -> GroupPayment:
-    """The work on a group. Raises Stopped and WalletError."""
-    coin = native_coin(desk.catalog, standing.group.chain)
+    begin: Callable[[Account, bool], Awaitable[None]],
+    look: Look,
+    watch: Watch,
+) -> Outcome | None:
+    """Go on with a group up to ``until``; None while another desk works on its batch.
+
+    From the account of its bundle once something of that was signed, else from the one of the name
+    or address ``named``, else from the first of the chain. ``begin`` hears which one, and whether
+    its keys are needed, before the service is asked. Raises Stopped, WalletError and
+    JournalUnavailable.
+    """
+    if not desk.journal.ledger.take_over(str(group.act.parent)):
+        return None
+    standing = group_standing(desk.journal, group)
+    if standing.begun and standing.bundle is not None:
+        named = standing.bundle.account
+    chain = first_token(desk, group).chain_data
+    account = await _account_on(desk, chain, named, begun=standing.begun)
+    await begin(account, standing.signs(until))
+    coin = native_coin(desk.catalog, group.chain)
     if coin is None:
         said = "The coin of this chain is not in the desk's list."
         raise Stopped("TOKEN_NOT_FOUND", said, REFRESH)
-    return GroupPayment(
+    payment = GroupPayment(
         desk.link.api,
         desk.journal,
         desk.service_clock,
         await desk.wallet.client(),
         desk.catalog.token,
         coin,
-        standing.group,
+        group,
         account,
         look,
-        pace=pace,
         watch=watch,
     )
+    return await payment.advance(until)

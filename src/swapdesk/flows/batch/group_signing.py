@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from swapdesk.flows.batch.batches import read_group
-from swapdesk.flows.batch.group_payment import first_token, group_account, payment_of_group
+from swapdesk.flows.batch.group_payment import first_token, pay_group
 from swapdesk.flows.batch.progress import (
     GroupStanding,
     Stopped,
     Until,
     group_standing,
-    signs,
     stopped_outcome,
 )
 from swapdesk.flows.batch.rows import Group
@@ -36,7 +35,8 @@ from swapdesk.flows.signing.signing_session import (
     line_of,
     open_keys,
 )
-from swapdesk.flows.transactions import Outcome, Pace, still_open
+from swapdesk.flows.transactions import Outcome, still_open
+from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.protocol import WalletError
 
 if TYPE_CHECKING:
@@ -141,17 +141,15 @@ async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
 
 async def _paid(desk: Desk, session: GroupSession) -> Outcome | None:
     run = session.about
-    if not desk.journal.ledger.take_over(str(run.group.act.parent)):
-        return None
-    standing = standing_of(session)
-    account = await group_account(desk, standing, run.account)
-    session.wallet = account.name or account.address
-    if signs(standing, run.until):
-        await open_keys(desk.wallet, account.address, session)
-    payment = await payment_of_group(
-        desk, standing, account, session.look, pace=Pace(), watch=session
+
+    async def begin(account: Account, keys: bool) -> None:
+        session.wallet = account.name or account.address
+        if keys:
+            await open_keys(desk.wallet, account.address, session)
+
+    return await pay_group(
+        desk, run.group, run.account, run.until, begin=begin, look=session.look, watch=session
     )
-    return await payment.advance(run.until)
 
 
 GROUP = SigningKind[GroupRun](

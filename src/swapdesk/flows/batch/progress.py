@@ -146,6 +146,12 @@ class GroupStanding(Struct, frozen=True):
             or (bundle.unsigned and (self.funded or bool(self.paid)))
         )
 
+    def signs(self, until: Until) -> bool:
+        """Whether keys are needed to go so far."""
+        if until is Until.BUILT or self.over:
+            return False
+        return self.bundle is None or self.bundle.unsigned or self.next is Until.BUILT
+
     @property
     def paid(self) -> frozenset[str]:
         """Orders whose deposit left the wallet by itself (on Solana), or may have."""
@@ -162,11 +168,14 @@ class GroupStanding(Struct, frozen=True):
         return tuple(act for act in self.payments if act.kind == "part")
 
     @property
+    def service_ids(self) -> frozenset[str]:
+        """Orders whose deposits are paid together, or were."""
+        return self.paid.union(self.bundle.service_ids if self.bundle is not None else ())
+
+    @property
     def left_out(self) -> int:
         """Created rows that are in no bundle, because their orders await no deposit."""
-        if self.bundle is None:
-            return 0
-        return max(0, self.created - len(self.paid | {*self.bundle.service_ids}))
+        return max(0, self.created - len(self.service_ids)) if self.bundle is not None else 0
 
     @property
     def fundings(self) -> tuple[Operation, ...]:
@@ -296,14 +305,6 @@ def group_standing(journal: Journal, group: Group) -> GroupStanding:
     )
 
 
-def signs(standing: GroupStanding, until: Until) -> bool:
-    """Whether keys are needed to go so far."""
-    if until is Until.BUILT or standing.over:
-        return False
-    bundle = standing.bundle
-    return bundle is None or bundle.unsigned or standing.next is Until.BUILT
-
-
 BUILD_AGAIN = "you: build the bundle again"
 SIGN_AGAIN = "you: sign again"
 SUBMIT_AGAIN = "you: submit again; the same signatures are sent"
@@ -321,7 +322,6 @@ class Stopped(Exception):
     ) -> None:
         super().__init__(cause)
         self.code = code
-        self.cause = cause
         self.next = next_
         self.open = open_
         self.hash = hash_
@@ -335,7 +335,7 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
     money = standing.whereabouts
     match stop:
         case Stopped():
-            failure = Failure(stop.cause, money, or_take_back(stop.next, standing))
+            failure = Failure(str(stop), money, or_take_back(stop.next, standing))
             end = still_open if stop.open else refused
             return end(stop.code, failure, stop.hash)
         case StillOpen():
@@ -454,22 +454,13 @@ class Payouts(Struct, frozen=True):
 def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) -> Payouts | None:
     """Of the groups that are paid; ``orders`` by id, as the service says last, and what it does
     not know of an order counts as under way. None where no group is paid."""
-    total = arrived = otherwise = 0
-    smart = False
-    for one in standings:
-        if not one.over or one.bundle is None:
-            continue
-        smart = smart or not one.solana
-        for service_id in one.paid | {*one.bundle.service_ids}:
-            total += 1
-            order = orders.get(service_id)
-            if order is None or not ended(display_of(order)):
-                continue
-            if _arrived(order):
-                arrived += 1
-            else:
-                otherwise += 1
-    return Payouts(total, arrived, otherwise, smart) if total else None
+    paid = [standing for standing in standings if standing.over]
+    ids = [service_id for standing in paid for service_id in standing.service_ids]
+    known = [orders[service_id] for service_id in ids if service_id in orders]
+    over = [order for order in known if ended(display_of(order))]
+    arrived = sum(map(_arrived, over))
+    smart = any(not standing.solana for standing in paid)
+    return Payouts(len(ids), arrived, len(over) - arrived, smart) if ids else None
 
 
 def _arrived(order: Order) -> bool:
@@ -533,7 +524,9 @@ class BatchProgress(Struct, frozen=True):
         if self.creating:
             return "not all created"
         shown = self.current or self.standings[-1]
-        said = _word(shown)
+        bundle = shown.bundle
+        left = bundle.operation.server_at if bundle and bundle.under_way else None
+        said = shown.word if left is None else f"{shown.word} {short_clock(left)}"
         if len(self.standings) == 1:
             return said
         if self.current is None:
@@ -567,8 +560,7 @@ class BatchProgress(Struct, frozen=True):
         if shown is not None and shown.next is not None:
             if shown.bundle is None:
                 return "you: s builds and signs it"
-            under_way = shown.bundle.under_way
-            return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
+            return SERVICE if shown.bundle.under_way else _NEXT[shown.next]
         if self.payouts is not None:
             return self.payouts.next("o shows the orders")
         return "you: nothing is to be paid; x exports what became of it"
@@ -630,11 +622,6 @@ def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
 
 def _progress(journal: Journal, batch: Batch) -> BatchProgress:
     return BatchProgress(batch, tuple(group_standing(journal, group) for group in batch.groups))
-
-
-def _word(one: GroupStanding) -> str:
-    left = one.bundle.operation.server_at if one.bundle and one.bundle.under_way else None
-    return one.word if left is None else f"{one.word} {short_clock(left)}"
 
 
 class ResultRow(Struct, frozen=True, rename="camel"):
