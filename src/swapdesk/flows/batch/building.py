@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.batch.progress import BUILD_AGAIN, Stopped
-from swapdesk.flows.batch.rows import Group
+from swapdesk.flows.batch.progress import Stopped
+from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.payments import Bundle, BundleDeposit, BundleItem, Sum
@@ -93,15 +93,14 @@ class Unpayable(Exception):
     def __init__(self, reason: str, *, wrong: bool = False) -> None:
         super().__init__(reason)
         self.wrong = wrong
-        self.row = 0
-        self.service_id = ""
 
 
 class Payables(Struct, frozen=True):
-    """``pending`` are orders that are still being set up."""
+    """``unpayable`` are rows with the reason; ``pending`` counts orders that are still being set
+    up."""
 
     rows: tuple[PayableRow, ...]
-    unpayable: tuple[Unpayable, ...]
+    unpayable: tuple[tuple[Row, Unpayable], ...]
     pending: int
 
 
@@ -116,7 +115,7 @@ def payables(
     deposit left already, or may have."""
     orders = {order.service_id: order for order in status.orders}
     rows: list[PayableRow] = []
-    unpayable: list[Unpayable] = []
+    unpayable: list[tuple[Row, Unpayable]] = []
     pending = 0
     for row, asked in zip(group.rows, group.request.orders, strict=True):
         if row.became != "created" or row.service_id is None or row.service_id in paid:
@@ -125,20 +124,20 @@ def payables(
         try:
             if order is None:
                 raise Unpayable("the service does not show its order")
-            if _being_set_up(order):
+            set_up = order.status is None or order.status >= OrderStatusCode.WAITING
+            if set_up or order.deposit_address is not None:
+                rows.append(_row(row.number, order, asked, token_of, now))
+            else:
                 pending += 1
-                continue
-            rows.append(_row(row.number, order, asked, token_of, now))
         except Unpayable as problem:
-            problem.row, problem.service_id = row.number, row.service_id
-            unpayable.append(problem)
+            unpayable.append((row, problem))
     return Payables(tuple(rows), tuple(unpayable), pending)
 
 
 def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
     """What a later look says otherwise, in a sentence without its point; None for nothing."""
     known = {one.deposit.service_id: one.deposit for one in now.rows}
-    reasons = {row.service_id: str(row) for row in now.unpayable}
+    reasons = {row.service_id: str(problem) for row, problem in now.unpayable}
     for one in before:
         again = known.get(one.service_id)
         if again is None:
@@ -149,12 +148,6 @@ def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
         if again.units != one.units:
             return f"row {one.row}: the service repeats another amount to pay"
     return None
-
-
-def _being_set_up(order: Order) -> bool:
-    if order.status is None or order.status >= OrderStatusCode.WAITING:
-        return False
-    return order.deposit_address is None
 
 
 def _row(
@@ -204,10 +197,9 @@ def _row(
 EVM, SOLANA = "evm", "solana"
 
 
-def _not_built(words: str) -> Stopped:
-    """The answer is not a bundle of these deposits; ``words`` are a sentence without its point."""
-    said = f"The service built no bundle of these deposits: {words}."
-    return Stopped("BUILD_DIFFERS", said, BUILD_AGAIN)
+def _not_built(differs: str) -> Stopped:
+    """The answer is not a bundle of these deposits."""
+    return Stopped("BUILD_DIFFERS", differs=differs)
 
 
 def most_gas(price: Decimal | None, kind: str, payments: int) -> int:
@@ -229,18 +221,14 @@ async def build_operations(
     parts = _partition(answer, rows)
     items: list[BundleItem] = []
     needs: list[Sum] = []
-    senders: set[str] = set()
-    counts: dict[str | None, int] = {}
     for told, own in parts:
         data = told.tx_data
         if not isinstance(data, EvmTransactionData):
             raise _not_built("the service answered with a transaction of another chain")
         token = _token_of(own)
-        part = counts.get(token.address, 0)
-        counts[token.address] = part + 1
+        part = sum(before.contract == token.address for before in items)
         item = _item(token, part, own, _operation(data))
         items.append(item)
-        senders.add(str(item.document["userOperation"]["sender"]).lower())
         lacking = int(data.token_amount or "0")
         if token.address is not None and lacking:
             if lacking > item.sum.units:
@@ -248,7 +236,8 @@ async def build_operations(
                     f"the service asks for more {token.symbol} than the deposits are together"
                 )
             needs.append(Sum(token.symbol, token.decimals, token.address, lacking))
-    if len(senders) != 1:
+    senders = [str(item.document["userOperation"]["sender"]) for item in items]
+    if len({sender.lower() for sender in senders}) != 1:
         raise _not_built("its operations are of different smart accounts")
     gas = most_gas(coin.price, EVM, len(rows))
     coins = int(answer.deposit_needed or "0")
@@ -257,10 +246,9 @@ async def build_operations(
         raise _not_built(f"the service asks for more {coin.symbol} than deposits and gas need")
     if coins:
         needs.insert(0, Sum(coin.symbol, coin.decimals, None, coins))
-    sender = str(items[0].document["userOperation"]["sender"])
     held = int(answer.sa_current_balance or "0")
     chain = coin.chain_data.short_name
-    return Bundle("evm", chain, account, sender, tuple(items), tuple(needs), gas, held)
+    return Bundle("evm", chain, account, senders[0], tuple(items), tuple(needs), gas, held)
 
 
 async def partition(

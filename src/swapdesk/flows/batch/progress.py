@@ -307,23 +307,91 @@ def group_standing(journal: Journal, group: Group) -> GroupStanding:
 
 BUILD_AGAIN = "you: build the bundle again"
 SIGN_AGAIN = "you: sign again"
-SUBMIT_AGAIN = "you: submit again; the same signatures are sent"
 GOES_ON = "the desk: it goes on when it is started again"
-LOOK = "you: look at the orders of the group"
-PAY_OTHERWISE = "you: create the rows that were not paid again"
 SERVICE = "the service: it carries the bundle out"
+_STOPS: Mapping[str, tuple[str, str]] = {
+    "NOT_CREATED": ("This group was not created.", "you: create it"),
+    "TOKEN_NOT_FOUND": (
+        "The {what} of this {whose} is not in the desk's list.",
+        "you: refresh the token list",
+    ),
+    "NO_NODES": (
+        "No node of {chain} is connected, so nothing can be signed for it there.",
+        "you: configure a node under rpc",
+    ),
+    "NO_ACCOUNT": (
+        "This wallet has no account{called} on {chain}.",
+        "you: swapdesk wallet list shows the accounts",
+    ),
+    "READ_ONLY": ("Another desk has the wallet.", "you: close the other desk, or sign there"),
+    "NOT_PAYABLE": (
+        "No row of this group awaits a deposit{reasons}.",
+        "you: look at the orders of the group",
+    ),
+    "BUILD_DIFFERS": ("The service built no bundle of these deposits: {differs}.", BUILD_AGAIN),
+    "GROUP_CHANGED": ("The group is not what it was when it was built: {differs}.", BUILD_AGAIN),
+    "OTHER_UNDER_WAY": (
+        "What the smart account holds is for {name}, which is {word}.",
+        "you: let {name} end first",
+    ),
+    "other run": (
+        "Another run is filling the smart account for this group, or building its bundle.",
+        GOES_ON,
+    ),
+    "PAID_BEFORE": ("Order {order} was paid by itself, or may have been.", BUILD_AGAIN),
+    "ORDERS_EXPIRED": ("An order of the {what} has expired.", BUILD_AGAIN),
+    "overtaken": (
+        "The smart account paid another group, or its owner, since this was built.",
+        BUILD_AGAIN,
+    ),
+    "BUILT_BEFORE": (
+        "Another bundle was built in its place, or its signatures left before.",
+        BUILD_AGAIN,
+    ),
+    "NOT_ENOUGH": ("{missing}.", "you: send it to {account}, then sign"),
+    "FUNDING_FAILED": (
+        "The transaction {hash_} that fills the smart account{word}.",
+        BUILD_AGAIN,
+    ),
+    "SENT_BEFORE": ("These signatures left before.", GOES_ON),
+    "NOT_SUBMITTED": (
+        "The signatures did not arrive at the service; nothing was submitted.",
+        "you: submit again; the same signatures are sent",
+    ),
+    "NO_BUNDLE": ("The service has no bundle that awaits these signatures.", BUILD_AGAIN),
+    "UNKNOWN_STATUS": (
+        "The service says {status} of the bundle, a status that this desk does not know.",
+        GOES_ON,
+    ),
+    "ON_ITS_WAY": ("The bundle is submitted and not carried out yet.", SERVICE),
+    "status": (
+        "The service says {status} of the bundle, a status that this desk does not know.",
+        SERVICE,
+    ),
+    "LOST": ("A transaction was not executed in time; it paid nobody.", SIGN_AGAIN),
+    "PART_FAILED": (
+        "The transaction {hash_} is {word} and paid nobody.",
+        "you: create the rows that were not paid again",
+    ),
+}
+"""Cause and who acts next where the work on a group stops, by code or by another name of the case."""
+_OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
+"""What cannot be gone on with."""
 
 
 class Stopped(Exception):
-    """Ends the work on a group from wherever it stands. ``open``: it can be gone on with."""
+    """Ends the work on a group from wherever it stands. ``holes`` are what its words say of the
+    case; ``hash_`` is of the transaction that it ended with, and may be in them. Where the same
+    code has other words, ``row`` names them. ``open``: it can be gone on with."""
 
     def __init__(
-        self, code: str, cause: str, next_: str, *, open_: bool = True, hash_: str | None = None
+        self, code: str, *, row: str = "", hash_: str | None = None, **holes: object
     ) -> None:
-        super().__init__(cause)
+        cause, next_ = _STOPS[row or code]
+        super().__init__(cause.format(hash_=hash_, **holes))
         self.code = code
-        self.next = next_
-        self.open = open_
+        self.next = next_.format(**holes)
+        self.open = code not in _OVER
         self.hash = hash_
 
 
