@@ -374,7 +374,7 @@ _STOPS: Mapping[str, tuple[str, str]] = {
         "you: create the rows that were not paid again",
     ),
 }
-"""Cause and who acts next where the work on a group stops, by code or by another name of the case."""
+"""Cause and who acts next where the work on a group stops, by code, or by a name of the case."""
 _OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
 """What cannot be gone on with."""
 

@@ -281,25 +281,23 @@ def _encoding(content: bytes) -> str:
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Each record that is not blank, with the line it begins in."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            if "field limit" in str(error):
-                raise UnreadableFile(
-                    "CELL", f"Line {line} has a cell of more than 128 kB.", "Shorten it.", line
-                ) from None
+    line = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        if "field limit" in str(error):
             raise UnreadableFile(
-                "QUOTES",
-                f"Line {line}: the quotes are not closed as they should be ({error}).",
-                'Put a cell in quotes as a whole and write " in it as "".',
-                line,
+                "CELL", f"Line {line} has a cell of more than 128 kB.", "Shorten it.", line
             ) from None
-        if any(cell.strip() for cell in cells):
-            yield line, cells
+        raise UnreadableFile(
+            "QUOTES",
+            f"Line {line}: the quotes are not closed as they should be ({error}).",
+            'Put a cell in quotes as a whole and write " in it as "".',
+            line,
+        ) from None
 
 
 _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
