@@ -65,7 +65,13 @@ from swapdesk.flows.batch.progress import (
     results_csv,
     standings,
 )
-from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
+from swapdesk.flows.batch.reading import (
+    UnreadableFile,
+    read_bytes,
+    read_sheet,
+    template,
+    with_decimal_commas,
+)
 from swapdesk.flows.batch.rows import (
     ACT_WORDS,
     UNLESS_MEANT,
@@ -253,12 +259,12 @@ async def planned(
     it; what its heads do not say is told. Exit 2 for a file that is none."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
-        sheet = await _planner(session, sell).read(file.name, content)
+        sheet = await read_sheet(file.name, content, session.desk.clock)
         if decimal_comma:
             sheet = with_decimal_commas(sheet)
     except UnreadableFile as error:
         facts: dict[str, Any] = {} if error.line is None else {"line": error.line}
-        raise bad_input(error.code, f"{error.reason} {error.do}", field="file", **facts) from None
+        raise bad_input(error.code, str(error), field="file", **facts) from None
     plan = await planned_sheet(session, without_rows(sheet, skip), sell, payer=payer)
     if plan.heads_note:
         session.call.output.talk(plan.heads_note)

@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from msgspec import Struct
 
+from flows.batch.test_reading import read_sheet
 from flows.faulty_network import After, FaultyNetwork, changed, lose_answer, on, refuse_connection
 from flows.orders import ETH, RECIPIENT, order
 from swapdesk.chain.addresses.kinds import derive_address
@@ -82,7 +83,7 @@ class Desk(Struct):
 
     async def plan(self, *rows: str) -> BatchPlan:
         content = (HEAD + "\n".join(rows) + "\n").encode()
-        plan = await self.planner.judged(await self.planner.read("payout.csv", content))
+        plan = await self.planner.judged(read_sheet("payout.csv", content))
         return await self.planner.with_limits(plan, self.api)
 
     async def groups(self) -> set[str | None]:
@@ -318,7 +319,7 @@ async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
     desk.planner._sell = ""
     written = results_csv(result_rows(batch, {}))
     again = await desk.planner.with_limits(
-        await desk.planner.judged(await desk.planner.read("results.csv", written)), desk.api
+        await desk.planner.judged(read_sheet("results.csv", written)), desk.api
     )
     assert [row.order for row in again.rows] == [row.order for row in plan.rows]
     assert [row.order.memo for row in again.rows if row.order][3:] == [

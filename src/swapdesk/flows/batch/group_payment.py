@@ -44,7 +44,7 @@ from swapdesk.flows.batch.building import (
     partition,
     payables,
 )
-from swapdesk.flows.batch.bundle_promise import blocking, group_name, overtaken
+from swapdesk.flows.batch.bundle_promise import group_name, overtaken, relying
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import (
     GroupStanding,
@@ -272,7 +272,7 @@ class GroupPayment:
     def _refuse_beside_another(self) -> None:
         """Raises Stopped where another group counts on what the smart account holds."""
         address, now = self._account.address, self._clock.now()
-        other = blocking(self._journal, self._act, address, self._chain, now)
+        other = relying(self._journal, address, self._chain, now, beside=self._act)
         if other is not None:
             name = group_name(self._ledger, other)
             raise Stopped("OTHER_UNDER_WAY", name=name, word=other.word)

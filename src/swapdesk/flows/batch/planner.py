@@ -28,7 +28,7 @@ from swapdesk.client.errors import ApiError, ClientError, RateLimited, ServiceFa
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.batches import newest_batches
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.reading import reading, split_amount
+from swapdesk.flows.batch.reading import split_amount
 from swapdesk.flows.batch.rows import (
     BatchRoute,
     PlannedOrder,
@@ -493,14 +493,6 @@ class BatchPlanner:
         self._sell = sell
         self._live = live
         self._limits: dict[Pair, PairLimits] = {}
-
-    async def read(self, name: str, content: bytes) -> Sheet:
-        """The sheet of a file. Raises UnreadableFile."""
-        for sheet in reading(name, content):
-            if sheet is not None:
-                return sheet
-            await self._clock.sleep(0)
-        raise AssertionError("unreachable")
 
     async def judged(
         self,

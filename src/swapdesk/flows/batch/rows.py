@@ -307,17 +307,12 @@ class Sheet(Struct, frozen=True):
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
-    """The sheet with one cell written anew; cells beyond the last column of that row are gone.
-
-    :class:`KeyError` when there is no row of this number.
-    """
-    at = next((at for at, row in enumerate(sheet.rows) if row.number == number), None)
-    if at is None:
-        raise KeyError(number)
-    row = sheet.rows[at]
-    cells = {**row.cells, column: text}
-    written = replace(row, cells=cells, extra=())
-    return replace(sheet, rows=(*sheet.rows[:at], written, *sheet.rows[at + 1 :]))
+    """The sheet with one cell written anew; cells beyond the last column of that row are gone."""
+    rows = tuple(
+        replace(row, cells={**row.cells, column: text}, extra=()) if row.number == number else row
+        for row in sheet.rows
+    )
+    return replace(sheet, rows=rows)
 
 
 def selling(sheet: Sheet, token: str) -> Sheet:

@@ -56,6 +56,7 @@ from swapdesk.flows.batch.reading import (
     path_of,
     pointed,
     read_bytes,
+    read_sheet,
     template,
     with_decimal_commas,
 )
@@ -687,7 +688,7 @@ class BatchScreen(Page):
         try:
             self.judge(with_decimal_commas(self.plan.sheet))
         except UnreadableFile as error:
-            self.show_notice(f"{error.reason} {error.do}", "warning")
+            self.show_notice(str(error), "warning")
 
     def _take_file(self, written: str) -> None:
         if not written:
@@ -730,9 +731,9 @@ class BatchScreen(Page):
         planner = self.planner()
         try:
             content = await asyncio.to_thread(read_bytes, path)
-            sheet = await planner.read(path.name, content)
+            sheet = await read_sheet(path.name, content, self.desk.clock)
         except UnreadableFile as error:
-            self.call_later(self._not_planned, f"{error.reason} {error.do}", written)
+            self.call_later(self._not_planned, str(error), written)
             return
         await asyncio.to_thread(self._recent.add, path)
         self.work.begin(planner)
