@@ -17,7 +17,8 @@ import swapdesk
 from http_clients import CLIENTS, URL
 from own_certificate import own_certificate
 from swapdesk.certificates import VARIABLE, certificates, trust
-from swapdesk.chain.rpc.solana import SolanaClient, SolanaUnreachable
+from swapdesk.chain.node_http import NodeUnreachable
+from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.http_server import build_server
 
@@ -85,7 +86,7 @@ async def test_a_server_is_trusted_by_the_chosen_file_alone(
     async with listener:
         for file in ("", str(other.with_suffix(".crt"))):
             trust(file)
-            with pytest.raises(SolanaUnreachable):
+            with pytest.raises(NodeUnreachable):
                 await health()
         assert asked == []
         trust(str(own.with_suffix(".crt")))

@@ -9,7 +9,6 @@ from msgspec import Struct, field
 
 from agent.node import text_word, word
 from swapdesk.agent.gate.case import (
-    AccountFactory,
     Facts,
     GasPlan,
     PastSignatures,
@@ -24,9 +23,10 @@ from swapdesk.chain.deployments import (
     ENTRY_POINT,
     ENTRY_POINT_08,
     PERMIT2,
-    SANDBOX_ACCOUNT,
     SANDBOX_ACCOUNT_FACTORY,
     SANDBOX_VENUES,
+    Role,
+    VenueContract,
 )
 from swapdesk.chain.smart_account import GET_NONCE
 from swapdesk.wallet.answers import BalanceChange, Review, Simulation
@@ -78,8 +78,9 @@ PROMISE = Promise(
     gas_units=GAS,
     chain_out_id=CHAIN_ID,
 )
-ACCOUNTS = AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)
-POLICY = Policy(ALICE, CHAIN_ID, GENESIS, SANDBOX_VENUES, accounts=ACCOUNTS)
+POLICY = Policy(ALICE, CHAIN_ID, GENESIS, SANDBOX_VENUES, smart_accounts=True)
+TRUSTED_TRAP = (*SANDBOX_VENUES, VenueContract("is", Role.SETTLEMENT, TRAP))
+"""Venues of a policy that takes the thief's contract for one of the quote's venue."""
 
 CODE = b"\x60\x80"
 SYMBOLS = {one.contract: one.symbol for one in (USDC, WETH)}
@@ -156,17 +157,18 @@ class World(Struct, frozen=True):
     def facts(
         self, claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
     ) -> Facts:
-        needs = needed(claim, promise, policy, memory)
+        code, reads = (set(), set()) if claim.solana else needed(claim, promise, policy, memory)
+        executed = claim.solana or not (claim.typed or claim.act == "bundle")
         return Facts(
             now=NOW,
             chain_id=self.chain_id,
             genesis_hash=self.genesis,
-            code={one: CODE if one in _WITH_CODE else b"" for one in needs.code},
-            answers={read: self._answer(read, claim, promise) for read in needs.reads},
+            code={one: CODE if one in _WITH_CODE else b"" for one in code},
+            answers={read: self._answer(read, claim, promise) for read in reads},
             native=self.native,
-            gas=GasPlan(150_000, 10**9) if needs.simulation and not claim.solana else None,
-            simulation=self.simulation if needs.simulation else None,
-            blocks_left=self.blocks_left if needs.blockhash else None,
+            gas=GasPlan(150_000, 10**9) if executed and not claim.solana else None,
+            simulation=self.simulation if executed else None,
+            blocks_left=self.blocks_left if claim.solana else None,
             time=SECONDS,
             bought_symbol=SYMBOLS.get(promise.buy.contract, promise.buy.symbol),
             bought_decimals=DECIMALS.get(promise.buy.contract, promise.buy.decimals),

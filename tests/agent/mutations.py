@@ -229,7 +229,7 @@ def _purposes(name: str, honest: Honest) -> Iterator[tuple[str, Honest]]:
 
 
 UNKNOWN_CALLS = (
-    erc20.TRANSFER_FROM.call(ALICE, MALLORY, 1),
+    method("transferFrom(address,address,uint256)").call(ALICE, MALLORY, 1),
     method("increaseAllowance(address,uint256)").call(MALLORY, 1),
     method("setApprovalForAll(address,bool)").call(MALLORY, True),
     method("transferOwnership(address)").call(MALLORY),
@@ -238,7 +238,7 @@ UNKNOWN_CALLS = (
     venues.AGGREGATE.call([(USDC.contract, True, erc20.APPROVE.call(MALLORY, 1))]),
     erc20.DEPOSIT.call(),
     erc20.WITHDRAW.call(1),
-    venues.INVALIDATE.call(1),
+    method("invalidate(uint256)").call(1),
     bytes.fromhex("deadbeef"),
     b"\0" * 4,
     b"\0" * 100,

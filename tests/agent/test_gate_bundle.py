@@ -33,23 +33,22 @@ from agent.honest import HONEST as OTHERS
 from agent.honest import Honest
 from agent.honest_solana import MAKER, MAKERS_KEY, ME, MINT, OTHER_MINT, SOL, tokens
 from agent.honest_solana import USDC as MINTED
-from swapdesk.agent.gate.case import AccountFactory, Facts, PastSignature, Taking
+from swapdesk.agent.gate.case import Facts, PastSignature, Taking
 from swapdesk.agent.gate.rules import bundle as bundle_rules
 from swapdesk.agent.gate.rules import deposit as deposit_rules
 from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.calls import nonce_of, read_bundle
 from swapdesk.agent.shapes.claim import PayloadRefused
 from swapdesk.chain.calldata.erc20 import APPROVE, TRANSFER
+from swapdesk.chain.calldata.method import method
 from swapdesk.chain.deployments import (
     ENTRY_POINT,
     ENTRY_POINT_08,
-    SANDBOX_ACCOUNT,
     SANDBOX_ACCOUNT_FACTORY,
     SANDBOX_VENUES,
 )
 from swapdesk.chain.smart_account import (
     CREATE_ACCOUNT,
-    DEPOSIT_TO,
     EXECUTE_BATCH,
     WITHDRAW_TO,
     EntryPointVersion,
@@ -182,8 +181,7 @@ BUNDLES: Table = {
             lambda: bundle(sender=account_address(BOB)),
             lambda: bundle(sender=account_address(ALICE, 1)),
             lambda: bundle(sender=MALLORY),
-            lambda: bundle().holding(accounts=None),
-            lambda: bundle().holding(accounts=AccountFactory(BOB, SANDBOX_ACCOUNT)),
+            lambda: bundle().holding(smart_accounts=False),
         ],
         [bundle],
     ),
@@ -491,7 +489,10 @@ REFUSED: dict[str, tuple[str, Row]] = {
         lambda: withdrawal().sent(to=account_address(BOB)),
     ),
     "withdrawal: another contract": ("SENDER_DIFFERS", lambda: withdrawal().sent(to=TRAP)),
-    "withdrawal: no factory known": ("SENDER_DIFFERS", lambda: withdrawal().holding(accounts=None)),
+    "withdrawal: no factory known": (
+        "SENDER_DIFFERS",
+        lambda: withdrawal().holding(smart_accounts=False),
+    ),
     "withdrawal: an account that does not stand": (
         "CONTRACT_WITHOUT_CODE",
         lambda: withdrawal().code(MINE, b""),
@@ -539,7 +540,7 @@ REFUSED: dict[str, tuple[str, Row]] = {
     ),
     "withdrawal: a deposit at the EntryPoint": (
         "WITHDRAWAL_CALLS",
-        lambda: withdrawal(InnerCall(ENTRY_POINT, 1, DEPOSIT_TO.call(MALLORY))),
+        lambda: withdrawal(InnerCall(ENTRY_POINT, 1, method("depositTo(address)").call(MALLORY))),
     ),
     "withdrawal: coins beside what gas gives back": (
         "WITHDRAWAL_CALLS",

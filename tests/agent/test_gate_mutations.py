@@ -20,6 +20,7 @@ from agent.gate_world import (
     SELL,
     SETTLEMENT,
     TRAP,
+    TRUSTED_TRAP,
     USDC,
     WETH,
     World,
@@ -374,7 +375,7 @@ def test_whatever_is_offered_no_more_can_be_taken_than_was_confirmed(offers):
     ordered = 0
     for number, (name, spender, units, nonce) in enumerate(offers):
         offered, once = _offered(name, spender, units, nonce, number)
-        offered = replace(offered, promise=PROMISE).holding(spenders=frozenset({TRAP}))
+        offered = replace(offered, promise=PROMISE).holding(venues=TRUSTED_TRAP)
         verdict = offered.after(*memory).verdict()
         if verdict.refused:
             assert number, verdict.findings

@@ -31,6 +31,7 @@ from agent.gate_world import (
     SETTLEMENT,
     SWAPPED,
     TRAP,
+    TRUSTED_TRAP,
     USDC,
     USED_NONCE,
     WETH,
@@ -45,6 +46,7 @@ from swapdesk.agent.gate.verdict import BUNDLE_RULES, RULES, WITHDRAWAL_RULES
 from swapdesk.agent.shapes.claim import Act
 from swapdesk.agent.signers import EvmSigner
 from swapdesk.chain.calldata import erc20, permit2, venues
+from swapdesk.chain.calldata.method import method
 from swapdesk.chain.smart_account import CREATE_ACCOUNT, account_address
 from swapdesk.chain.solana import Transfer
 from swapdesk.secret import SecretBytes
@@ -185,11 +187,7 @@ TABLE: dict[str, tuple[Any, Any]] = {
     ),
     "SHAPE_UNKNOWN": (
         lambda: permit().sent(document=UNKNOWN_DOCUMENT),
-        lambda: permit().sent(document=UNKNOWN_DOCUMENT).holding(blind=True),
-    ),
-    "SHAPE_BLIND": (
-        lambda: permit().sent(document=UNKNOWN_DOCUMENT).holding(blind=True),
-        lambda: permit().holding(blind=True),
+        permit,
     ),
     "PURPOSE_DIFFERS": (lambda: permit().sent(purpose=Purpose.ORDER), permit),
     "CONTRACT_UNKNOWN": (
@@ -203,7 +201,7 @@ TABLE: dict[str, tuple[Any, Any]] = {
     "DOMAIN_DIFFERS": (lambda: permit().field("domain.version", "1"), permit),
     "SPENDER_UNKNOWN": (
         lambda: permit().field("message.spender", TRAP),
-        lambda: permit().field("message.spender", TRAP).holding(spenders=frozenset({TRAP})),
+        lambda: permit().field("message.spender", TRAP).holding(venues=TRUSTED_TRAP),
     ),
     "SPENDER_WITHOUT_CODE": (
         lambda: permit().code(SETTLEMENT, None),
@@ -433,7 +431,7 @@ def test_the_own_smart_account_is_funded_and_nobody_else():
     assert fund().codes() == set()
     assert fund().code(SMART_ACCOUNT, b"\x60").verdict().phrase is None
     assert "FUNDING_PAYEE_DIFFERS" in fund(account_address(BOB)).codes()
-    assert "FUNDING_PAYEE_DIFFERS" in fund().holding(accounts=None).codes()
+    assert "FUNDING_PAYEE_DIFFERS" in fund().holding(smart_accounts=False).codes()
     # As a deposit the same transfer pays no order.
     assert "DEPOSIT_MISSING" in fund().sent(purpose=Purpose.DEPOSIT).codes()
 
@@ -523,7 +521,7 @@ def test_text_of_a_document_cannot_steer_the_terminal():
         "domain": {**UNKNOWN_DOCUMENT["domain"], "name": "\x1b[2JUSD\u202eCoin"},
         "message": {"text": "pay\u200b[bold]\nnow"},
     }
-    lines = permit().sent(document=document).holding(blind=True).verdict().lines
+    lines = permit().sent(document=document).verdict().lines
     shown = {line.field: line.signed for line in lines}
     assert shown["Signed for"] == "<U+001B>[2JUSD<U+202E>Coin"
     assert shown["message.text"] == "pay<U+200B>[bold]<U+000A>now"
@@ -540,9 +538,9 @@ def test_a_new_payee_of_calls_is_agreed_to_by_the_end_of_its_address():
     assert "CALL_PAYEE_CHANGED" not in pay().holding(calls=known).codes()
 
 
-def test_a_document_of_unknown_shape_asks_for_its_digest():
-    verdict = permit().sent(document=UNKNOWN_DOCUMENT).holding(blind=True).verdict()
-    assert not verdict.refused
+def test_a_document_of_unknown_shape_is_shown_whole_and_refused():
+    verdict = permit().sent(document=UNKNOWN_DOCUMENT).verdict()
+    assert verdict.refused
     assert verdict.phrase == verdict.digest
     assert all(line.weight for line in verdict.lines if line.field != "Chain")
     assert [line.field for line in verdict.lines] == [
@@ -554,12 +552,12 @@ def test_a_document_of_unknown_shape_asks_for_its_digest():
 
 
 @pytest.mark.parametrize("domain", [{"name": "X"}, {"name": "X", "verifyingContract": TRAP}])
-def test_a_document_for_every_chain_is_not_even_signed_blindly(domain):
-    scene = permit().sent(document={**UNKNOWN_DOCUMENT, "domain": domain}).holding(blind=True)
+def test_a_document_for_every_chain_is_told_as_one(domain):
+    scene = permit().sent(document={**UNKNOWN_DOCUMENT, "domain": domain})
     assert "CHAIN_ID_MISSING" in scene.codes()
 
 
-LIVE = {"venues": (), "makers": frozenset(), "spenders": frozenset(), "accounts": None}
+LIVE = {"venues": (), "makers": frozenset(), "smart_accounts": False}
 """What the agent knows of a live profile."""
 
 
@@ -573,7 +571,7 @@ def test_without_known_venues_payments_alone_and_an_allowance_for_permit2_are_si
 
 
 def test_a_transaction_is_never_signed_blindly():
-    scene = swap().holding(blind=True).call(venues.INVALIDATE.call(1))
+    scene = swap().call(method("invalidate(uint256)").call(1))
     assert scene.codes() == {"METHOD_UNKNOWN"}
 
 

@@ -85,10 +85,11 @@ from swapdesk.flows.batch.bundle_promise import (
     item_promise,
     operation_payload,
 )
+from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem
 from swapdesk.flows.deposits.wallet_funding import deposit_payload, deposit_promise
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
-from swapdesk.flows.journal.payments import Bundle, BundleDeposit, BundleItem, Sum
+from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions import NotAgreed
 from swapdesk.flows.wallet.call_payments import CallPayer

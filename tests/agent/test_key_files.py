@@ -28,7 +28,6 @@ from swapdesk.agent.keys.key_file import (
 )
 from swapdesk.agent.keys.material import (
     PUBLISHED_ADDRESSES,
-    PUBLISHED_PHRASES,
     SUGGESTED,
     KeyRefused,
     address_of,
@@ -233,6 +232,17 @@ def test_a_keystore_of_another_length_is_refused() -> None:
         (crypto["cipherparams"] if name == "iv" else crypto)[name] = value
         with pytest.raises(KeyFileRefused):
             Keystore(crypto)
+
+
+PUBLISHED_PHRASES = (
+    "test test test test test test test test test test test junk",
+    "myth like bonus scare over problem client lizard pioneer submit female collect",
+    "candy maple cake sugar pudding cream honey rich smooth crumble sweet treat",
+    "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
+    "legal winner thank year wave sausage worth useful legal winner thank yellow",
+    "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong",
+)
+"""Of Hardhat, Foundry and Anvil; Ganache; Truffle; and the vectors of BIP-39."""
 
 
 def test_published_keys_are_those_of_their_phrases() -> None:

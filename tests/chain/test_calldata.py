@@ -15,7 +15,6 @@ CAROL = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 SELECTORS = {
     erc20.TRANSFER: "a9059cbb",
     erc20.APPROVE: "095ea7b3",
-    erc20.TRANSFER_FROM: "23b872dd",
     erc20.PERMIT: "d505accf",
     permit2.APPROVE: "87517c45",
     permit2.PERMIT: "2b67b570",
@@ -52,8 +51,8 @@ def _selectors(name):
         ("WrappedNative", [erc20.DEPOSIT, erc20.WITHDRAW]),
         ("Permit2", [permit2.APPROVE, permit2.PERMIT, permit2.ALLOWANCE, permit2.NONCE_BITMAP]),
         ("Router", [venues.SWAP_TOKENS, venues.SWAP_NATIVE, venues.SWAP_FOR_NATIVE]),
-        ("PermitRouter", [venues.SWAP_WITH_PERMIT, venues.AMOUNTS_OUT, venues.POOL_OF]),
-        ("Settlement", [venues.SETTLE, venues.NONCE_USED, venues.INVALIDATE]),
+        ("PermitRouter", [venues.SWAP_WITH_PERMIT]),
+        ("Settlement", [venues.SETTLE, venues.NONCE_USED]),
         ("Portal", [venues.SEND, venues.FULFIL]),
         ("Arbitrage", [venues.SYNC]),
         ("Multicall", [venues.AGGREGATE]),

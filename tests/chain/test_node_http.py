@@ -16,10 +16,11 @@ import pytest
 from client.rude_server import Request, RudeServer, answer, drip
 from corpus import Case, load
 from patience import PATIENCE
-from swapdesk.chain.rpc.evm import EvmClient, EvmUncertain, EvmUnreachable, balance_of
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
-from swapdesk.chain.rpc.solana import SolanaClient, SolanaUncertain, SolanaUnreachable
-from swapdesk.client.chain_lookup import EvmBlocks, LookupFailed, NodeReader
+from swapdesk.chain.node_http import NodeUncertain, NodeUnreachable
+from swapdesk.chain.rpc.evm import EvmClient, balance_of
+from swapdesk.chain.rpc.ledger import LedgerClient
+from swapdesk.chain.rpc.solana import SolanaClient
+from swapdesk.client.chain_lookup import EvmBlocks, NodeReader
 
 
 async def _evm(url: str, deadline: float) -> object:
@@ -55,23 +56,14 @@ async def _blocks(url: str, deadline: float) -> object:
 
 
 Asks = Callable[[str, float], Awaitable[object]]
-SINGLE: dict[str, tuple[Asks, type[Exception]]] = {
-    "evm": (_evm, EvmUncertain),
-    "solana": (_solana, SolanaUncertain),
-    "ledger": (_ledger, LedgerUncertain),
-    "lookup": (_lookup, LookupFailed),
+CLIENTS: dict[str, Asks] = {
+    "evm": _evm,
+    "evm-batch": _evm_batch,
+    "solana": _solana,
+    "ledger": _ledger,
+    "lookup": _lookup,
+    "blocks": _blocks,
 }
-BATCHES: dict[str, tuple[Asks, type[Exception]]] = {
-    "evm-batch": (_evm_batch, EvmUncertain),
-    "blocks": (_blocks, LookupFailed),
-}
-UNREACHABLE: dict[str, type[Exception]] = {
-    "evm": EvmUnreachable,
-    "evm-batch": EvmUnreachable,
-    "solana": SolanaUnreachable,
-    "ledger": LedgerUnreachable,
-}
-"""Of clients that tell what was not sent from what was not answered."""
 ENCODERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda body: gzip.compress(body, 1),
     "deflate": zlib.compress,
@@ -114,37 +106,34 @@ def answering(case: Case) -> Callable[[Request, asyncio.StreamWriter], Awaitable
     return behave
 
 
-@pytest.mark.parametrize("asks", [*SINGLE, *BATCHES])
+@pytest.mark.parametrize("ask", CLIENTS.values(), ids=CLIENTS)
 @pytest.mark.parametrize("case", load(name="nodes"), ids=lambda case: case.id)
-async def test_no_answer_costs_much_or_is_taken_for_another(case: Case, asks: str) -> None:
-    ask, uncertain = {**SINGLE, **BATCHES}[asks]
+async def test_no_answer_costs_much_or_is_taken_for_another(case: Case, ask: Asks) -> None:
     async with RudeServer(answering(case)) as server:
         if case.expect["known"]:
             await ask(server.url, PATIENCE)
         else:
-            with pytest.raises(uncertain):
+            with pytest.raises(NodeUncertain):
                 await ask(server.url, PATIENCE)
     assert len(server.requests) == 1, "nothing is asked twice, and nowhere else"
     assert server.requests[0].headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("asks", [*SINGLE, *BATCHES])
-async def test_a_node_that_wants_to_wait_hears_nothing_meanwhile(asks: str, status: int) -> None:
-    ask, uncertain = {**SINGLE, **BATCHES}[asks]
+@pytest.mark.parametrize("ask", CLIENTS.values(), ids=CLIENTS)
+async def test_a_node_that_wants_to_wait_hears_nothing_meanwhile(ask: Asks, status: int) -> None:
     async with RudeServer(answer(status, headers={"Retry-After": "61.5"})) as server:
-        with pytest.raises(uncertain, match=rf"{status}"):
+        with pytest.raises(NodeUncertain, match=rf"{status}"):
             await ask(server.url, PATIENCE)
-        with pytest.raises(UNREACHABLE.get(asks, uncertain), match=r"left alone for 6[12] s more"):
+        with pytest.raises(NodeUnreachable, match=r"left alone for 6[12] s more"):
             await ask(server.url, PATIENCE)
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("asks", ["evm", "evm-batch", "solana", "ledger"])
-async def test_the_deadline_holds_for_the_whole_answer(asks: str) -> None:
-    ask, uncertain = {**SINGLE, **BATCHES}[asks]
+@pytest.mark.parametrize("ask", [_evm, _evm_batch, _solana, _ledger])
+async def test_the_deadline_holds_for_the_whole_answer(ask: Asks) -> None:
     async with RudeServer(drip) as server:
-        with pytest.raises(uncertain, match="TimeoutError"):
+        with pytest.raises(NodeUncertain, match="TimeoutError"):
             await ask(server.url, 0.2)
 
 
@@ -170,7 +159,7 @@ async def test_every_read_of_a_batch_is_answered_for_itself(answers: Any) -> Non
         await writer.drain()
 
     async with RudeServer(behave) as server, EvmClient(server.url) as client:
-        with pytest.raises(EvmUncertain):
+        with pytest.raises(NodeUncertain):
             await client.batch(asked)
 
 

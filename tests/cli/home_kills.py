@@ -61,7 +61,6 @@ BATCH_STEPS = {
     "NOT_BEGUN": ("sign", "submit"),
 }
 """What a trader does who is told so."""
-STEPS = ("approve", "reset", "sign", "swap", "confirm")
 KEPT = ("deposit", "batch")
 """Kinds whose claim stands when they are done."""
 
@@ -393,16 +392,15 @@ class Home:
 
     def _acts(self, listed: dict[str, dict[str, Any]], paid: set[str]) -> Iterator[str]:
         """What the ledger has and should not: acts whose end is not known, but for calls, of which
-        nobody but their script can tell, and steps that never left, of what is over; claims that
-        are not of their kind, held for too long or too short; creates that are no orders, deposits
-        that the chains do not have, and the other way round."""
+        nobody but their script can tell; claims that are not of their kind, held for too long or
+        too short; creates that are no orders, deposits that the chains do not have, and the other
+        way round."""
         journal = self.sandbox.home / "profiles" / "sandbox" / "journal.db"
         with closing(sqlite3.connect(journal)) as file:
             rows = file.execute("SELECT kind, state, claim, subject, id FROM operation").fetchall()
             strays = file.execute("PRAGMA foreign_key_check(operation)").fetchall()
         for kind, state, claim, _, id_ in rows:
-            never_left = kind in STEPS and state == "prepared"
-            if kind != "call" and state not in ("done", "refused") and not never_left:
+            if kind != "call" and state not in ("done", "refused"):
                 yield f"{kind} {id_} is {state}"
             if claim is not None and claim.partition(":")[0] != CLAIMS.get(kind):
                 yield f"{kind} {id_} claims {claim}"

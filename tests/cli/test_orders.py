@@ -32,8 +32,8 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import SCHEMA_VERSION
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import unanswered
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_sentence import order_sentence
+from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import DisplayStatus, Order

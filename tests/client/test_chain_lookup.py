@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from http_clients import node_transport
 from sampling import examples
+from swapdesk.chain.node_http import NodeError
 from swapdesk.client.chain_lookup import (
     MOST_PAYMENTS,
     ChainTransaction,
     EvmBlocks,
-    LookupFailed,
     NodeReader,
     Payment,
 )
@@ -217,7 +217,7 @@ async def test_a_node_that_tells_nonsense_has_told_nothing(
     answer: Callable[[httpx2.Request], httpx2.Response], why: str
 ) -> None:
     for text in (HASH, SIGNATURE):
-        with pytest.raises(LookupFailed, match=why):
+        with pytest.raises(NodeError, match=why):
             await look(answer, text)
 
 
@@ -249,7 +249,7 @@ async def test_whatever_a_node_answers_is_a_transaction_or_a_reason(
     for text in (HASH, SIGNATURE):
         try:
             found = await look(node(answers), text)
-        except LookupFailed:
+        except NodeError:
             continue
         for payment in found.payments if found is not None else ():
             assert payment.to.isprintable()
@@ -277,7 +277,7 @@ async def test_whether_a_payment_was_taken_is_the_tokens_word_on_its_own_chain(
     reader = NodeReader("base", "http://127.0.0.1:9", transport=node_transport(answer))
     nonce = "0x" + "3c" * 32
     if used is None:
-        with pytest.raises(LookupFailed):
+        with pytest.raises(NodeError):
             await reader.authorization_used(8453, TOKEN, TO, nonce)
     else:
         assert await reader.authorization_used(8453, TOKEN, TO, nonce) is used
@@ -301,5 +301,5 @@ async def test_receipt_tells_what_a_transaction_cost() -> None:
 
 @pytest.mark.parametrize("told", ["0x", "", "42", "0x" + "1" * 65, 42, None, {}, "0xzz"])
 async def test_what_is_no_number_is_no_answer(told: Any) -> None:
-    with pytest.raises(LookupFailed):
+    with pytest.raises(NodeError):
         await blocks({"gasUsed": told, "effectiveGasPrice": "0xa"}).fee(HASH)

@@ -10,7 +10,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.live import OrderStream
 from swapdesk.clock import ManualClock
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import Source
+from swapdesk.flows.orders.order_transactions import Source
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.self_paid_orders import BatchPayments
 from swapdesk.flows.tracking.tracking import Tracker

@@ -22,6 +22,7 @@ from flows.dex.boundaries import striking
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import SystemClock
+from swapdesk.flows.batch.bundles import Bundle
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupPayment
 from swapdesk.flows.batch.progress import Until
@@ -29,7 +30,6 @@ from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.payments import Bundle
 from swapdesk.flows.transactions import Agreed
 from swapdesk.wallet.accounts import WalletPlace
 from swapdesk.wallet.answers import Review

@@ -15,6 +15,7 @@ from swapdesk.flows.batch.batches import (
     move_group,
     move_row,
 )
+from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem, add_bundle, sign_bundle
 from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import (
@@ -29,14 +30,7 @@ from swapdesk.flows.intents.intent import (
 from swapdesk.flows.journal.creates import become_order, begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import (
-    Bundle,
-    BundleDeposit,
-    BundleItem,
-    Sum,
-    add_bundle,
-    sign_bundle,
-)
+from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus, Order
 

@@ -17,7 +17,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.connection import Connection
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.journal.order_merge import display_of
+from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wire.orders import DisplayStatus, LegStatus

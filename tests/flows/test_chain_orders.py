@@ -14,7 +14,7 @@ from flows.orders import NOW, order
 from flows.signing import TRADING, swap_intent
 from flows.test_recipients import ETH
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.dex.dex_ending import DexEnding
+from swapdesk.flows.dex.dex_swap import DexSwapFlow, _Work
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, _chosen, find_account
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import ProcessIdentity
@@ -22,9 +22,9 @@ from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.notation import NOTHING, Elapsed
 from swapdesk.flows.orders.order_listing import Group, group_of, read_filter
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
-from swapdesk.flows.orders.payment_progress import swap_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.diagnosis import diagnose
+from swapdesk.flows.support.support_case import CaseFacts, diagnose
+from swapdesk.flows.tracking.self_paid_orders import swap_payment
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
 from swapdesk.tui.widgets.order_table import stage_of
@@ -142,7 +142,7 @@ def test_what_the_venue_settles_is_signed_before_its_order() -> None:
 
 def test_what_was_not_signed_is_diagnosed_so() -> None:
     tracked = with_steps(step("swap", State.REFUSED, "QUOTE_EXPIRED"))
-    assert diagnose(tracked, NOW).acts == "the customer: ask for new quotes."
+    assert diagnose(CaseFacts(NOW, tracked)).acts == "the customer: ask for new quotes."
     # When the service has seen a transaction, its word counts.
     seen = replace(
         tracked,
@@ -273,8 +273,8 @@ async def test_a_chain_without_a_node_is_named_before_the_wallet_is_asked(tmp_pa
 
 
 def test_what_new_quotes_cannot_help_is_put_right_first(journal: Journal) -> None:
-    ending = DexEnding(swap_intent(), journal)
-    other = ending.of(Refused("other_chain", "this profile has no node of the chain"))
+    work = _Work(DexSwapFlow(None, None, journal, None, None, None), swap_intent())
+    other = work._ended_by(Refused("other_chain", "this profile has no node of the chain"))
     assert other.refused
     assert other.failure.next == "you: correct the node under rpc, then ask for new quotes"
     assert other.failure.money == "in your wallet; nothing was swapped"

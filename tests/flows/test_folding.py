@@ -17,7 +17,7 @@ from flows.orders import NOW, order
 from sampling import examples
 from service.world import BTC, ETH
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.flows.journal.order_merge import (
+from swapdesk.flows.orders.order_merge import (
     PINNED,
     PROGRESS,
     contradicts,

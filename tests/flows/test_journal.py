@@ -33,8 +33,8 @@ from swapdesk.flows.journal.creates import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, State
+from swapdesk.flows.orders.order_transactions import Source
 from swapdesk.wire.orders import Order
 
 

@@ -32,26 +32,28 @@ from swapdesk.flows.batch.batches import (
     find_batch,
     move_group,
 )
+from swapdesk.flows.batch.bundles import (
+    accept_bundle,
+    begin_transaction,
+    begin_withdrawal,
+    move_bundle,
+    newest_bundle,
+    transactions_of,
+)
 from swapdesk.flows.batch.rows import NOT_CREATED
 from swapdesk.flows.deposits.wallet_funding import PaymentEntry
-from swapdesk.flows.dex.dex_permission import SwapPart
+from swapdesk.flows.dex.dex_swap import SwapPart
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
 from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import LEFT, OPEN, ClaimTaken, Ledger, Operation, State
 from swapdesk.flows.journal.payments import (
     Sum,
-    accept_bundle,
     begin_payment,
-    begin_transaction,
-    begin_withdrawal,
     commit_signed,
     end_payment,
     end_transaction,
-    move_bundle,
-    newest_bundle,
     payment_of,
-    transactions_of,
 )
 from swapdesk.flows.transactions import ActEntry
 

@@ -23,6 +23,17 @@ import sampling
 from flows import old_journals
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.batches import find_batch, find_group
+from swapdesk.flows.batch.bundles import (
+    group_of,
+    intent_of,
+    newest_bundle,
+    open_bundles,
+    sum_of,
+    taken_of,
+    transactions_of,
+    withdrawal_of,
+    withdrawals,
+)
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.journal.journal import Journal
@@ -34,20 +45,7 @@ from swapdesk.flows.journal.journal_migration import (
     copy_name,
 )
 from swapdesk.flows.journal.ledger import FREED_WHEN_DONE, OPEN, Operation, State
-from swapdesk.flows.journal.payments import (
-    group_of,
-    intent_of,
-    newest_bundle,
-    open_bundles,
-    paid_orders,
-    payment_of,
-    sum_of,
-    taken_of,
-    transactions_of,
-    unanswered,
-    withdrawal_of,
-    withdrawals,
-)
+from swapdesk.flows.journal.payments import paid_orders, payment_of, unanswered
 from swapdesk.flows.support.support_case import create_request
 from swapdesk.wire.encoding.codec import encode_twice
 from swapdesk.wire.orders import Order

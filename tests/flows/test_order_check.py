@@ -36,9 +36,9 @@ from swapdesk.flows.intents.intent import (
     TokenFacts,
 )
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.orders.deposit_destination import PayableAmount, amount_to_pay, payable_amount
 from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.orders.order_transactions import Source
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.tui.screens.deposit import payment_of

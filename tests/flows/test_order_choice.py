@@ -21,7 +21,6 @@ from flows.orders import DEPOSIT, NOW, RECIPIENT, intent, order, tracked
 from flows.support.cases import BACK, WITH_COIN, paid
 from swapdesk.chain.addresses.display import grouped, short
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.orders.order_export import (
     COLUMNS,
     FORMULA,
@@ -48,6 +47,7 @@ from swapdesk.flows.orders.order_listing import (
 )
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.orders.order_transactions import PaidOnChain
 from swapdesk.flows.orders.situations import (
     LAST_HEARD,
     SITUATIONS,

@@ -30,15 +30,15 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.order_index import OrderIndex, PaidRecipient
 from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS
-from swapdesk.flows.journal.order_merge import FIGURES, PROGRESS, only_volatile_fields
-from swapdesk.flows.journal.order_writes import (
+from swapdesk.flows.journal.payments import begin_payment, end_payment
+from swapdesk.flows.orders.order_merge import FIGURES, PROGRESS, only_volatile_fields
+from swapdesk.flows.tracking.order_writes import (
     FIGURES_SECONDS,
     FLUSH_SECONDS,
     SLICE,
     OrderWrites,
     Writing,
 )
-from swapdesk.flows.journal.payments import begin_payment, end_payment
 from swapdesk.flows.tracking.tracking import LOAD_STEP
 from swapdesk.wire.orders import DisplayStatus, Order
 

@@ -86,9 +86,9 @@ CREATING = (
     Defect(
         "route-type-unheard",
         "A swap that was to be private goes over one exchange, which sees both ends.",
-        "swapdesk/cli/quotes.py",
-        "return request.wish.read(request.types)",
-        "return request.wish.read()",
+        "swapdesk/cli/create_commands.py",
+        "route = read_route(options, types)",
+        "route = read_route(options)",
         ("tests/cli/test_pipe.py::test_orders_are_listed_and_shown",),
     ),
     Defect(
@@ -278,15 +278,26 @@ CREATING = (
     Defect(
         "approval-signed-anew",
         "What was approved before a kill is approved once more, while the first may be executed.",
-        "swapdesk/flows/dex/dex_permission.py",
+        "swapdesk/flows/dex/dex_swap.py",
         "            if not signed.final:",
         "            if signed.final:",
         ("tests/flows/dex/test_dex_kill.py",),
     ),
     Defect(
+        "prepared-part-stays-open",
+        "What a killed run prepared stands open for good beside what took its place.",
+        "swapdesk/flows/dex/dex_swap.py",
+        "        replace_prepared(ledger, intent_id)\n",
+        "",
+        (
+            "tests/flows/dex/test_dex_kill.py"
+            "::test_a_killed_swap_on_solana_is_taken_on_and_paid_once",
+        ),
+    ),
+    Defect(
         "gone-wallet-ends-a-swap",
         "A swap is called over because its wallet stopped, with the payment signed.",
-        "swapdesk/flows/dex/dex_ending.py",
+        "swapdesk/flows/dex/dex_swap.py",
         "        if isinstance(error, Refused) and error.code not in AGAIN_LATER:",
         "        if getattr(error, 'code', None) not in AGAIN_LATER:",
         (
@@ -409,7 +420,7 @@ CONFIRMED = (
     Defect(
         "unknown-status-taken-for-waiting",
         "An order in a state that nobody knows is shown as waiting for money.",
-        "swapdesk/flows/journal/order_merge.py",
+        "swapdesk/flows/orders/order_merge.py",
         "return _BY_STATUS.get(status)",
         "return _BY_STATUS.get(status, DisplayStatus.WAITING_FOR_DEPOSIT)",
         ("tests/flows/test_folding.py::test_a_display_status_without_a_word_hides_no_status",),
@@ -834,7 +845,7 @@ PAYING = (
     Defect(
         "bundle-submitted-twice",
         "The signatures of a group leave a second time after an answer that was lost.",
-        "swapdesk/flows/journal/payments.py",
+        "swapdesk/flows/batch/bundles.py",
         "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)",
         "        moved = ledger.move(id_, state, code=code, server_at=server_at, **result)\n"
         "        moved = moved or state is State.SENT",
@@ -843,7 +854,7 @@ PAYING = (
     Defect(
         "two-withdrawals-at-once",
         "A withdrawal is signed beside one of the same smart account that is under way.",
-        "swapdesk/flows/journal/payments.py",
+        "swapdesk/flows/batch/bundles.py",
         '        return ledger.begin("withdraw", body, claim=claim)',
         '        return ledger.begin("withdraw", body)',
         (
@@ -927,7 +938,7 @@ SHOWING = (
         "digits-of-a-key-passed-on",
         "A private key that was taken for a hash stands whole in the text for the service.",
         "swapdesk/flows/support/order_search.py",
-        "for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():",
+        'for one in self.pasted.of("transaction") if self.may_be_key else ():',
         "for one in ():",
         (
             "tests/flows/support/test_order_search.py"
@@ -1084,7 +1095,7 @@ SHOWING = (
         "state-dropped-by-a-defect",
         "A write that fails by a defect loses the states it had in hand: the next start asks for a"
         " deposit that came.",
-        "swapdesk/flows/journal/order_writes.py",
+        "swapdesk/flows/tracking/order_writes.py",
         "                    self.pending = {**part, **self.pending}\n"
         "                    self.schedule()\n",
         "                    self.schedule()\n",
@@ -1125,7 +1136,7 @@ SHOWING = (
         "payment-counted-by-the-list",
         "A token has other decimals than the service says, and support tells a customer that a"
         " million times as much arrived.",
-        "swapdesk/flows/support/paid_on_chain.py",
+        "swapdesk/flows/support/order_search.py",
         "    decimals = payment.decimals\n",
         "    decimals = None\n",
         (
@@ -1146,7 +1157,7 @@ SHOWING = (
         "memo-of-a-payment-not-read",
         "Who paid with the right memo is told that it is missing, and that the exchange cannot tell"
         " whose money it is.",
-        "swapdesk/flows/support/paid_on_chain.py",
+        "swapdesk/flows/support/order_search.py",
         "memo=identity_text(str(tag), 64) if tag else None",
         "memo=None",
         ("tests/cli/test_pipe.py",),
@@ -1154,7 +1165,7 @@ SHOWING = (
     Defect(
         "page-of-the-service-in-a-reply",
         "A service names an explorer of its own, and the reply sends a customer to a thief's page.",
-        "swapdesk/flows/support/replies.py",
+        "swapdesk/flows/support/support_case.py",
         "known_page(transaction_page(token, hash_))",
         "transaction_page(token, hash_)",
         (
@@ -1215,7 +1226,7 @@ SHOWING = (
     Defect(
         "case-page-tells-a-strangers-words-as-ours",
         "A colleague sends the reply on a page to a customer, whose money goes to a thief.",
-        "swapdesk/flows/support/case_page.py",
+        "swapdesk/flows/support/case_file.py",
         "not_ours=NOT_OURS,",
         "not_ours='',",
         ("tests/flows/support/test_case_page.py::test_it_says_all_that_the_desk_says_of_a_case",),

@@ -277,7 +277,7 @@ DISHONEST: tuple[Defect, ...] = (
     Defect(
         "first-step-signed-anew",
         "A swap that is taken on signs a second permit, for whatever the service says by now.",
-        "swapdesk/flows/dex/dex_permission.py",
+        "swapdesk/flows/dex/dex_swap.py",
         '            if before.body["digest"] != digest:\n',
         '            if not before.body["digest"]:\n',
         (

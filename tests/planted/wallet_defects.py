@@ -314,8 +314,8 @@ SIGNING = (
         "lost-broadcast-told-as-unsent",
         "A transaction that may be on its way is told as not sent.",
         "swapdesk/chain/node_http.py",
-        'raise self.uncertain(f"the node gave no answer',
-        'raise self.unreachable(f"the node gave no answer',
+        'raise NodeUncertain(f"the node gave no answer',
+        'raise NodeUnreachable(f"the node gave no answer',
         (
             "tests/sandbox/evm/test_evm_door.py"
             "::test_no_usable_answer_leaves_a_transaction_uncertain",

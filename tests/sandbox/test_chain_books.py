@@ -21,7 +21,8 @@ from patience import eventually
 from sandbox.solana.solana_world import USDC, signed
 from sandbox.test_node import BTC, ETH, HOUR, SOL, address, audit, open_leg, pay, report
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.chain.rpc.evm import EvmClient, EvmUncertain
+from swapdesk.chain.node_http import NodeUncertain
+from swapdesk.chain.rpc.evm import EvmClient
 from swapdesk.chain.solana import Transfer, read_transaction, token_account
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories
@@ -196,7 +197,7 @@ async def test_faults_of_a_chain_reach_it_through_the_node(tmp_path: Path) -> No
             made.node.call("fault_add", fault)
         door = httpx2.ASGITransport(app=made.application("secret"))
         async with EvmClient("http://127.0.0.1/evm/base", transport=door) as client:
-            with pytest.raises(EvmUncertain):
+            with pytest.raises(NodeUncertain):
                 await client.height()
         sent = await made.node.call("fund", asked)
         with pytest.raises(Problem, match="gone from the pool"):

@@ -32,7 +32,8 @@ from hypothesis.stateful import (
 
 from sandbox.test_node import audit
 from service.orders_fixtures import EVERYTHING, START, caller
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerRefused, LedgerUnreachable
+from swapdesk.chain.node_http import NodeRefused, NodeUnreachable
+from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.exchange import DOWN, SimulatedExchange
 from swapdesk.sandbox.faults import ActiveFaults
@@ -218,7 +219,7 @@ class DepositMachine(RuleBasedStateMachine):
             await self.ledger.call("faucet_pay", **params)
             self.paid[order.service_id] = number
 
-        with contextlib.suppress(LedgerUnreachable):  # the node of the chain is down
+        with contextlib.suppress(NodeUnreachable):  # the node of the chain is down
             self.runner.run(do())
 
     @precondition(lambda self: self.seen)
@@ -242,7 +243,7 @@ class DepositMachine(RuleBasedStateMachine):
         async def do() -> None:
             try:
                 await self.ledger.call("fault_add", **params)
-            except LedgerRefused as refused:
+            except NodeRefused as refused:
                 if not str(refused):
                     raise
 

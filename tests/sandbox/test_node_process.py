@@ -26,12 +26,8 @@ from plain_http import PLAIN
 from sandbox.running import Running, until
 from sandbox.traffic import Traffic, bundle
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.rpc.ledger import (
-    LedgerClient,
-    LedgerUncertain,
-    LedgerUnreachable,
-    RpcCode,
-)
+from swapdesk.chain.node_http import NodeUncertain, NodeUnreachable
+from swapdesk.chain.rpc.ledger import LedgerClient, RpcCode
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.sandbox.exchange import SimulatedExchange
 from swapdesk.sandbox.market import Market
@@ -65,7 +61,7 @@ async def test_a_dead_node_is_transient_and_a_silent_one_ambiguous() -> None:
         with pytest.raises(Transient):
             await venue.find("a:in")
         listener.close()
-        with pytest.raises(LedgerUnreachable):
+        with pytest.raises(NodeUnreachable):
             await ledger.call("clock_get")
         with pytest.raises(Transient):
             await venue.open(leg)
@@ -98,7 +94,7 @@ async def test_strangers_and_bad_calls_are_refused(node: Node, subtests: pytest.
     url, headers = "http://127.0.0.1/", {"sandbox-token": "secret"}
     door = httpx2.ASGITransport(app=NodeApp(node, "secret"))
     async with LedgerClient(url, "wrong", transport=door) as ledger:
-        with pytest.raises(LedgerUncertain, match="401"):
+        with pytest.raises(NodeUncertain, match="401"):
             await ledger.call("clock_get")
     async with httpx2.AsyncClient(transport=door) as http:
         for more, status in (({"host": "evil.example"}, 421), ({"origin": "https://a.b"}, 403)):

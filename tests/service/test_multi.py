@@ -37,7 +37,8 @@ from service.world import (
 )
 from service.world import XRP as RIPPLE_COIN
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.chain.rpc.solana import Blockhash, SolanaUnreachable
+from swapdesk.chain.node_http import NodeUnreachable
+from swapdesk.chain.rpc.solana import Blockhash
 from swapdesk.chain.solana import (
     PACKET_BYTES,
     ComputeLimit,
@@ -427,7 +428,7 @@ class OneHash:
 
     async def latest_blockhash(self) -> Blockhash:
         if self.silent:
-            raise SolanaUnreachable("no connection")
+            raise NodeUnreachable("no connection")
         return Blockhash(HASH, 150)
 
 

@@ -24,8 +24,8 @@ from swapdesk.flows.intents.intent import (
 )
 from swapdesk.flows.journal.creates import become_order, begin_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.orders.order_transactions import Source
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order

@@ -11,18 +11,12 @@ from flows.faulty_network import never_arrives
 from flows.orders import NOW, intent
 from swapdesk.acts import State
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.bundles import Bundle, accept_bundle, add_bundle, move_bundle, sign_bundle
 from swapdesk.flows.batch.group_signing import begin_group, groups_left_open, standing_of
 from swapdesk.flows.batch.progress import Until
 from swapdesk.flows.journal.creates import begin_create, intent_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Ledger
-from swapdesk.flows.journal.payments import (
-    Bundle,
-    accept_bundle,
-    add_bundle,
-    move_bundle,
-    sign_bundle,
-)
 from swapdesk.flows.signing.signing_session import RunningSignings
 from swapdesk.flows.tracking.open_business import quit_warning
 from swapdesk.paths import Home

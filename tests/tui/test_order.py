@@ -20,10 +20,10 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.addresses.payments import short_memo_label
 from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY
 from swapdesk.flows.orders.order_history import changed_fields, updates_of
 from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.screens.create import CreateScreen
 from swapdesk.tui.screens.deposit import deposit_state

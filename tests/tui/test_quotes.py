@@ -370,7 +370,7 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
         await run.see("ctrl+r new quote, 1 quote")
         await run.press("ctrl+r")
         await run.settle(lambda: len(asked) == 3, "a quote")
-        await run.settle(lambda: not run.screen(CreateScreen)._asking, "the answer")
+        await run.settle(lambda: not run.screen(CreateScreen).fetching, "the answer")
         assert asked[2] == rate
         await run.press("escape")
         again = run.screen(QuotesScreen).board

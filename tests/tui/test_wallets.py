@@ -13,9 +13,7 @@ from msgspec.structs import replace
 from harness import Sandbox
 from patience import PATIENCE
 from swapdesk.chain.smart_account import account_address
-from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import (
+from swapdesk.flows.batch.bundles import (
     Bundle,
     BundleDeposit,
     BundleItem,
@@ -23,6 +21,8 @@ from swapdesk.flows.journal.payments import (
     move_bundle,
     sign_bundle,
 )
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.commands.wallets import WALLETS

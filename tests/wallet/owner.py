@@ -17,18 +17,18 @@ from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import account_address
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.withdrawing import Withdrawal, propose_withdrawal
-from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import (
+from swapdesk.flows.batch.bundles import (
     Bundle,
     BundleDeposit,
     BundleItem,
-    Sum,
     add_bundle,
     move_bundle,
     sign_bundle,
 )
+from swapdesk.flows.batch.withdrawing import Withdrawal, propose_withdrawal
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement

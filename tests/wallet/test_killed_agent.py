@@ -12,8 +12,8 @@ import pytest_asyncio
 from msgspec import Struct
 
 from patience import eventually
+from swapdesk.flows.batch.bundles import withdrawals
 from swapdesk.flows.journal.ledger import OPEN
-from swapdesk.flows.journal.payments import withdrawals
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement, ReplacementKind

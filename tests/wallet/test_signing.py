@@ -24,7 +24,7 @@ from swapdesk.agent.transactions.file import RecordsFile
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.calldata import erc20, permit2, venues
 from swapdesk.chain.calldata.erc20 import TRANSFER
-from swapdesk.chain.deployments import MULTICALL3, PERMIT2
+from swapdesk.chain.deployments import MULTICALL3, PERMIT2, SANDBOX_VENUES
 from swapdesk.chain.rpc.evm import EvmClient, TransactionReceipt
 from swapdesk.chain.smart_account import operation_json
 from swapdesk.service.bundling import BuiltOperation, OperationPayment
@@ -460,9 +460,11 @@ ALLOWING = (
     "from msgspec.structs import replace\n"
     "from swapdesk.agent.__main__ import main\n"
     "from swapdesk.agent.process.payload_assessment import Looking\n"
+    "from swapdesk.chain.deployments import SANDBOX_VENUES\n"
     "strict = Looking._policy\n"
-    f"allowed = frozenset({{{MULTICALL3!r}}})\n"
-    "Looking._policy = lambda *asked: replace(strict(*asked), spenders=allowed)\n"
+    f"more = [replace(one, address={MULTICALL3!r}) for one in SANDBOX_VENUES]\n"
+    "allowed = (*SANDBOX_VENUES, *more)\n"
+    "Looking._policy = lambda *asked: replace(strict(*asked), venues=allowed)\n"
     "main(sys.argv[1:], cost=1024)",
 )
 """Another program with the same keys, that lets anybody take a token."""
@@ -477,7 +479,7 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize("named", [{"spenders": [MULTICALL3]}, {"blind": True}])
+@pytest.mark.parametrize("named", [{"spenders": [MULTICALL3]}, {"venues": []}, {"blind": True}])
 async def test_nothing_that_a_desk_says_loosens_the_gate(
     someone: Trader, named: dict[str, Any]
 ) -> None:
@@ -492,7 +494,7 @@ async def test_nothing_that_a_desk_says_loosens_the_gate(
         someone.address, Kind.EVM, "", "sandbox", KeyOrigin.CREATED, None, datetime.now(UTC)
     )
     policy = looking._policy(owner, someone.place.chains[0])
-    assert (policy.spenders, policy.blind) == (frozenset(), False)
+    assert policy.venues == SANDBOX_VENUES
 
 
 @pytest.mark.parametrize("who", ALLOWED)
@@ -503,7 +505,7 @@ async def test_an_allowance_is_seen_and_revoked(someone: Trader, who: str) -> No
     else:
         to, data = token, erc20.APPROVE.call(one.spender, one.units)
     approve = TransactionPayload(Purpose.APPROVE, to, "0x" + data.hex(), 0)
-    promise = someone.promise(f"allow {who}", unlimited=one.unlimited, venue=one.venue)
+    promise = someone.promise(f"allow {who}", unlimited=one.unlimited, venue=one.venue or "fa")
     agent = await WalletClient.start(someone.place, program=ALLOWING)
     await agent.unlock(PASSPHRASE)
     await executed(someone, agent, approve, promise)

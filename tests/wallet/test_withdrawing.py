@@ -16,6 +16,7 @@ from swapdesk.chain.rpc.evm import Call
 from swapdesk.chain.smart_account import (
     DEPOSIT_OF,
 )
+from swapdesk.flows.batch.bundles import begin_withdrawal, move_bundle, open_bundles, withdrawals
 from swapdesk.flows.batch.withdrawing import (
     NOTHING_HELD,
     WITHDRAWAL,
@@ -23,12 +24,6 @@ from swapdesk.flows.batch.withdrawing import (
     take_back,
 )
 from swapdesk.flows.journal.ledger import OPEN, State
-from swapdesk.flows.journal.payments import (
-    begin_withdrawal,
-    move_bundle,
-    open_bundles,
-    withdrawals,
-)
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.signing.wallet_signing import token_facts
 from swapdesk.flows.transactions import NotAgreed, Outcome

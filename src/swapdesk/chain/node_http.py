@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from math import ceil
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import httpx2
 
@@ -31,14 +31,44 @@ _held_until: dict[str, float] = {}
 client that lives for one question."""
 
 
-class NodeHttp:
-    """Base of the clients of nodes. ``deadline`` bounds every call, in seconds; ``headers`` go
-    with all of them."""
+WORDS_LIMIT = 200
+"""Characters of a node's words that are kept."""
 
-    unreachable: ClassVar[type[Exception]]
-    """Raised when no connection came about: nothing was sent."""
-    uncertain: ClassVar[type[Exception]]
-    """Raised when a request left and no usable answer came back."""
+
+class NodeError(Exception):
+    """A question to a node failed. The kinds of it differ by what is known of its effect."""
+
+
+class NodeUnreachable(NodeError):
+    """No connection came about: nothing was sent, nothing happened."""
+
+
+class NodeUncertain(NodeError):
+    """The request left and no usable answer came back. A transaction may have been taken."""
+
+
+class NodeRefused(NodeError):
+    """The node answered with an error: nothing happened on the chain.
+
+    ``code`` is that of the answer, ``words`` its message as data of others: cut, and printable
+    ASCII. ``reason`` is Solana's JSON name of why a transaction would fail, None for other errors.
+    """
+
+    def __init__(self, code: int, message: str, reason: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.words = plain_words(message)
+        self.reason = reason
+
+
+def plain_words(text: str) -> str:
+    kept = text[:WORDS_LIMIT]
+    return "".join(c if c.isascii() and c.isprintable() else "?" for c in kept)
+
+
+class NodeHttp:
+    """A client of a node, and the base of those that know its methods. ``deadline`` bounds every
+    call, in seconds; ``headers`` go with all of them."""
 
     def __init__(
         self,
@@ -50,7 +80,7 @@ class NodeHttp:
     ) -> None:
         self._url = url
         self._deadline = deadline
-        self._ids = count(1)
+        self._ids: Iterator[int | str] = count(1)
         self._http = httpx2.AsyncClient(
             headers={
                 "accept-encoding": "identity",
@@ -79,10 +109,14 @@ class NodeHttp:
     async def ask(self, method: str, *params: Any) -> Any:
         """The result of one method as plain JSON values. Raises what ``_refusal`` makes of an
         error that is answered."""
+        return await self._ask(method, params)
+
+    async def _ask(self, method: str, params: object, deadline: float | None = None) -> Any:
         number = next(self._ids)
-        document = self._document(await self._post(_encoded(_request(number, method, params))))
+        body = self._encoded(_request(number, method, params))
+        document = self._document(await self._post(body, deadline))
         if not isinstance(document, dict) or document.get("id") != number:
-            raise self.uncertain(f"{method} was answered with another shape")
+            raise NodeUncertain(f"{method} was answered with another shape")
         result = self._result(document)
         if isinstance(result, Exception):
             raise result
@@ -92,40 +126,40 @@ class NodeHttp:
         """Results of reads that leave in one request, in their order; in the place of a refused
         one stands what ``_refusal`` makes of it."""
         bodies = [_request(next(self._ids), method, params) for method, params in requests]
-        document = self._document(await self._post(_encoded(bodies)))
+        document = self._document(await self._post(self._encoded(bodies)))
         if isinstance(document, dict) and document.get("error") is not None:
             raise self._refusal(document["error"])
         if not isinstance(document, list) or len(document) != len(bodies):
-            raise self.uncertain("the node answered another number of requests")
+            raise NodeUncertain("the node answered another number of requests")
         # By text: 1, 1.0 and true are the same key.
         found = {json.dumps(each.get("id")): each for each in document if isinstance(each, dict)}
         try:
             return [self._result(found[str(body["id"])]) for body in bodies]
         except KeyError:
-            raise self.uncertain("the node answered other requests") from None
+            raise NodeUncertain("the node answered other requests") from None
 
     def _result(self, document: dict[str, Any]) -> Any:
         """A result, or the refusal in its place."""
         error = document.get("error")
         if error is not None:
             refusal = self._refusal(error)
-            if isinstance(refusal, self.uncertain):
+            if isinstance(refusal, NodeUncertain):
                 raise refusal
             return refusal
         if "result" not in document:
-            raise self.uncertain("the node answered without a result")
+            raise NodeUncertain("the node answered without a result")
         return document["result"]
 
     def _refusal(self, error: Any) -> Exception:
-        """What an answered error means; ``uncertain`` for one of another shape."""
-        return self.uncertain("the node refused the question")
+        """What an answered error means; NodeUncertain for one of another shape."""
+        return NodeUncertain("the node refused the question")
 
     async def _post(self, body: bytes, deadline: float | None = None) -> bytes:
         """The body of the answer, as it came."""
         deadline = deadline or self._deadline
         loop = asyncio.get_running_loop()
         if (left := _held_until.get(self._url, 0.0) - loop.time()) > 0:
-            raise self.unreachable(f"the node asks to be left alone for {ceil(left)} s more")
+            raise NodeUnreachable(f"the node asks to be left alone for {ceil(left)} s more")
         try:
             async with (
                 asyncio.timeout(deadline),
@@ -135,32 +169,34 @@ class NodeHttp:
                     told, date = (answer.headers.get(name) for name in ("retry-after", "date"))
                     if wait := retry_after(told, SystemClock().now(), date):
                         _held_until[self._url] = loop.time() + min(wait, LONGEST_HOLD)
-                    raise self.uncertain(f"the node answered with status {answer.status_code}")
+                    raise NodeUncertain(f"the node answered with status {answer.status_code}")
                 content = bytearray()
                 async for chunk in answer.aiter_raw():
                     content += chunk
                     if len(content) > ANSWER_LIMIT:
-                        raise self.uncertain(f"the answer has more than {ANSWER_LIMIT} bytes")
+                        raise NodeUncertain(f"the answer has more than {ANSWER_LIMIT} bytes")
                 return bytes(content)
         # The words of these errors may be the node's, so only their kind is told.
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
-            raise self.unreachable(f"the node cannot be reached: {type(error).__name__}") from error
+            raise NodeUnreachable(f"the node cannot be reached: {type(error).__name__}") from error
         except (httpx2.HTTPError, OSError) as error:  # TimeoutError is one
-            raise self.uncertain(f"the node gave no answer: {type(error).__name__}") from error
+            raise NodeUncertain(f"the node gave no answer: {type(error).__name__}") from error
 
     def _document(self, content: bytes) -> Any:
         try:
             # UTF-8 alone: the reader below takes UTF-16 too, whose bytes hide brackets.
             text = content.decode("utf-8")
             refuse_deep(content)
-            return json.loads(text)
+            return self._read(text)
         except ValueError as error:
-            raise self.uncertain("the node answered no JSON") from error
+            raise NodeUncertain("the node answered no JSON") from error
+
+    def _read(self, text: str) -> Any:
+        return json.loads(text)
+
+    def _encoded(self, body: object) -> bytes:
+        return json.dumps(body).encode()
 
 
-def _request(number: int, method: str, params: Sequence[Any]) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}
-
-
-def _encoded(body: object) -> bytes:
-    return json.dumps(body).encode()
+def _request(number: int | str, method: str, params: object) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}

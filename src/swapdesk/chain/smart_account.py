@@ -414,17 +414,11 @@ _BEFORE = bytes.fromhex("602d3d8160093d39f3363d3d373d3d3d363d73")
 _AFTER = bytes.fromhex("5af43d82803e903d91602b57fd5bf3")
 
 
-def account_address(
-    owner: str,
-    salt: int = 0,
-    *,
-    factory: str = SANDBOX_ACCOUNT_FACTORY,
-    implementation: str = SANDBOX_ACCOUNT,
-) -> str:
-    """The account that the factory makes for this owner (CREATE2), whether it stands or not."""
-    made = keccak(_BEFORE + _octets(implementation) + _AFTER)
+def account_address(owner: str, salt: int = NO_SALT) -> str:
+    """The account that the sandbox's factory makes for this owner (CREATE2), standing or not."""
+    made = keccak(_BEFORE + _octets(SANDBOX_ACCOUNT) + _AFTER)
     mixed = keccak(_octets(owner).rjust(32, b"\0") + salt.to_bytes(32, "big"))
-    place = keccak(b"\xff" + _octets(factory) + mixed + made)
+    place = keccak(b"\xff" + _octets(SANDBOX_ACCOUNT_FACTORY) + mixed + made)
     return checksummed("0x" + place[12:].hex())
 
 
@@ -504,7 +498,6 @@ MOST_OPERATIONS = 4
 HANDLE_OPS = method(f"handleOps({TUPLE}[],address)", "operations beneficiary")
 GET_NONCE = method("getNonce(address,uint192)", "sender key")
 DEPOSIT_OF = method("balanceOf(address)", "account")
-DEPOSIT_TO = method("depositTo(address)", "account", payable=True)
 WITHDRAW_TO = method("withdrawTo(address,uint256)", "payee amount")
 """Of what the caller has prepaid for gas."""
 VALIDATE_USER_OP = method(
@@ -524,7 +517,6 @@ REVERT_REASON_EVENT = _topic("UserOperationRevertReason(bytes32,address,uint256,
 BEFORE_EXECUTION_EVENT = _topic("BeforeExecution()")
 FAILED_OP = keccak(b"FailedOp(uint256,string)")[:4]
 FAILED_OP_WITH_REVERT = keccak(b"FailedOpWithRevert(uint256,string,bytes)")[:4]
-SENDER_ADDRESS_RESULT = keccak(b"SenderAddressResult(address)")[:4]
 
 
 class OperationOutcome(Struct, frozen=True):

@@ -32,6 +32,7 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import consent, make_ready, says_yes, unlock
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
+from swapdesk.flows.batch.bundles import sum_of
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import (
     pay_group,
@@ -85,7 +86,7 @@ from swapdesk.flows.batch.rows import (
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import paid_orders, sum_of
+from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.notation import about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook

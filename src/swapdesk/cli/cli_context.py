@@ -18,7 +18,7 @@ from msgspec import Struct
 from swapdesk.certificates import trust
 from swapdesk.cli import completion
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Output
 
 if TYPE_CHECKING:
     from swapdesk.secret import Secret
@@ -209,7 +209,7 @@ def desk_command(command: F) -> F:
         passphrase_fd: int | None,
         **kwargs: Any,
     ) -> Any:
-        call = context.find_object(CliContext) or CliContext(Output(Form.TABLE))
+        call = context.find_object(CliContext) or CliContext(Output("table"))
         narrow(call, profile, as_json, plain, read_only, passphrase_fd)
         _require_text(context)
         named = context.command_path.partition(" ")[2]
@@ -305,7 +305,7 @@ def narrow(
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
     if as_json or plain:
-        call.output.form = Form.JSON if as_json else Form.PLAIN
+        call.output.form = "json" if as_json else "plain"
     if profile is not None:
         call.profile = profile
     if passphrase_fd is not None:

@@ -26,7 +26,6 @@ from swapdesk.cli.command_error import (
     of_client_error,
     of_wallet_error,
 )
-from swapdesk.cli.output import Form
 from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, SchemaDocument, all_schemas, schema_of
 
 
@@ -74,7 +73,7 @@ def errors(call: CliContext) -> None:
         ],
         document=ErrorsDocument(found, exits),
     )
-    if output.form is Form.TABLE:
+    if output.form == "table":
         output.talk(*(f"Exit {end.value}: {end.means}." for end in Exit))
 
 

@@ -22,12 +22,12 @@ from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.quote_options import (
     ROUTES,
     CreateRequest,
-    RouteWish,
     preset_option,
+    preset_options,
     read_digits,
+    read_route,
     receive_option,
     require_middle,
-    require_no_options,
     require_refund,
     route_options,
     slippage_option,
@@ -166,18 +166,6 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
     return _create(call, amount, token, None, (), None, **options)
 
 
-def _require_sense(wish: RouteWish, options: dict[str, Any]) -> None:
-    """Exit 2 for what cannot work, before a quote is spent on it."""
-    require_refund(options["refund"], wish.promises)
-    if options["preset"] is None:
-        require_middle(options["middle_refund"], wish.use_xmr)
-    plain = wish == RouteWish(receive=wish.receive)
-    require_no_options(options["preset"], not plain)
-    if options["quote_id"] is not None and (options["preset"] is not None or not plain):
-        message = "--quote chooses one route; leave out how quotes are asked for."
-        raise bad_input("TWO_CHOICES", message, field="quote")
-
-
 def named_route(call: CliContext, quote_id: str | None) -> str | None:
     """The route of a quote that was shown; None without one, or for one that never was."""
     if quote_id is None:
@@ -199,6 +187,8 @@ def _create(
     waive_memo: str | None,
     **options: Any,
 ) -> int:
+    from swapdesk.flows.quotes.quote_request import PLAIN
+
     named = named_route(call, options["quote_id"])
     on_chain = types == ("dex",) or named == "dex"
     if options["to"] is None:
@@ -214,10 +204,6 @@ def _create(
         raise bad_input("TWO_CHOICES", message, field="slippage")
     if on_chain and options["fund"]:
         raise bad_input("BAD_OPTION", "A swap on chains has no deposit to fund.", field="fund")
-    wish = RouteWish.taken_from(options)
-    _require_sense(wish, options)
-    wish.read(types)
-    require_no_options(options["preset"], bool(types))
     if waive_memo is not None and waive_memo != NO_MEMO:
         raise bad_input("BAD_WAIVER", f'Write --waive-memo "{NO_MEMO}".', field="waive-memo")
     if waive_memo is not None and options["memo"]:
@@ -226,6 +212,16 @@ def _create(
     if options["quote_id"] is not None and (types or provider is not None):
         message = "--quote chooses one route; leave out --type and --provider."
         raise bad_input("TWO_CHOICES", message, field="quote")
+    route = read_route(options, types)
+    receive = options.setdefault("receive", False)
+    preset = options.pop("preset")
+    if options["quote_id"] is not None and (preset is not None or route != PLAIN):
+        message = "--quote chooses one route; leave out how quotes are asked for."
+        raise bad_input("TWO_CHOICES", message, field="quote")
+    if preset is not None:
+        route = preset_options(call.settings().places, preset)
+    require_refund(options["refund"], route.fixed or receive)
+    require_middle(options["middle_refund"], route.use_xmr)
     if not (options["yes"] or options["dry_run"] or call.interactive):
         raise bad_input(
             "NEEDS_YES", "Without a terminal an order is created with --yes only.", field="yes"
@@ -234,10 +230,9 @@ def _create(
         amount=amount,
         sell=sell,
         buy=buy,
-        types=types,
         provider=provider,
         memo_waived=waive_memo is not None,
-        wish=wish,
+        route=route,
         on_chain=on_chain,
         **options,
     )
@@ -300,6 +295,7 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         message = "A signature is given as a step of a swap: use swap --quote, or add --dry-run."
         raise bad_input("NEEDS_DRY_RUN", message, field="dry-run")
     from swapdesk.cli.quotes import QuoteCache
+    from swapdesk.flows.quotes.quote_request import PLAIN
 
     shown = QuoteCache.of(call.settings().places).shown(quote_id.lower())
     if shown is None:
@@ -322,11 +318,10 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         memo_waived=False,
         refund=None,
         refund_memo=None,
-        types=(),
         provider=None,
         quote_id=quote_id,
-        wish=RouteWish(),
-        preset=None,
+        route=PLAIN,
+        receive=False,
         min_out=None,
         middle_refund=None,
         max_loss=None,

@@ -52,9 +52,9 @@ from swapdesk.flows.creation.order_verification import (
 )
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
-from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
 from swapdesk.flows.orders.order_fields import shown_order
+from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.order_status import order_status, withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import (
@@ -135,7 +135,7 @@ class Creation:
         if request.buy is not None:
             token_out = find_token(request.buy, self._desk, field="to")
         warned = self._usable_lines(token_in, token_out)
-        stated = token_out if request.wish.receive else token_in
+        stated = token_out if request.receive else token_in
         amount = read_amount(request.amount, stated)
         least = request.min_out and read_amount(request.min_out, token_out, "min-out")
         require_payees(self._desk, request, token_in, token_out)

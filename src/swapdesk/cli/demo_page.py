@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, bad_input
 from swapdesk.cli.demo_transcript import headline, tell_demo
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Output
 from swapdesk.flows.demo.demonstration import DemoChoice
 from swapdesk.flows.demo.link_graph import link_graph
 from swapdesk.flows.demo.stage import (
@@ -45,7 +45,7 @@ def write_page(call: CliContext, choice: DemoChoice, file: Path, *, told: bool) 
         raise bad_input("TWO_CHOICES", said, field="page")
     if not printed:
         _check_place(file)
-    output = call.output if told else Output(Form.TABLE, stdout=io.StringIO())
+    output = call.output if told else Output("table", stdout=io.StringIO())
     shown = tell_demo(output, choice)
     page = demo_page(DEMOS[choice.name], shown.record, headline(shown, choice))
     if printed:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from swapdesk.chain.node_http import NodeError
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.quotes import find_token
 from swapdesk.cli.sandbox_lifetime import require_sandbox
-from swapdesk.client.chain_lookup import LookupFailed
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.link_search import Comparison
@@ -42,7 +42,7 @@ def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
         if error.field:
             raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
         raise _failed(str(error)) from None
-    except LookupFailed as error:
+    except NodeError as error:
         raise _failed(f"{error}.") from None
 
 

@@ -25,11 +25,10 @@ from swapdesk.cli.cli_context import (
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.quote_options import (
     ROUTES,
-    RouteWish,
     preset_option,
     read_digits,
+    read_route,
     receive_option,
-    require_no_options,
     route_options,
     slippage_option,
 )
@@ -39,14 +38,14 @@ if TYPE_CHECKING:
     from swapdesk.flows.support.case_file import Shown
 
 
-def _require_sense(*, both: bool, preset: str | None, **options: Any) -> None:
+def _require_sense(
+    types: tuple[str, ...], providers: tuple[str, ...], receive: bool, **options: Any
+) -> None:
     """Exit 2 for what cannot go together."""
-    wish = RouteWish.taken_from(options)
-    if both and wish.receive:
+    if options["both"] and receive:
         message = "--receive asks for fixed rates; leave out --both."
         raise bad_input("BAD_OPTION", message, field="both")
-    typed = bool(options["types"] or options["providers"] or both) or wish != RouteWish()
-    require_no_options(preset, typed)
+    read_route(options, types, providers)
 
 
 @click.command(cls=WithVenues)

@@ -25,7 +25,6 @@ from swapdesk.cli.command_error import (
     of_error,
 )
 from swapdesk.cli.output import (
-    Form,
     Output,
     OutputLost,
     ReaderLeft,
@@ -142,7 +141,7 @@ def swapdesk(
 
     Without a command it opens the desk. The profile is the sandbox unless one is chosen.
     """
-    call = CliContext(Output(Form.TABLE), theme=theme)
+    call = CliContext(Output("table"), theme=theme)
     narrow(call, profile, as_json, plain, read_only, passphrase_fd)
     context.obj = call
     if context.invoked_subcommand is not None:
@@ -193,7 +192,7 @@ def run(arguments: Sequence[str]) -> int:
     import logging
 
     logging.getLogger("swapdesk").addHandler(logging.NullHandler())
-    output = Output(Form.JSON if "--json" in arguments else Form.TABLE)
+    output = Output("json" if "--json" in arguments else "table")
     try:
         ended = swapdesk.main(list(arguments), prog_name="swapdesk", standalone_mode=False)
         _flush()

@@ -21,7 +21,7 @@ from swapdesk.cli.command_error import (
     bad_input,
     of_client_error,
 )
-from swapdesk.cli.output import Exact, Form
+from swapdesk.cli.output import Exact
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
 from swapdesk.flows.deposits.funding import (
@@ -35,9 +35,7 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import intent_of, open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.order_merge import display_of, payout_hash
 from swapdesk.flows.journal.payments import unanswered, waits_for_signature
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import Moment, counted, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
@@ -68,8 +66,10 @@ from swapdesk.flows.orders.order_listing import (
     left_out_words,
     sort_orders,
 )
+from swapdesk.flows.orders.order_merge import display_of, payout_hash
 from swapdesk.flows.orders.order_sentence import order_sentence, sent_amount
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.wire.orders import Order
@@ -408,7 +408,7 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting
                 tuple(map(_unknown, unknown)),
             )
         )
-    elif output.form is Form.PLAIN:
+    elif output.form == "plain":
         output.say(*(order_sentence(tracked, now, of(tracked)) for tracked in orders))
     else:
         output.table(

@@ -20,7 +20,7 @@ from swapdesk.cli.order_reports import OrderDocument, find_order, order_document
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import SystemClock
-from swapdesk.flows.journal.order_merge import display_of, ended
+from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.webhooks import (

@@ -15,13 +15,12 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Output
 from swapdesk.cli.quote_options import (
     CreateRequest,
-    RouteWish,
     bad_amount,
-    require_middle,
-    require_refund,
+    preset_options,
+    read_route,
 )
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.catalog import Catalog, resolve
@@ -40,7 +39,6 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quotes.quote_columns import (
     QUOTE_COLUMNS,
-    Unit,
     Waterfall,
     WaterfallStep,
     remark,
@@ -48,8 +46,6 @@ from swapdesk.flows.quotes.quote_columns import (
     waterfall,
 )
 from swapdesk.flows.quotes.quote_request import (
-    QuoteOptions,
-    QuotePresets,
     QuoteRequest,
     with_slippage,
 )
@@ -194,11 +190,11 @@ def say_waterfalls(output: Output, board: QuoteResult) -> None:
 def _value(step: WaterfallStep, board: QuoteResult) -> str:
     if step.amount is None:
         return step.word
-    if step.unit is Unit.USD:
+    if step.unit == "usd":
         return usd(step.amount)
-    if step.unit is Unit.PERCENT:
+    if step.unit == "percent":
         return percent(step.amount)
-    token = board.token_in if step.unit is Unit.SOLD else board.token_out
+    token = board.token_in if step.unit == "sold" else board.token_out
     return f"{table_amount(step.amount)} {token.symbol}"
 
 
@@ -209,22 +205,18 @@ async def report_quotes(
     buy: str,
     types: tuple[str, ...],
     providers: tuple[str, ...],
-    both: bool,
+    receive: bool,
     preset: str | None,
     explain: bool,
     slippage: Decimal | None,
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Ask, keep and print; ``both``: floating rates beside the fixed ones, and ``account`` would
-    sign an on-chain swap. Exit 4 when no route is usable."""
-    route = RouteWish(**typed)
+    """Ask, keep and print; ``account`` would sign an on-chain swap. Exit 4 when no route is
+    usable."""
+    route = read_route(typed, types, providers)
     if preset is not None:
-        options = preset_options(session, preset)
-    else:
-        options = route.read(types, providers)
-    if both:
-        options = replace(options, fixed=True, floating=True)
+        route = preset_options(session.settings.places, preset)
     await session.load_catalog()
     desk = session.desk
     token_in = find_token(sell, desk, field="from")
@@ -232,11 +224,11 @@ async def report_quotes(
     for token in {one.id: one for one in (token_in, token_out)}.values():
         session.call.output.talk(*texts(usability(token, desk), "refuse"))
     wish = QuoteRequest.of(
-        with_slippage(options, slippage),
+        with_slippage(route, slippage),
         token_in,
         token_out,
-        read_amount(amount, token_out if route.receive else token_in),
-        receive=route.receive,
+        read_amount(amount, token_out if receive else token_in),
+        receive=receive,
         sender=await _sender(session, account),
     )
     board = await session.link.quotes.ask(wish)
@@ -250,7 +242,7 @@ async def report_quotes(
         plain=_sentences(board),
         document=quotes_document(board, desk.catalog.provider_name, explain=explain),
     )
-    if output.form is Form.TABLE:
+    if output.form == "table":
         output.talk(*(f"{_route(one)}: {_reason(one)}" for one in board.ranking.unusable))
         output.talk(quotes_arrived(board))
     if explain and not output.json:
@@ -269,22 +261,6 @@ async def _sender(session: CommandSession, named: str | None) -> str | None:
     from swapdesk.cli.wallet_session import account_named
 
     return account_named(await session.desk.wallet.accounts(), named).address
-
-
-def preset_options(session: CommandSession, name: str) -> QuoteOptions:
-    """The options that the desk keeps under this name. Exit 5 when it keeps none."""
-    presets = QuotePresets.of(session.settings.places)
-    found = presets.find(name)
-    if found is not None:
-        return found
-    known = presets.names()
-    raise CommandError(
-        Exit.NOT_FOUND,
-        "NO_SUCH_PRESET",
-        f'No preset is called "{name}".',
-        next=f"you: {', '.join(known)}" if known else "you: keep one in the desk, f2",
-        fields={"preset": {"message": "not kept"}},
-    )
 
 
 def no_route(board: QuoteResult) -> CommandError:
@@ -390,17 +366,6 @@ def require_output(board: QuoteResult, row: RankedQuote, least: Decimal) -> None
     )
 
 
-def _options(session: CommandSession, request: CreateRequest) -> QuoteOptions:
-    """The options as typed, or those of a preset; what they need is checked before a quote is
-    spent on them."""
-    if request.preset is None:
-        return request.wish.read(request.types)
-    options = preset_options(session, request.preset)
-    require_refund(request.refund, options.fixed)
-    require_middle(request.middle_refund, options.use_xmr)
-    return options
-
-
 async def _best(
     session: CommandSession,
     request: CreateRequest,
@@ -409,11 +374,11 @@ async def _best(
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
     wish = QuoteRequest.of(
-        with_slippage(_options(session, request), request.slippage),
+        with_slippage(request.route, request.slippage),
         token_in,
         token_out,
         amount,
-        receive=request.wish.receive,
+        receive=request.receive,
         private_send=request.buy is None,
         sender=request.sender,
         receiver=request.receiver,
@@ -482,7 +447,7 @@ def _named(
         code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
         raise own_refusal(code, f"This quote cannot be used: {entry.reason}.")
     same = (board.token_in.id, board.token_out.id) == (token_in.id, token_out.id)
-    same = same and board.wish.receive is request.wish.receive
+    same = same and board.wish.receive is request.receive
     if not same or board.amount != amount or board.private_send != (request.buy is None):
         message = (
             f"Quote {quote_id} is for {board.amount:f} {board.token_in.symbol} to"

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, own_refusal
-from swapdesk.cli.output import Form
 from swapdesk.cli.session import CommandSession
 from swapdesk.client.api import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
@@ -296,7 +295,7 @@ async def report_chart(
             f"The chart begins with {found[0].date}, not with {late}: the service gives only so"
             f" many {granularity}s at once. Add --to for earlier ones."
         )
-    if output.form is not Form.TABLE:
+    if output.form != "table":
         output.say(
             *(f"{one.date}: orders {one.count:,}, volume {usd(one.volume_usd)}." for one in found),
             document=ChartDocument(asked.granularity, tuple(found)),

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
-from swapdesk.cli.output import Form, Output, cells
+from swapdesk.cli.output import Output, cells
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named, account_on, require_done, sign_and_send
@@ -103,7 +103,7 @@ class BalanceTable:
             for one in told
             for each in one.holdings
         ]
-        if self._output.form is Form.PLAIN:
+        if self._output.form == "plain":
             self._output.say(
                 *(f"{who} has {amount} {each.asset.symbol} on {chain}."
                   for who, chain, amount, each in held)

@@ -20,7 +20,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, not_confirmed, own_refusal
-from swapdesk.cli.output import Form, safe_line
+from swapdesk.cli.output import safe_line
 from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_passphrase, read_secret
 from swapdesk.cli.wallet_commands import FORMS
 from swapdesk.cli.wallet_session import account_named, says_yes
@@ -334,7 +334,7 @@ def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
         return False
     if not sys.stdout.isatty():
         return False
-    if call.output.form is not Form.TABLE or not can_show():
+    if call.output.form != "table" or not can_show():
         message = "A key is not written into what a terminal keeps: add --out FILE, or use a pipe."
         raise bad_input("NEEDS_OUT", message, field="out")
     return True

@@ -35,8 +35,8 @@ from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
 from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
 from swapdesk.flows.journal.creates import open_swaps
-from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.quotes.quoting import QuoteResult

@@ -18,7 +18,7 @@ import httpx2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.chain.node_http import NodeHttp
+from swapdesk.chain.node_http import NodeError, NodeHttp, NodeUncertain
 from swapdesk.wire.encoding.text import identity_text
 
 DEADLINE = 5.0
@@ -41,10 +41,6 @@ BLOCKS_DEADLINE = 25.0
 """Longer than a chain takes that is opened first."""
 BLOCKS_AT_ONCE = 50
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,64}")
-
-
-class LookupFailed(Exception):
-    """The node gave no answer of use; the message says why."""
 
 
 class Payment(Struct, frozen=True):
@@ -74,10 +70,6 @@ class ChainTransaction(Struct, frozen=True):
     """It waits, and offers less than what a block costs now."""
 
 
-class _Node(NodeHttp):
-    unreachable = uncertain = LookupFailed
-
-
 class NodeReader:
     """Reads the node of ``chain`` at ``url``."""
 
@@ -90,30 +82,30 @@ class NodeReader:
 
     async def transaction(self, text: str, *, solana: bool = False) -> ChainTransaction | None:
         """The transaction of this hash or signature; None for one that the chain does not know.
-        Raises LookupFailed."""
+        Raises NodeError."""
         try:
             return await (self._solana(text) if solana else self._evm(text))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError):
-            raise LookupFailed("the node's answer has another shape") from None
+            raise NodeUncertain("the node's answer has another shape") from None
 
     async def chain_id(self) -> int:
-        """Of an EVM chain. Raises LookupFailed."""
+        """Of an EVM chain. Raises NodeError."""
         return await self._number("eth_chainId", 16)
 
     async def authorization_used(self, chain_id: int, asset: str, payer: str, nonce: str) -> bool:
         """Whether a token of an EVM chain has executed an authorization (EIP-3009). Raises
-        LookupFailed, also for a node of another chain."""
+        NodeError, also for a node of another chain."""
         if await self.chain_id() != chain_id:
-            raise LookupFailed("the node is of another chain")
+            raise NodeUncertain("the node is of another chain")
         data = f"{_AUTHORIZATION_STATE}{payer[2:].lower():0>64}{nonce[2:]}"
         async with self._client() as node:
             told = await node.ask("eth_call", {"to": asset, "data": data}, "latest")
         if not isinstance(told, str) or told not in _TRUTHS:
-            raise LookupFailed("the node's answer has another shape")
+            raise NodeUncertain("the node's answer has another shape")
         return _TRUTHS[told]
 
     async def slot(self) -> int:
-        """The height of a Solana chain. Raises LookupFailed."""
+        """The height of a Solana chain. Raises NodeError."""
         return await self._number("getSlot", 10)
 
     async def _number(self, method: str, base: int) -> int:
@@ -122,7 +114,7 @@ class NodeReader:
         try:
             return int(str(told), base)
         except ValueError:
-            raise LookupFailed("the node's answer has another shape") from None
+            raise NodeUncertain("the node's answer has another shape") from None
 
     async def _evm(self, transaction_hash: str) -> ChainTransaction | None:
         async with self._client() as node:
@@ -180,8 +172,8 @@ class NodeReader:
             failed,
         )
 
-    def _client(self) -> _Node:
-        return _Node(self._url, deadline=DEADLINE, transport=self._transport)
+    def _client(self) -> NodeHttp:
+        return NodeHttp(self._url, deadline=DEADLINE, transport=self._transport)
 
 
 def _coin(transaction: Mapping[str, Any]) -> tuple[Payment, ...]:
@@ -199,7 +191,7 @@ def _token(log: Mapping[str, Any]) -> Payment:
     return Payment(to, int(log["data"], 16), _name(log["address"]))
 
 
-async def _with_decimals(node: _Node, payments: tuple[Payment, ...]) -> tuple[Payment, ...]:
+async def _with_decimals(node: NodeHttp, payments: tuple[Payment, ...]) -> tuple[Payment, ...]:
     """The payments with the decimals that the contracts of their tokens state."""
     contracts = dict.fromkeys(one.contract for one in payments if one.contract is not None)
     stated: dict[str | None, int] = {}
@@ -207,7 +199,7 @@ async def _with_decimals(node: _Node, payments: tuple[Payment, ...]) -> tuple[Pa
         try:
             told = await node.ask("eth_call", {"to": contract, "data": _DECIMALS}, "latest")
             decimals = int(str(told), 16)
-        except (LookupFailed, ValueError):
+        except (NodeError, ValueError):
             continue
         if decimals <= MOST_DECIMALS:
             stated[contract] = decimals
@@ -272,8 +264,6 @@ class ChainTransfer(Struct, frozen=True):
 class EvmBlocks(NodeHttp):
     """Reads a chain block by block: every block once."""
 
-    unreachable = uncertain = LookupFailed
-
     def __init__(
         self, chain: str, url: str, *, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
@@ -284,13 +274,13 @@ class EvmBlocks(NodeHttp):
         """Everything from ``first`` to ``height`` has been read."""
 
     async def begin(self) -> None:
-        """Read from the next block on. Raises LookupFailed."""
+        """Read from the next block on. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         self.height = _number(head)
         self.first = self.height + 1
 
     async def read_on(self) -> list[ChainTransfer]:
-        """What moved in the blocks since the last call, oldest first. Raises LookupFailed."""
+        """What moved in the blocks since the last call, oldest first. Raises NodeError."""
         (head,) = await self._ask_all([("eth_blockNumber", [])])
         found: list[ChainTransfer] = []
         for first in range(self.height + 1, _number(head) + 1, BLOCKS_AT_ONCE):
@@ -300,7 +290,7 @@ class EvmBlocks(NodeHttp):
         return found
 
     async def fee(self, transaction_hash: str) -> int | None:
-        """What a transaction cost in wei; None while it is in no block. Raises LookupFailed."""
+        """What a transaction cost in wei; None while it is in no block. Raises NodeError."""
         (receipt,) = await self._ask_all([("eth_getTransactionReceipt", [transaction_hash])])
         if not isinstance(receipt, dict):
             return None
@@ -325,7 +315,7 @@ class EvmBlocks(NodeHttp):
                 transfers += self._coins(block, height, times[height])
             transfers += self._tokens(found, times)
         except (KeyError, TypeError, IndexError) as error:
-            raise LookupFailed(f"the node of {self.chain} answered another shape") from error
+            raise NodeUncertain(f"the node of {self.chain} answered another shape") from error
         return sorted(transfers, key=lambda each: (each.height, each.hash, each.position))
 
     def _coins(self, block: Any, height: int, at: datetime) -> Iterator[ChainTransfer]:
@@ -364,12 +354,12 @@ class EvmBlocks(NodeHttp):
 
 def _number(text: Any) -> int:
     if not isinstance(text, str) or _HEX.fullmatch(text) is None:
-        raise LookupFailed("the node answered something that is no number")
+        raise NodeUncertain("the node answered something that is no number")
     return int(text, 16)
 
 
 def _word(text: Any, digits: int) -> str:
     """Hexadecimal of that length, in lower case."""
     if not isinstance(text, str) or _HEX.fullmatch(text) is None or len(text) != digits + 2:
-        raise LookupFailed("the node answered something that is no address and no hash")
+        raise NodeUncertain("the node answered something that is no address and no hash")
     return text.lower()

@@ -37,9 +37,9 @@ from swapdesk.clock import Clock
 from swapdesk.database_writing import durable
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.order_log import OrderEvent
-from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.orders.order_fields import shown_order
 from swapdesk.flows.orders.order_history import happened
+from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.paths import read_private, write_private
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after

@@ -27,7 +27,8 @@ import uvloop
 from msgspec.structs import asdict
 from starlette.types import ASGIApp
 
-from swapdesk.chain.rpc.evm import EvmError, quantity
+from swapdesk.chain.node_http import NodeError
+from swapdesk.chain.rpc.evm import quantity
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import make_directories
@@ -155,7 +156,7 @@ async def _payments(
     try:
         terms = await read_terms(reader, entry.token, entry.pay_to)
         gas = await reader.client.balance(wallet.address)
-    except EvmError as error:
+    except NodeError as error:
         raise ServiceRefused(
             f"payments: the node of {entry.chain} cannot be asked about the token: {error}",
             *("chains", entry.chain, "rpc"),
@@ -253,7 +254,7 @@ async def check_nodes(readers: Iterable[OnchainReader]) -> None:
     for reader in readers:
         try:
             told = quantity(await reader.client.ask("eth_chainId"))
-        except EvmError as error:
+        except NodeError as error:
             logger.warning("the node of %s does not answer: %s", reader.place.name, error)
             continue
         if told != reader.place.chain_id:

@@ -17,7 +17,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerError, LedgerRefused
+from swapdesk.chain.node_http import NodeError, NodeRefused
+from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.fault_layer import STREAM, FaultLayer, operation_named
 from swapdesk.sandbox.faults import ActiveFaults
@@ -195,9 +196,9 @@ class Control:
             return _error(error)
         except FaultRefused as error:
             return _error(_invalid(error.field, str(error)))
-        except LedgerRefused as error:
+        except NodeRefused as error:
             return _error(ControlRefused(422, "REFUSED", str(error)))
-        except LedgerError as error:
+        except NodeError as error:
             return _error(ControlRefused(503, "NODE_UNAVAILABLE", str(error)))
 
     async def _state(self, _: Request) -> dict[str, Any]:

@@ -19,15 +19,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from swapdesk.chain.rpc.ledger import (
-    LedgerClient,
-    LedgerError,
-    LedgerMethod,
-    LedgerRefused,
-    LedgerUncertain,
-    LedgerUnreachable,
-    RpcCode,
-)
+from swapdesk.chain.node_http import NodeRefused, NodeUncertain, NodeUnreachable
+from swapdesk.chain.rpc.ledger import LedgerClient, LedgerMethod, RpcCode
 from swapdesk.clock import Clock
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.market import (
@@ -379,18 +372,16 @@ class SimulatedExchange:
     async def _call(self, method: LedgerMethod, **params: object) -> Any:
         try:
             return await self._ledger.call(method, **params)
-        except LedgerUnreachable as error:
+        except NodeUnreachable as error:
             raise Transient(str(error)) from error
-        except LedgerRefused as error:
+        except NodeRefused as error:
             if error.code == RpcCode.NO_ADDRESS:
                 raise DepositAddressesInUse(str(error)) from error
             raise Rejected(str(error)) from error
-        except LedgerUncertain as error:
+        except NodeUncertain as error:
             # Only opening changes something; the other calls may simply be asked again.
             kind: type[VenueFailure] = Ambiguous if method == "venue_open" else Transient
             raise kind(str(error)) from error
-        except LedgerError as error:
-            raise Transient(str(error)) from error
 
 
 def _amounts(book: OrderBook, pair: Pair, amount: Decimal, terms: Terms) -> _Amounts | None:

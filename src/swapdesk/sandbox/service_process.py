@@ -31,7 +31,8 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from swapdesk.chain.rpc.ledger import LedgerClient, LedgerUncertain, LedgerUnreachable
+from swapdesk.chain.node_http import NodeUncertain, NodeUnreachable
+from swapdesk.chain.rpc.ledger import LedgerClient
 from swapdesk.chain.unused_curve import leave_out_validator_keys
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.paths import read_private, write_private
@@ -287,13 +288,13 @@ def _catalog(
 
 
 async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
-    """The node's time, once the node answers. Raises LedgerError after a while."""
+    """The node's time, once the node answers. Raises NodeError after a while."""
     until = clock.monotonic() + NODE_SECONDS
     while True:
         try:
             told: dict[str, Any] = await ledger.call("clock_get")
             return told
-        except (LedgerUnreachable, LedgerUncertain):
+        except (NodeUnreachable, NodeUncertain):
             if clock.monotonic() >= until:
                 raise
             await clock.sleep(0.1)

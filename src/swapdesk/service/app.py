@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 import swapdesk
 from swapdesk.background import Silence
+from swapdesk.chain.node_http import NodeError
 from swapdesk.clock import Clock
 from swapdesk.service.access import Directory, Partner
 from swapdesk.service.bundling import Bundler
@@ -48,7 +49,7 @@ from swapdesk.service.store.database import ClockDiffers, SchemaError, StoreUnav
 from swapdesk.service.store.store import Store
 from swapdesk.service.timekeeping import Timekeeper
 from swapdesk.service.venues.adapter import CentralizedVenue
-from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexVenue
+from swapdesk.service.venues.onchain.adapter import DexVenue
 from swapdesk.service.venues.registry import Venues
 from swapdesk.service.webhooks import Webhooks
 from swapdesk.wire.chains import Chain
@@ -82,7 +83,7 @@ class Onchain(Struct, frozen=True):
         """Ask a chain once, so that nobody's first quote waits for what is loaded on use."""
         await clock.sleep(WARM_SECONDS)
         for chain in self.sightings.values():
-            with contextlib.suppress(*CHAIN_ERRORS):
+            with contextlib.suppress(NodeError):
                 await chain.warm()
 
     async def close(self) -> None:

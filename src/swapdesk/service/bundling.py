@@ -17,13 +17,11 @@ from msgspec.structs import replace
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_ACCOUNT_FACTORY
+from swapdesk.chain.node_http import NodeError, NodeUncertain, NodeUnreachable
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
-    EvmError,
     EvmRefused,
-    EvmUncertain,
-    EvmUnreachable,
     balance_of,
     calling,
     code_at,
@@ -240,7 +238,7 @@ class NodeBundler:
         try:
             try:
                 seen = await _look(reader.client, account, multi_id, parts)
-            except (EvmUnreachable, EvmUncertain):
+            except (NodeUnreachable, NodeUncertain):
                 # A node that opens its chain only now answers the next question; reading twice
                 # harms nobody.
                 seen = await _look(reader.client, account, multi_id, parts)
@@ -269,7 +267,7 @@ class NodeBundler:
                 operations.append(whole)
         except EvmRefused as refused:
             raise BundleRefused(refused.code, refused.words) from None
-        except EvmError as error:
+        except NodeError as error:
             raise BundlerUnreachable(str(error)) from error
         coins = sum(part.units for part in parts if part.token is None)
         prefund = sum(one.required_prefund for one in operations)
@@ -297,7 +295,7 @@ class NodeBundler:
             )
         except EvmRefused as refused:
             raise BundleRefused(refused.code, refused.words) from None
-        except EvmError as error:
+        except NodeError as error:
             raise BundlerUnreachable(str(error)) from error
 
     async def landed(self, chain: str, operation_hash: str) -> Landed | None:
@@ -307,7 +305,7 @@ class NodeBundler:
             if told is None:
                 return None
             return _read_landed(told, operation_hash, await client.height())
-        except EvmError as error:
+        except NodeError as error:
             raise BundlerUnreachable(str(error)) from error
 
 
@@ -403,11 +401,11 @@ def _read_landed(told: Any, wanted: str, height: int) -> Landed:
             reason = revert_words(octets(answer["reason"]))
         confirmations = height - receipt.block + 1
         return Landed(receipt.hash, receipt.block, confirmations, outcome.success, reason)
-    raise EvmUncertain("the bundler told a receipt without the operation's event")
+    raise NodeUncertain("the bundler told a receipt without the operation's event")
 
 
 def _number(answer: Any) -> int:
     data = octets(answer)
     if len(data) != 32:
-        raise EvmUncertain("the node answered no number")
+        raise NodeUncertain("the node answered no number")
     return int.from_bytes(data, "big")

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from swapdesk.background import Silence
+from swapdesk.chain.node_http import NodeError
 from swapdesk.clock import Clock
 from swapdesk.service.dex.desk import Head, Sightings
 from swapdesk.service.events import Hub
@@ -25,7 +26,6 @@ from swapdesk.service.partner_watch import PartnerWatch
 from swapdesk.service.store.database import SchemaError, StoreUnavailable
 from swapdesk.service.store.store import Store
 from swapdesk.service.timekeeping import Timekeeper
-from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS
 from swapdesk.service.venues.registry import within
 from swapdesk.wire.encoding.codec import encode_json
 
@@ -193,7 +193,7 @@ class Readiness:
     async def _answered(self, part: str, question: Coroutine[Any, Any, T]) -> T | None:
         try:
             answer = await within(self._clock, PROBE_SECONDS, question)
-        except (StoreUnavailable, TimeoutError, *CHAIN_ERRORS) as error:
+        except (StoreUnavailable, TimeoutError, NodeError) as error:
             self._silences[part].begin(str(error) or "no answer in time")
             return None
         self._silences[part].end()

@@ -3,10 +3,10 @@
 How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smallest one and
 ``RawOrderScreen`` reads the desk; ``screens/order_history`` follows an order):
 
-1. Its verbs are classes in ``commands/NAME``: docstring (the help sentence), ``KEY``, ``VERB``, and
-   ``MONEY`` where the key moves money. Binding, footer, help and palette come from them.
+1. Its verbs are rows ``Verb(...)`` in ``commands/NAME``: key, words, the help sentence, and
+   ``money=True`` where the key moves money. Binding, footer, help and palette come from them.
 2. Subclass ``page.Page`` with ``NAME``, ``SPENDS`` (the budget in the frame) and ``VERBS``; hand
-   the ``Session`` on to it. Write ``do_<verb>`` for every verb. ``verb_standing`` says what a verb
+   the ``Session`` on to it. Write ``do_<verb>`` for every verb. ``standings`` says what each
    costs, why it is locked, or hides it.
 3. Yield widgets in ``compose_body`` (a side panel in ``compose_side``). They take plain data by
    ``show(...)`` and keep the margin of two cells themselves. Text is built of ``spans.Span(text,
@@ -15,16 +15,16 @@ How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smalle
    money key would do may have changed, ``refresh_keys()`` when a standing changed,
    ``show_notice(text)`` for one sentence, ``controls.copy_value`` to copy.
 5. Read ``self.desk`` once ``session.opened``; ``self.link`` is None while nothing is connected. The
-   application calls ``session_changed`` when that changes and when the page opens or comes back,
-   ``orders_changed`` and ``swaps_changed`` when those did, ``on_tick`` once a second, all on the
-   page in view only; and ``balances_changed``.
-6. Who waits for something asks in a worker: ``run_worker(work, group=..., exclusive=True,
-   exit_on_error=False)``. The worker touches no widget: it hands what it knows to a method of the
-   page with ``call_later``, and posts what the application takes as one of ``messages``.
-   ``work_failed(group)`` is called on the page in view when a worker stopped by a defect: there the
-   page stops waiting. The limits of ``screens/tokens`` are the model. Work that must outlive the
-   page belongs to a controller, which the page reaches through ``self.controls``
-   (``controllers``).
+   application calls ``session_changed`` when that changes and when the page opens or comes back:
+   unless it is overridden it calls ``show``, which draws what is known. ``orders_changed`` and
+   ``swaps_changed`` are called when those did, ``on_tick`` once a second, all on the page in view
+   only; and ``balances_changed``.
+6. Who waits for an answer calls ``fetch(group, question, answered, failed)``: the question runs in
+   a worker and touches no widget, what it gives is handed to a method of the page, and ``fetching``
+   names the groups that are waited for. ``work_failed(group)`` is called on the page in view when a
+   worker stopped by a defect. The limits of ``screens/tokens`` are the model. Work that must
+   outlive the page belongs to a controller, which the page reaches through ``self.controls``
+   (``controllers``), and posts what the application takes as one of ``messages``.
 7. Another page opens it: ``self.controls.navigation.push(NewScreen(self.session, ...))``, with the
    import inside the method. A key of every page is a ``Verb`` with a ``place``, in the module of
    its page in ``commands``; ``opens`` names the page. Nothing else lists it: a verb that the page

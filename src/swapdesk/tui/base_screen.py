@@ -28,7 +28,7 @@ from swapdesk.clock import Clock
 from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, bind_keys, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands import everywhere_commands
-from swapdesk.tui.commands.command import READY, CommandState, Verb
+from swapdesk.tui.commands.command import READY, CommandState, Standings, Verb, state_of
 from swapdesk.tui.commands.everywhere import KEYS
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.spans import Line, Span, wrapped
@@ -62,16 +62,16 @@ def verbs_of_screen(own: Sequence[Verb]) -> tuple[Verb, ...]:
 
 
 class ScreenVerbs:
-    """``standing`` says whether a verb works now, ``keymap`` which keys the user gave to verbs."""
+    """``standings`` says how all verbs stand now, ``keymap`` which keys the user gave to verbs."""
 
     def __init__(
         self,
         verbs: Sequence[Verb],
-        standing: Callable[[Verb], CommandState],
+        standings: Callable[[], Standings],
         keymap: Callable[[], Mapping[str, str]],
     ) -> None:
         self._verbs = verbs
-        self._standing = standing
+        self._standings = standings
         self._keymap = keymap
 
     def named(self, name: str) -> Verb | None:
@@ -79,8 +79,9 @@ class ScreenVerbs:
 
     def working(self) -> Working:
         """Those that have a key at this moment, with how they stand."""
-        standings = [(verb, self._standing(verb)) for verb in self._verbs]
-        return [(verb, standing) for verb, standing in standings if not standing.hidden]
+        standings = self._standings()
+        states = [(verb, state_of(standings.get(verb, True))) for verb in self._verbs]
+        return [(verb, state) for verb, state in states if not state.hidden]
 
     def keys(self, verb: Verb) -> list[str]:
         """The keys of a verb in the keymap that is on, by Textual's names."""
@@ -251,7 +252,7 @@ class DeskScreen(Screen[None]):
     ) -> None:
         super().__init__(**place)
         self.guard = StillnessGuard(clock)
-        self.verbs = ScreenVerbs(self.verbs_here(), self.verb_standing, self._keymap)
+        self.verbs = ScreenVerbs(self.verbs_here(), self.standings, self._keymap)
         self._shown_step = ""
         self._compositor = CellCompositor()
         self._frame = Frame(frame)
@@ -276,9 +277,15 @@ class DeskScreen(Screen[None]):
         """The verbs that this screen has at all: its own, then those of everywhere."""
         return self._verbs_here
 
+    def standings(self) -> Standings:
+        """Visibility, cost and lock of verbs in the present state; one without a row works."""
+        return {verb: self.verb_standing(verb) for verb in self.verbs_here()}
+
     def verb_standing(self, verb: Verb) -> CommandState:
-        """Cost, lock and visibility of a verb in the present state."""
         return READY
+
+    def standing_of(self, verb: Verb) -> CommandState:
+        return state_of(self.standings().get(verb, True))
 
     def in_footer(self) -> Working:
         """The verbs that the footer shows, the main one first."""
@@ -292,14 +299,14 @@ class DeskScreen(Screen[None]):
         verb = self.verbs.named(str(parameters[0]))
         if verb is None or (self.has_class("-too-small") and not verb.when_too_small):
             return False
-        return not self.verb_standing(verb).hidden
+        return not self.standing_of(verb).hidden
 
     async def action_command(self, name: str) -> None:
         """Do a verb: locked ones say why, money verbs need a still screen."""
         verb = self.verbs.named(name)
         if verb is None:
             return
-        standing = self.verb_standing(verb)
+        standing = self.standing_of(verb)
         if standing.hidden:
             return
         if standing.locked:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
+
+from textual import on
 
 from swapdesk.acts import State
 from swapdesk.flows.deposits.funds_location import Funds, funds_now
@@ -13,6 +16,7 @@ from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.frame import BudgetFigure, FrameState, World
+from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
@@ -28,6 +32,7 @@ RESET_SHOWN_FROM = 15.0
 """Seconds of age below which an idle desk does not redraw the badge."""
 
 Spends = Literal["quote", "exchange", "read"]
+Answer = TypeVar("Answer")
 
 
 class Page(DeskScreen):
@@ -47,6 +52,8 @@ class Page(DeskScreen):
         self.session = session
         self.context = context
         self._moves = session.moves
+        self.fetching: set[str] = set()
+        """Groups of workers whose answer is waited for."""
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
@@ -146,11 +153,59 @@ class Page(DeskScreen):
         """Whether this page says by itself why what was to be signed came to nothing."""
         return False
 
+    def show(self) -> None:
+        """Draw what is known now."""
+
     def session_changed(self) -> None:
         """The desk opened, connected, failed to, or this page opened or came back into view."""
+        self.show()
+
+    def fetch(
+        self,
+        group: str,
+        question: Awaitable[Answer],
+        answered: Callable[[Answer], None],
+        failed: Callable[[ClientError], None] | None = None,
+    ) -> None:
+        """Wait for the answer to ``question`` in a worker, in place of the one of its group.
+        ``answered`` hears it; ``failed`` hears why none came, or a notice says so."""
+        self.fetching.add(group)
+        work = self._fetch_answer(group, question, answered, failed or self.show_failure)
+        self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
+
+    async def _fetch_answer(
+        self,
+        group: str,
+        question: Awaitable[Answer],
+        answered: Callable[[Answer], None],
+        failed: Callable[[ClientError], None],
+    ) -> None:
+        from swapdesk.client.errors import ClientError
+
+        try:
+            answer = await question
+        except ClientError as error:
+            self.call_later(self._hear, group, failed, error)
+        else:
+            self.call_later(self._hear, group, answered, answer)
+
+    def _hear(self, group: str, hears: Callable[[Any], None], said: object) -> None:
+        self.fetching.discard(group)
+        self.refresh_frame()
+        hears(said)
 
     def work_failed(self, group: str) -> None:
         """A worker of this group stopped by a defect."""
+        self.fetching.discard(group)
+        self.show()
+
+    @on(TextField.Refused)
+    def _refused(self, event: TextField.Refused) -> None:
+        self.show_notice(event.value, "warning", about=self.subject())
+
+    def subject(self) -> object:
+        """What notices of this page speak of now."""
+        return None
 
     def show_failure(self, error: ClientError, severity: str = "error") -> None:
         """The cause in words, with code and request id."""

@@ -87,7 +87,6 @@ RULES: dict[str, str] = {
     "RENT_FOR_STRANGER": "rent is paid for the swap alone",
     "SALT_DIFFERS": "it is the owners one account",
     "SENDER_DIFFERS": "sender is the owners account",
-    "SHAPE_BLIND": "blind signing is told",
     "SHAPE_UNKNOWN": "shape is known",
     "SIMULATION_ARRIVES_LESS": "simulation pays enough",
     "SIMULATION_FAILED": "simulation succeeds",

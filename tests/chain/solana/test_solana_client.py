@@ -10,12 +10,8 @@ import httpx2
 import pytest
 
 from http_clients import node_transport
-from swapdesk.chain.rpc.solana import (
-    SolanaClient,
-    SolanaRefused,
-    SolanaUncertain,
-    first_signature,
-)
+from swapdesk.chain.node_http import NodeRefused, NodeUncertain
+from swapdesk.chain.rpc.solana import SolanaClient, first_signature
 
 RAW = b"\1" + bytes(range(64)) + b"the message"
 SIGNATURE = first_signature(RAW)
@@ -66,7 +62,7 @@ async def test_a_transaction_is_sent_once_and_only_its_own_signature_is_believed
     (asked,) = node.asked
     assert asked["params"][1]["maxRetries"] == 0
     async with result("another").client() as client:
-        with pytest.raises(SolanaUncertain, match="another signature"):
+        with pytest.raises(NodeUncertain, match="another signature"):
             await client.send(RAW)
 
 
@@ -77,12 +73,12 @@ async def test_a_repeat_counts_as_sent_and_other_refusals_do_not() -> None:
     async with error(
         -32002, failed, {"err": "BlockhashNotFound", "logs": ["a"]}
     ).client() as client:
-        with pytest.raises(SolanaRefused) as refused:
+        with pytest.raises(NodeRefused) as refused:
             await client.send(RAW)
     assert (refused.value.code, refused.value.reason) == (-32002, "BlockhashNotFound")
     for odd in ("AlreadyProcessed", ["AlreadyProcessed"], None):
         async with error(-32002, failed, odd).client() as client:
-            with pytest.raises(SolanaRefused):
+            with pytest.raises(NodeRefused):
                 await client.send(RAW)
 
 
@@ -90,7 +86,7 @@ async def test_a_repeat_counts_as_sent_and_other_refusals_do_not() -> None:
 async def test_an_answer_that_says_nothing_is_uncertain(told: dict[str, Any]) -> None:
     node = Node(lambda asked: httpx2.Response(200, json={"id": asked["id"], **told}))
     async with node.client() as client:
-        with pytest.raises(SolanaUncertain):
+        with pytest.raises(NodeUncertain):
             await client.send(RAW)
     assert len(node.asked) == 1
 
@@ -98,10 +94,10 @@ async def test_an_answer_that_says_nothing_is_uncertain(told: dict[str, Any]) ->
 @pytest.mark.parametrize("lie", [None, "5", 5.0, -1, 1 << 64, True, {}, []])
 async def test_amounts_are_whole_numbers(lie: Any) -> None:
     async with value(lie).client() as client:
-        with pytest.raises(SolanaUncertain):
+        with pytest.raises(NodeUncertain):
             await client.balance("payer")
     async with result(lie).client() as client:
-        with pytest.raises(SolanaUncertain):
+        with pytest.raises(NodeUncertain):
             await client.block_height()
 
 
@@ -155,7 +151,7 @@ async def test_what_a_simulation_moves_is_read() -> None:
 )
 async def test_moves_of_another_shape_are_no_answer(changes: dict[str, Any]) -> None:
     async with value(simulation(**changes)).client() as client:
-        with pytest.raises(SolanaUncertain):
+        with pytest.raises(NodeUncertain):
             await client.simulate(RAW, KEYS)
 
 
@@ -173,7 +169,7 @@ async def test_moves_of_another_shape_are_no_answer(changes: dict[str, Any]) -> 
 )
 async def test_a_status_of_another_shape_is_no_answer(lie: Any) -> None:
     async with value(lie).client() as client:
-        with pytest.raises(SolanaUncertain):
+        with pytest.raises(NodeUncertain):
             await client.status(SIGNATURE)
 
 

@@ -23,12 +23,12 @@ from service.dex.trading import AgeingClock, Floor
 from service.venue import PlainVenue
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.batches import begin_batch
+from swapdesk.flows.batch.bundles import Bundle, BundleDeposit
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupPayment
 from swapdesk.flows.batch.progress import GroupStanding, Until, standings
 from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.payments import Bundle, BundleDeposit
 from swapdesk.flows.transactions import Outcome
 from swapdesk.sandbox.fault_layer import bundle_end
 from swapdesk.sandbox.faults import ActiveFaults

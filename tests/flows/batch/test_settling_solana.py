@@ -12,9 +12,9 @@ import pytest_asyncio
 from flows.batch.paying import Payer, SolanaPayingPlace, paying_on_solana
 from flows.faulty_network import DishonestService
 from flows.killed_desk import gone_on_with, paid_once, sampled
+from swapdesk.flows.batch.bundles import intent_of
 from swapdesk.flows.batch.progress import Until
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import intent_of
 from swapdesk.wallet.promise import Purpose
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -9,23 +9,21 @@ from msgspec.structs import replace
 from flows.following import announced, sighted, tracker_of
 from flows.orders import NEED, NOW, built, created_batch, group_of, order
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    accept_bundle,
+    add_bundle,
+    begin_transaction,
+    begin_withdrawal,
+    move_bundle,
+    sign_bundle,
+)
 from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.batch.progress import BatchProgress, Payouts, batch_progress
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import (
-    Bundle,
-    Sum,
-    accept_bundle,
-    add_bundle,
-    begin_transaction,
-    begin_withdrawal,
-    commit_signed,
-    end_transaction,
-    move_bundle,
-    sign_bundle,
-)
+from swapdesk.flows.journal.payments import Sum, commit_signed, end_transaction
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.wire.orders import DisplayStatus
 

@@ -20,6 +20,7 @@ from flows.dex.swapping import IMPATIENT, Place, SolanaPlace, Swapper
 from flows.faulty_network import nobody_there
 from flows.killed_desk import killed_at, reopened, sampled
 from sandbox.evm.rewinding import rewind
+from swapdesk.acts import State
 from swapdesk.flows.creation.order_verification import find_order
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
@@ -94,8 +95,9 @@ ON_SOLANA = (
 async def paid_once(
     someone: Swapper, pair: tuple[Token, Token], intent: Intent, outcome: Outcome, made: bool
 ) -> list[TransactionWord]:
-    """What was signed to pay a swap that is over. Nothing is left open; an order is ``made`` only
-    if that is said, and only a swap that is done has moved anything."""
+    """What was signed to pay a swap that is over. Nothing is left open, and no part waits for its
+    signature; an order is ``made`` only if that is said, and only a swap that is done has moved
+    anything."""
     place = someone.place
     if outcome.done:
         ended = await place.completed(outcome.order)
@@ -104,7 +106,9 @@ async def paid_once(
     else:
         assert "in your wallet" in outcome.failure.money
     assert await someone.holds(pair[0]) == (40 if outcome.done else 100) * 10**6
-    assert open_swaps(someone.journal.ledger) == []
+    ledger = someone.journal.ledger
+    assert open_swaps(ledger) == []
+    assert State.PREPARED not in {part.state for part in ledger.parts(intent.id)}
     found, _ = await find_order(
         place.api, place.floor.clock, intent, sent_at=intent.frozen_at, known=(), looks=(0.0,)
     )

@@ -18,16 +18,15 @@ from msgspec.structs import replace
 from flows.orders import DEPOSIT, NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.journal_records import PaidOnChain
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.transaction_log import Fate, OrderTransaction, Sender
+from swapdesk.flows.orders.order_transactions import Fate, OrderTransaction, PaidOnChain, Sender
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
     SwapFailure,
     SwapPayment,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, Owner, diagnose
+from swapdesk.flows.support.support_case import CaseFacts, DeskFacts, Diagnosis, Owner, diagnose
 from world import sandbox_goods
 
 SOON, LATER = NOW + timedelta(minutes=6), NOW + timedelta(minutes=40)
@@ -69,7 +68,7 @@ class Case(Struct, frozen=True):
     tracked: Mapping[str, Any] = field(default_factory=dict)
     now: datetime = SOON
     paid: PaidOnChain | None = None
-    known: DeskFacts | None = None
+    known: DeskFacts = DeskFacts()
     made: tuple[OrderTransaction, ...] = ()
     route: str = "standard"
 
@@ -81,9 +80,12 @@ class Case(Struct, frozen=True):
         payments = () if self.paid is None else (self.paid,)
         return replace(one, payments=payments, **changes)
 
+    def facts(self, **changes: Any) -> CaseFacts:
+        one = CaseFacts(self.now, self.whole, self.made, request_id=REQUEST, known=self.known)
+        return replace(one, **changes)
+
     def diagnosis(self, **changes: Any) -> Diagnosis:
-        asked = {"request_id": REQUEST, "made": self.made, "known": self.known, **changes}
-        return diagnose(self.whole, self.now, **asked)
+        return diagnose(self.facts(**changes))
 
 
 COIN = next(

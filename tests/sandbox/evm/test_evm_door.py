@@ -22,13 +22,11 @@ from plain_http import PLAIN
 from sandbox.evm.evm_world import KEY, World, bare_genesis, faucet, running, stranger
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.calldata import erc20
+from swapdesk.chain.node_http import NodeError, NodeUncertain, NodeUnreachable
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
-    EvmError,
     EvmRefused,
-    EvmUncertain,
-    EvmUnreachable,
     Request,
     balance_of,
     calling,
@@ -511,7 +509,7 @@ RAW = b"\x02signed"
 )
 async def test_no_usable_answer_leaves_a_transaction_uncertain(body: bytes | None) -> None:
     async with node(body) as client:
-        with pytest.raises(EvmUncertain):
+        with pytest.raises(NodeUncertain):
             await client.send_raw(RAW)
 
 
@@ -531,7 +529,7 @@ async def test_nobody_there() -> None:
     server.close()
     await server.wait_closed()
     async with EvmClient(f"http://127.0.0.1:{port}/") as client:
-        with pytest.raises(EvmUnreachable):
+        with pytest.raises(NodeUnreachable):
             await client.send_raw(RAW)
 
 
@@ -552,7 +550,7 @@ async def test_a_node_without_simulation_executes_one_call(world: World) -> None
         failing = Call(USDC, erc20.TRANSFER.call(NOBODY, 1), sender=NOBODY)
         (outcome,) = await client.simulate([failing])
         assert (outcome.succeeded, outcome.words) == (False, "transfer amount exceeds balance")
-        with pytest.raises(EvmError):
+        with pytest.raises(NodeError):
             await client.simulate([call, call])
 
 

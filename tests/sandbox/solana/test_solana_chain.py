@@ -26,7 +26,7 @@ from solders.transaction import VersionedTransaction
 from solders.transaction_status import TransactionConfirmationStatus
 
 from sandbox.solana.solana_world import KEY, SOL, USDC, StandingTime, World, memo, running, transfer
-from swapdesk.chain.rpc.solana import SolanaRefused, SolanaUncertain
+from swapdesk.chain.node_http import NodeRefused, NodeUncertain
 from swapdesk.chain.solana import (
     LOADERS,
     TOKEN,
@@ -139,7 +139,7 @@ async def test_an_expired_transaction_is_never_executed(world: World) -> None:
     sender, receiver = await world.rich(), Keypair().pubkey()
     sent = await world.built([sender], transfer(sender, receiver, SOL))
     world.time.pass_blocks(151)
-    with pytest.raises(SolanaRefused, match="Blockhash not found") as refused:
+    with pytest.raises(NodeRefused, match="Blockhash not found") as refused:
         await world.client.send(bytes(sent))
     assert (refused.value.code, refused.value.reason) == (-32002, "BlockhashNotFound")
     answer = await world.put(sent, skipPreflight=True)
@@ -183,7 +183,7 @@ async def test_commitments_lag_behind(world: World) -> None:
 async def test_what_fails_in_a_program_pays_its_fee_and_is_recorded(world: World) -> None:
     sender = await world.rich(2 * SOL)
     sent = await world.built([sender], transfer(sender, Keypair().pubkey(), 3 * SOL))
-    with pytest.raises(SolanaRefused, match=r"Transaction simulation failed: .*0x1") as refused:
+    with pytest.raises(NodeRefused, match=r"Transaction simulation failed: .*0x1") as refused:
         await world.client.send(bytes(sent))
     assert refused.value.reason == {"InstructionError": [0, {"Custom": 1}]}
     answer = await world.put(sent)
@@ -357,7 +357,7 @@ async def test_the_faucet_and_the_faults_of_the_node(world: World) -> None:
         assert await world.client.send(bytes(sent)) == str(sent.signatures[0])
         assert await world.balance(receiver) == arrived
     world.faults.add("solana", "node_down", 1)
-    with pytest.raises(SolanaUncertain):
+    with pytest.raises(NodeUncertain):
         await world.client.block_height()
     assert await world.client.block_height() > 0
 

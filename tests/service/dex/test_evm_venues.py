@@ -18,7 +18,7 @@ from patience import PATIENCE
 from sandbox.evm.evm_world import KEY, stranger
 from service.dex.trading import Floor, Trader, trader
 from swapdesk.chain.calldata import erc20
-from swapdesk.chain.calldata.venues import INVALIDATE
+from swapdesk.chain.calldata.method import method
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
 from swapdesk.sandbox.evm_world.genesis import RELAYER
 from swapdesk.sandbox.node.evm.genesis import sandbox_key
@@ -456,7 +456,7 @@ async def test_an_order_taken_back_moves_nothing(floor: Floor) -> None:
     someone, row = await intended(floor, 1308)
     signature, document = await both_signed(someone, row["quoteId"])
     order = await someone.create(row["quoteId"], signatures=[signature])
-    taken_back = "0x" + INVALIDATE.call(int(document["message"]["nonce"])).hex()
+    taken_back = "0x" + method("invalidate(uint256)").call(int(document["message"]["nonce"])).hex()
     contract = document["domain"]["verifyingContract"]
     assert await someone.mined(await someone.send(contract, taken_back))
     assert await someone.confirm(order["serviceId"]) is True

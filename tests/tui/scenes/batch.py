@@ -10,20 +10,19 @@ from decimal import Decimal
 import httpx2
 
 from swapdesk.flows.batch.batches import newest_batches
-from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import (
+from swapdesk.flows.batch.bundles import (
     Bundle,
     BundleDeposit,
     BundleItem,
-    Sum,
     accept_bundle,
     add_bundle,
     begin_transaction,
-    end_transaction,
     move_bundle,
     newest_bundle,
     sign_bundle,
 )
+from swapdesk.flows.journal.ledger import State
+from swapdesk.flows.journal.payments import Sum, end_transaction
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market

@@ -9,9 +9,10 @@ from typing import Any
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
 from swapdesk.acts import State
-from swapdesk.flows.dex.dex_ending import ended, goes_on
 from swapdesk.flows.dex.dex_plan import SwapPlan
+from swapdesk.flows.dex.dex_swap import AGAIN, GOES_ON
 from swapdesk.flows.dex.swap_signing import Swap, begin_swap
+from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
 from swapdesk.flows.transactions import NotAgreed, Outcome
@@ -102,7 +103,7 @@ async def refusal(run: DeskRun) -> None:
     signing = await opened(run)
     signing.reviewed(document(), refused())
     said = "Your wallet refuses to sign this: It pays another address than yours."
-    signing.finish(Outcome(State.REFUSED, "RECIPIENT_DIFFERS", ended(said, MONEY)))
+    signing.finish(Outcome(State.REFUSED, "RECIPIENT_DIFFERS", Failure(said, MONEY, AGAIN)))
     run.app.signing.open(signing)
     await run.see("Rule RECIPIENT_DIFFERS") if run.app.size.height > 30 else await run.see(
         said[:30]
@@ -139,7 +140,7 @@ async def waiting(run: DeskRun) -> None:
 @scene("sign-stopped", apart="signing")
 async def stopped(run: DeskRun) -> None:
     signing = await opened(run)
-    said = goes_on("The wallet agent was killed.", MONEY)
+    said = Failure("The wallet agent was killed.", MONEY, GOES_ON)
     signing.finish(Outcome(State.UNKNOWN, "WALLET", said))
     run.app.signing.open(signing)
     await run.see("r go on")

@@ -158,14 +158,6 @@ PastSignatures = tuple[PastSignature, ...]
 """Everything signed under one intent, in the order it was signed."""
 
 
-class AccountFactory(Struct, frozen=True):
-    """Makes smart accounts: proxies of ``implementation`` at addresses that follow from their
-    owners."""
-
-    address: str
-    implementation: str
-
-
 PaidCall = tuple[int | None, str | None, str]
 """Chain, token and payee of a call that was paid."""
 
@@ -176,11 +168,10 @@ class Policy(Struct, frozen=True):
     ``account`` is the key's address; ``chain_id`` and ``genesis_hash`` are those of the chain
     that the profile means, which key, intent and node have to agree with (``chain_id`` is None
     on Solana). ``venues`` are contracts by provider, ``makers`` the Solana keys of providers
-    that sign their half of a swap; ``spenders`` come from the profile's configuration.
-    ``known`` are addresses that were paid before. ``calls`` are what calls of the API were paid
-    in before, chain and token, and to whom; a change of it is asked about. ``blind`` is the flag
-    under which a document of unknown shape may be signed once its digest is typed. ``accounts``
-    makes the smart accounts whose operations may be signed; none are without it.
+    that sign their half of a swap. ``known`` are addresses that were paid before. ``calls`` are
+    what calls of the API were paid in before, chain and token, and to whom; a change of it is asked
+    about. Operations are signed for the account's own smart account alone, and with
+    ``smart_accounts`` there is one.
     """
 
     account: str
@@ -188,21 +179,15 @@ class Policy(Struct, frozen=True):
     genesis_hash: str
     venues: tuple[VenueContract, ...] = ()
     makers: frozenset[tuple[str, str]] = frozenset()
-    spenders: frozenset[str] = field(default_factory=frozenset)
     known: frozenset[str] = field(default_factory=frozenset)
-    blind: bool = False
-    accounts: AccountFactory | None = None
+    smart_accounts: bool = False
     calls: frozenset[PaidCall] = frozenset()
 
     @property
     def smart_account(self) -> str | None:
         """Where the account's own one stands, or would; None where the profile makes none."""
-        factory = self.accounts
-        if factory is None or self.chain_id is None:
-            return None
-        return account_address(
-            self.account, factory=factory.address, implementation=factory.implementation
-        )
+        exists = self.smart_accounts and self.chain_id is not None
+        return account_address(self.account) if exists else None
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
         """The contracts of the provider of a quote; of none for none."""
@@ -220,22 +205,18 @@ def spelled(address: str) -> str:
 WORD = 32
 
 
+def words_of(data: bytes | None, count: int) -> tuple[int, ...] | None:
+    """The numbers that a contract returned; None unless they are exactly ``count`` words."""
+    if data is None or len(data) != count * WORD:
+        return None
+    return tuple(int.from_bytes(data[i : i + WORD], "big") for i in range(0, len(data), WORD))
+
+
 class Read(Struct, frozen=True):
     """A call of ``contract`` that changes nothing, for ``eth_call`` at the newest block."""
 
     contract: str
     data: bytes
-
-
-class Needs(Struct, frozen=True):
-    """``code`` are addresses whose code is needed; ``native`` and ``simulation`` say whether
-    the account's own coin, and a simulation with the plan for gas, are."""
-
-    code: frozenset[str] = frozenset()
-    reads: frozenset[Read] = frozenset()
-    native: bool = False
-    simulation: bool = False
-    blockhash: str | None = None
 
 
 class GasPlan(Struct, frozen=True):
@@ -288,27 +269,23 @@ class Facts(Struct, frozen=True):
 
     def words(self, read: Read, count: int) -> tuple[int, ...] | None:
         """The answer as exactly ``count`` numbers, or None where it is not that."""
-        answer = self.answers.get(read)
-        if answer is None or len(answer) != count * WORD:
-            return None
-        return tuple(
-            int.from_bytes(answer[i : i + WORD], "big") for i in range(0, len(answer), WORD)
-        )
+        return words_of(self.answers.get(read), count)
 
 
-def needed(claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()) -> Needs:
-    """Everything that the rules will ask for, so that it can be read in one batch."""
-    if claim.solana:
-        hashes = [text for _, text in claim.texts("lifetime")]
-        return Needs(native=True, simulation=True, blockhash=hashes[0] if hashes else None)
-    if claim.act == "bundle":
-        return _needed_of_bundle(claim, promise)
-    code = {text for _, text in claim.texts("spender")}
-    code |= {text for _, text in claim.texts("receiver")}
-    code |= {text for _, text in claim.texts("payee")}
+def needed(
+    claim: Claim, promise: Promise, policy: Policy, memory: PastSignatures = ()
+) -> tuple[set[str], set[Read]]:
+    """The addresses whose code, and the calls whose answers the rules ask for on an EVM chain, so
+    that all of it can be read in one batch."""
+    parties = claim.of("spender", "receiver", "payee", "smart account")
+    code = {str(one.value) for one in parties}
     if claim.contract is not None:
         code.add(claim.contract)
-    reads = {read for _, read in nonce_reads(claim, policy.account)}
+    reads = _asset_reads(claim, promise)
+    if claim.act == "bundle":
+        read = operation_nonce_read(claim)
+        return code, reads if read is None else {read, *reads}
+    reads |= {read for _, read in nonce_reads(claim, policy.account)}
     reads |= {read for one in memory if (read := unused_read(one)) is not None}
     if claim.typed and claim.contract is not None:
         reads.add(domain_read(claim.contract))
@@ -317,18 +294,7 @@ def needed(claim: Claim, promise: Promise, policy: Policy, memory: PastSignature
         for token in {one.token for one in claim.outflows + claim.allowed}
         if token is not None
     }
-    reads |= _asset_reads(claim, promise)
-    return Needs(frozenset(code), frozenset(reads), native=True, simulation=not claim.typed)
-
-
-def _needed_of_bundle(claim: Claim, promise: Promise) -> Needs:
-    code = {text for _, text in claim.texts("smart account")}
-    code |= {text for _, text in claim.texts("payee")}
-    if claim.contract is not None:
-        code.add(claim.contract)
-    read = operation_nonce_read(claim)
-    reads = _asset_reads(claim, promise) | (set() if read is None else {read})
-    return Needs(frozenset(code), frozenset(reads), native=True)
+    return code, reads
 
 
 def moves_nothing(claim: Claim) -> bool:

@@ -14,6 +14,7 @@ from swapdesk.agent.gate.rules.deposit import confirmed
 from swapdesk.agent.gate.words import COIN, LONGEST_TEXT, SOL, amount, moment, plain
 from swapdesk.agent.shapes.claim import ClaimField, Meaning
 from swapdesk.chain.addresses.display import grouped
+from swapdesk.chain.deployments import SANDBOX_ACCOUNT_FACTORY
 from swapdesk.wallet.promise import Asset, DepositPromise, Promise, Purpose, TakenOut
 from swapdesk.wire.encoding.text import safe_text
 
@@ -275,8 +276,8 @@ def _bundle_units(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _factory(case: Case, field: ClaimField) -> tuple[str, str]:
-    factory = case.policy.accounts
-    return plain(field.value), "nobody" if factory is None else grouped(factory.address)
+    known = case.policy.smart_accounts
+    return plain(field.value), grouped(SANDBOX_ACCOUNT_FACTORY) if known else "nobody"
 
 
 def _bundle_nonce(case: Case, field: ClaimField) -> tuple[str, str]:

@@ -232,7 +232,6 @@ def spelled_policy(policy: Policy) -> Policy:
         policy,
         account=spelled(policy.account),
         venues=tuple(replace(one, address=spelled(one.address)) for one in policy.venues),
-        spenders=frozenset(map(spelled, policy.spenders)),
         known=frozenset(map(spelled, policy.known)),
     )
 

@@ -29,16 +29,6 @@ from swapdesk.wire.encoding.codec import refuse_deep
 
 PUBLISHED_WORDS = "this key comes from a published test phrase: everybody has it"
 
-PUBLISHED_PHRASES = (
-    "test test test test test test test test test test test junk",
-    "myth like bonus scare over problem client lizard pioneer submit female collect",
-    "candy maple cake sugar pudding cream honey rich smooth crumble sweet treat",
-    "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
-    "legal winner thank year wave sausage worth useful legal winner thank yellow",
-    "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong",
-)
-"""Of Hardhat, Foundry and Anvil; Ganache; Truffle; and the vectors of BIP-39."""
-
 PUBLISHED_ADDRESSES: frozenset[str] = frozenset(
     {
         "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
@@ -127,7 +117,8 @@ PUBLISHED_ADDRESSES: frozenset[str] = frozenset(
         "EtJcedSL6vnFZNPiisiDRNFdisXtXFv7j9qi9wi8KmDd",
     }
 )
-"""The first ten EVM addresses of each phrase, and the Solana ones at the paths in use."""
+"""The first ten EVM addresses of the phrases of Hardhat, Foundry and Anvil, of Ganache, of Truffle,
+and of the vectors of BIP-39, and their Solana ones at the paths in use."""
 
 
 def is_published(address: str) -> bool:

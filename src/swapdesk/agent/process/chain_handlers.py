@@ -28,12 +28,10 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
 from swapdesk.acts import State
-from swapdesk.agent.gate.case import AccountFactory
 from swapdesk.agent.gate.words import NO_FACTORY
 from swapdesk.agent.process.chains import (
     TOKEN_PROGRAMS,
     Chains,
-    account_factory,
     program_of,
     token_accounts,
     token_program,
@@ -47,11 +45,11 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.calldata.erc20 import BALANCE_OF, TRANSFER
 from swapdesk.chain.calldata.method import CalldataError
-from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2, SANDBOX_VENUES
+from swapdesk.chain.deployments import ENTRY_POINT, PERMIT2, SANDBOX_ACCOUNT_FACTORY, SANDBOX_VENUES
+from swapdesk.chain.node_http import NodeError
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
-    EvmError,
     Log,
     Request,
     balance_of,
@@ -88,7 +86,14 @@ from swapdesk.chain.solana import (
     token_account,
     unsigned,
 )
-from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink, Kind, WalletPlace
+from swapdesk.wallet.accounts import (
+    COIN_DECIMALS,
+    Account,
+    ChainLink,
+    Kind,
+    WalletPlace,
+    has_smart_accounts,
+)
 from swapdesk.wallet.answers import (
     Allowance,
     Allowances,
@@ -205,7 +210,7 @@ async def payment_fee(client: EvmClient) -> int | None:
     """What a payment in the coin takes by the node's own figures; None where it states none."""
     try:
         return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
-    except EvmError:
+    except NodeError:
         return None
 
 
@@ -220,8 +225,8 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
     if account.kind is not Kind.EVM:
         raise Refused("other_chain", f"there are no smart accounts on {link.name}")
-    factory, owner = _factory(opened.place), account.address
-    address = _smart_account(factory, owner)
+    owner = account.address
+    address = _smart_account(opened.place, owner)
     held, (code, prepaid, *_) = await evm_balances(
         opened.chains,
         link,
@@ -234,7 +239,9 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     if standing is None:
         words = f"{link.name}: it does not tell what stands at the smart account"
         raise Refused("chain_unreachable", words)
-    deployment = _calling(Purpose.DEPLOY, factory.address, CREATE_ACCOUNT.call(owner, NO_SALT))
+    deployment = _calling(
+        Purpose.DEPLOY, SANDBOX_ACCOUNT_FACTORY, CREATE_ACCOUNT.call(owner, NO_SALT)
+    )
     account_there = SmartAccount(
         address,
         held,
@@ -244,15 +251,10 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
     return to_json(account_there), {}
 
 
-def _factory(place: WalletPlace) -> AccountFactory:
-    found = account_factory(place)
-    if found is None:
+def _smart_account(place: WalletPlace, owner: str) -> str:
+    if not has_smart_accounts(live=place.live):
         raise Refused("no_smart_accounts", NO_FACTORY)
-    return found
-
-
-def _smart_account(factory: AccountFactory, owner: str) -> str:
-    return account_address(owner, factory=factory.address, implementation=factory.implementation)
+    return account_address(owner)
 
 
 async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -273,7 +275,7 @@ async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
         data = encode_batch(calls)
     except CalldataError as error:
         raise Refused("bad_request", str(error)) from None
-    account = _smart_account(_factory(opened.place), owner)
+    account = _smart_account(opened.place, owner)
     return to_json(_calling(Purpose.WITHDRAW, account, data)), {}
 
 

@@ -11,18 +11,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from swapdesk.agent.gate.case import AccountFactory
+from swapdesk.agent.gate.case import words_of
 from swapdesk.agent.process.request import MAX_DECIMALS
 from swapdesk.chain.calldata.erc20 import DECIMALS, SYMBOL, read_symbol
-from swapdesk.chain.deployments import (
-    SANDBOX_ACCOUNT,
-    SANDBOX_ACCOUNT_FACTORY,
-    SANDBOX_CHAIN_IDS,
-)
+from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
+from swapdesk.chain.node_http import NodeError
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
-    EvmError,
     EvmRefused,
     Request,
     calling,
@@ -31,19 +27,11 @@ from swapdesk.chain.rpc.evm import (
     octets,
     quantity,
 )
-from swapdesk.chain.rpc.solana import SolanaClient, SolanaError, require_value
-from swapdesk.wallet.accounts import (
-    Account,
-    ChainLink,
-    KeyOrigin,
-    Kind,
-    WalletPlace,
-    has_smart_accounts,
-)
+from swapdesk.chain.rpc.solana import SolanaClient, require_value
+from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.protocol import Refused
 
 T = TypeVar("T")
-WORD = 32
 AT_ONCE = 25
 """Calls of one request. Each executes a contract, and a request that a busy node cannot answer
 within its deadline is lost whole."""
@@ -53,7 +41,7 @@ def told(read: Callable[[Any], T], answer: Any) -> T | None:
     """What ``read`` makes of an answer; None for a refused one and for one of another shape."""
     try:
         return None if isinstance(answer, EvmRefused) else read(answer)
-    except EvmError:
+    except NodeError:
         return None
 
 
@@ -63,10 +51,7 @@ def block_hash(answer: Any) -> str:
 
 def words_in(answer: Any, count: int = 1) -> tuple[int, ...] | None:
     """Numbers that a contract returned; None unless they are exactly so many words."""
-    data = told(octets, answer) or b""
-    if len(data) != count * WORD:
-        return None
-    return tuple(int.from_bytes(data[at : at + WORD], "big") for at in range(0, len(data), WORD))
+    return words_of(told(octets, answer), count)
 
 
 TOKEN_PROGRAMS = (
@@ -171,7 +156,7 @@ class Chains:
                 raise _another_chain(link)
             for at in range(AT_ONCE, len(asked), AT_ONCE):
                 answers += await client.batch(asked[at : at + AT_ONCE])
-        except EvmError as error:
+        except NodeError as error:
             raise Refused("chain_unreachable", f"{link.name}: {error}") from None
         return answers
 
@@ -184,7 +169,7 @@ class Chains:
             if genesis and await self.solana(link).genesis_hash() != genesis:
                 raise _another_chain(link)
             yield self.solana(link)
-        except SolanaError as error:
+        except NodeError as error:
             raise Refused("chain_unreachable", f"{link.name}: {error}") from None
 
     async def decimals(self, link: ChainLink, tokens: Sequence[str]) -> list[int | None]:
@@ -222,10 +207,3 @@ def refuse_foreign_chain(account: Account, link: ChainLink, genesis: str | None)
         raise Refused("other_chain", "an imported key of the sandbox never signs for real ids")
     if not account.sandboxed and of_sandbox:
         raise Refused("other_chain", "a live key never signs for a chain of the sandbox")
-
-
-def account_factory(place: WalletPlace) -> AccountFactory | None:
-    """Who makes the smart accounts of a profile; nobody is known for a live one."""
-    if not has_smart_accounts(live=place.live):
-        return None
-    return AccountFactory(SANDBOX_ACCOUNT_FACTORY, SANDBOX_ACCOUNT)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64decode
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -20,17 +20,17 @@ from swapdesk.agent.gate.case import (
     Case,
     Facts,
     GasPlan,
-    Needs,
     PaidCall,
     PastSignatures,
     Policy,
+    Read,
     assets_here,
     needed,
     spelled,
 )
 from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import judge, unreadable
-from swapdesk.agent.process.chains import Chains, account_factory, block_hash, told
+from swapdesk.agent.process.chains import Chains, block_hash, told
 from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
 from swapdesk.agent.signers import digest_of_others
@@ -47,12 +47,11 @@ from swapdesk.agent.spending.policy_file import PolicyKeeper, PolicyUnknown
 from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.deployments import SANDBOX_VENUES
+from swapdesk.chain.node_http import NodeError, NodeUncertain
 from swapdesk.chain.rpc.evm import (
     Call,
     EvmClient,
-    EvmError,
     EvmRefused,
-    EvmUncertain,
     Head,
     Log,
     Request,
@@ -65,16 +64,17 @@ from swapdesk.chain.rpc.evm import (
     quantity,
     read_head,
 )
-from swapdesk.chain.rpc.solana import (
-    BalanceChanges,
-    Blockhash,
-    SimulationResult,
-    SolanaClient,
-    SolanaError,
-)
+from swapdesk.chain.rpc.solana import BalanceChanges, Blockhash, SimulationResult, SolanaClient
 from swapdesk.chain.solana import read_transaction
 from swapdesk.clock import Clock
-from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink, Kind, WalletPlace
+from swapdesk.wallet.accounts import (
+    COIN_DECIMALS,
+    Account,
+    ChainLink,
+    Kind,
+    WalletPlace,
+    has_smart_accounts,
+)
 from swapdesk.wallet.answers import (
     CHAIN_UNREAD,
     BalanceChange,
@@ -105,11 +105,16 @@ GAS_MARGIN_PERCENT = 20
 
 
 async def read_facts(
-    client: EvmClient, needs: Needs, promise: Promise, now: datetime, call: Call | None = None
+    client: EvmClient,
+    needs: tuple[Iterable[str], Iterable[Read]],
+    promise: Promise,
+    now: datetime,
+    call: Call | None = None,
 ) -> Facts:
-    """Everything at once. What cannot be read is missing, and the gate refuses what it misses;
-    ``problem`` says why. ``call`` is the transaction to simulate, from the account."""
-    code, reads = sorted(needs.code), sorted(needs.reads, key=lambda one: (one.contract, one.data))
+    """Everything that the gate ``needed``, at once. What cannot be read is missing, and the gate
+    refuses what it misses; ``problem`` says why. ``call`` is the transaction to
+    simulate, from the account."""
+    code, reads = sorted(needs[0]), sorted(needs[1], key=lambda one: (one.contract, one.data))
     account = promise.account
     requests = [
         Request("eth_chainId"),
@@ -127,7 +132,7 @@ async def read_facts(
         ]
     try:
         answers, outcome = await asyncio.gather(client.batch(requests), _simulated(client, call))
-    except EvmError as error:
+    except NodeError as error:
         return Facts(now, problem=str(error))
     head, at = told(read_head, answers[2]), 4 + len(code)
     facts = Facts(
@@ -194,7 +199,7 @@ def _evm_simulation(
         return None
     try:
         changes = tuple(_evm_changes(outcome.logs, promise))
-    except EvmUncertain:
+    except NodeUncertain:
         return None
     return Simulation(head.number, changes, outcome.gas_used or gas or 0)
 
@@ -431,7 +436,7 @@ class Looking:
             venues=() if place.live else SANDBOX_VENUES,
             makers=frozenset(place.makers),
             known=frozenset(place.known),
-            accounts=account_factory(place),
+            smart_accounts=has_smart_accounts(live=place.live),
         )
 
     def _plan(
@@ -507,7 +512,7 @@ async def read_solana_facts(
             client.ask("getBlockHeight", {"commitment": "processed"}),
             client.simulate(raw, keys),
         )
-    except SolanaError as error:
+    except NodeError as error:
         return Facts(now, problem=str(error))
     facts = Facts(
         now=now,

@@ -14,11 +14,9 @@ from abc import ABC, abstractmethod
 
 from swapdesk.acts import State
 from swapdesk.agent.transactions.records import Records
-from swapdesk.chain.node_http import NodeHttp
+from swapdesk.chain.node_http import NodeError, NodeRefused, NodeUncertain, NodeUnreachable
 from swapdesk.chain.rpc.evm import (
     EvmClient,
-    EvmError,
-    EvmRefused,
     Request,
     Transaction,
     TransactionReceipt,
@@ -27,11 +25,7 @@ from swapdesk.chain.rpc.evm import (
     fields,
     quantity,
 )
-from swapdesk.chain.rpc.solana import (
-    SolanaClient,
-    SolanaError,
-    SolanaRefused,
-)
+from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.wallet.answers import SignedTransaction
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import Refused
@@ -41,10 +35,9 @@ _SENDING = (State.UNKNOWN,)
 
 
 class Delivery(ABC):
-    """Of one chain. What a node answers is told by the errors of its ``client``."""
+    """Of one chain."""
 
-    def __init__(self, client: NodeHttp, records: Records) -> None:
-        self._errors = client
+    def __init__(self, records: Records) -> None:
         self._records = records
 
     async def send(self, one: SignedTransaction) -> SignedTransaction:
@@ -62,16 +55,16 @@ class Delivery(ABC):
             return self._found(one)
         try:
             await self._hand_in(self._records.raw(one.hash))
-        except self._errors.unreachable as error:
+        except NodeUnreachable as error:
             # No connection came about, so the bytes are where they were.
             self._note(one, str(error), State.PREPARED if first else State.UNKNOWN)
             raise Refused("chain_unreachable", f"{error}; it was not sent") from None
-        except self._errors.uncertain as error:
+        except NodeUncertain as error:
             self._note(one, str(error))
             raise Refused(
                 "chain_unreachable", f"{error}; it may be on its way: send it again"
             ) from None
-        except (EvmRefused, SolanaRefused) as error:
+        except NodeRefused as error:
             return await self._refused(one, error)
         self._records.move(one.hash, State.SENT, among=_SENDING)
         return self._found(one)
@@ -87,7 +80,7 @@ class Delivery(ABC):
             return one
         try:
             return await self._resolve(one, resend=resend)
-        except (EvmError, SolanaError) as error:
+        except NodeError as error:
             raise Refused("chain_unreachable", str(error)) from None
 
     @abstractmethod
@@ -95,9 +88,7 @@ class Delivery(ABC):
         """Raises the errors of the client."""
 
     @abstractmethod
-    async def _refused(
-        self, one: SignedTransaction, error: EvmRefused | SolanaRefused
-    ) -> SignedTransaction:
+    async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
         """What a refusal of the bytes means. Raises Refused."""
 
     @abstractmethod
@@ -121,20 +112,18 @@ class EvmDelivery(Delivery):
     """One EVM chain; after ``confirmations`` blocks an outcome is final."""
 
     def __init__(self, client: EvmClient, records: Records, confirmations: int) -> None:
-        super().__init__(client, records)
+        super().__init__(records)
         self._client = client
         self._confirmations = max(1, confirmations)
 
     async def _hand_in(self, raw: bytes) -> object:
         return await self._client.send_raw(raw)
 
-    async def _refused(
-        self, one: SignedTransaction, error: EvmRefused | SolanaRefused
-    ) -> SignedTransaction:
+    async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
         """A node refuses what it has executed already; then it is a success."""
         try:
             known = await self._client.transaction(one.hash)
-        except EvmError:
+        except NodeError:
             known = None
         if known is not None and known.sender == one.account and known.nonce == one.nonce:
             self._records.move(one.hash, State.SENT, among=_SENDING)
@@ -148,7 +137,7 @@ class EvmDelivery(Delivery):
     async def _nonce_used(self, one: SignedTransaction) -> bool:
         try:
             used = await self._client.nonce(one.account, pending=False)
-        except EvmError:
+        except NodeError:
             return False
         return one.nonce is not None and used > one.nonce
 
@@ -259,15 +248,13 @@ class SolanaDelivery(Delivery):
     """One chain of Solana's kind."""
 
     def __init__(self, client: SolanaClient, records: Records) -> None:
-        super().__init__(client, records)
+        super().__init__(records)
         self._client = client
 
     async def _hand_in(self, raw: bytes) -> object:
         return await self._client.send(raw)
 
-    async def _refused(
-        self, one: SignedTransaction, error: EvmRefused | SolanaRefused
-    ) -> SignedTransaction:
+    async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
         self._note(one, error.words)
         raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 

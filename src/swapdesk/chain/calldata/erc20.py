@@ -9,7 +9,6 @@ UNLIMITED = (1 << 256) - 1
 
 TRANSFER = method("transfer(address,uint256)", "to amount")
 APPROVE = method("approve(address,uint256)", "spender amount")
-TRANSFER_FROM = method("transferFrom(address,address,uint256)", "from to amount")
 PERMIT = method(
     "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)",
     "owner spender amount deadline v r s",

@@ -21,8 +21,6 @@ SWAP_WITH_PERMIT = method(
     "swapWithPermit(uint256,uint256,address[],address,uint256,uint256,uint8,bytes32,bytes32)",
     "amount least path to deadline permitDeadline v r s",
 )
-AMOUNTS_OUT = method("getAmountsOut(uint256,address[])", "amount path")
-POOL_OF = method("poolOf(address,address)", "a b")
 RESERVES = method("getReserves()")
 
 SEND = method(
@@ -43,6 +41,5 @@ SETTLE_WITH_PERMIT2 = method(
     f"settleWithPermit2({ORDER_TUPLE},bytes,uint256)", "order signature bought"
 )
 NONCE_USED = method("nonceUsed(address,uint256)", "owner nonce")
-INVALIDATE = method("invalidate(uint256)", "nonce")
 SYNC = method("sync((address,address,uint256)[])", "steps")
 AGGREGATE = method("aggregate3((address,bool,bytes)[])", "calls", payable=True)

@@ -5,8 +5,8 @@ Every request goes out once, within a deadline. The caller gives every field of 
 is filled in or signed here, and no chain library is needed.
 
 Addresses are kept with their checksum, hashes as lower-case 0x-hex, amounts as whole wei; an answer
-of another shape raises EvmUncertain. Errors differ by what is known of the call's effect. The words
-of a revert come from a contract, so they are data: cut, and printable ASCII.
+of another shape raises NodeUncertain. The words of a revert come from a contract, so they are data:
+cut, and printable ASCII.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
-from swapdesk.chain.node_http import NodeHttp
-
-WORDS_LIMIT = 200
-"""Characters of a reason that are kept."""
+from swapdesk.chain.node_http import NodeHttp, NodeRefused, NodeUncertain, plain_words
 
 _REASON: Final = bytes.fromhex("08c379a0")
 _PANIC: Final = bytes.fromhex("4e487b71")
@@ -57,9 +54,7 @@ def _text(data: bytes) -> str | None:
     length = int.from_bytes(data[32:64], "big")
     if length > len(data) - 64:
         return None
-    text = data[64 : 64 + length].decode("utf-8", "replace")
-    kept = "".join(ch if ch.isascii() and ch.isprintable() else "?" for ch in text[:WORDS_LIMIT])
-    return kept.strip()
+    return plain_words(data[64 : 64 + length].decode("utf-8", "replace")).strip()
 
 
 REVERTED = 3
@@ -68,31 +63,16 @@ REVERTED = 3
 NO_METHOD = -32601
 
 
-class EvmError(Exception):
-    """A call to the node failed."""
-
-
-class EvmUnreachable(EvmError):
-    """No connection came about: nothing was sent, nothing happened."""
-
-
-class EvmUncertain(EvmError):
-    """The request left and no usable answer came back. A transaction may have been taken."""
-
-
-class EvmRefused(EvmError):
-    """The node answered with an error: nothing happened on the chain.
-
-    ``code`` and ``data`` are those of the answer; ``words`` is the message, or the decoded
-    reason of a revert. Words are data of others: cut, and printable ASCII.
-    """
+class EvmRefused(NodeRefused):
+    """``data`` is that of the answer; ``words`` are the decoded reason of a revert, where there is
+    one."""
 
     def __init__(self, code: int, message: str, data: bytes = b"") -> None:
-        self.code = code
+        super().__init__(code, revert_words(data) or message)
         self.data = data
-        cut = "".join(c if c.isascii() and c.isprintable() else "?" for c in message[:WORDS_LIMIT])
-        self.words = revert_words(data) or cut
-        super().__init__(f"{self.words} ({code})")
+
+    def __str__(self) -> str:
+        return f"{self.words} ({self.code})"
 
     @property
     def reverted(self) -> bool:
@@ -176,7 +156,7 @@ class SimulatedCall(Struct, frozen=True):
 
 def _text_of(form: re.Pattern[str], value: object, what: str) -> str:
     if not isinstance(value, str) or form.fullmatch(value) is None:
-        raise EvmUncertain(f"the node answered no {what}")
+        raise NodeUncertain(f"the node answered no {what}")
     return value
 
 
@@ -199,13 +179,13 @@ def address(value: object) -> str:
 
 def fields(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise EvmUncertain("the node answered no object")
+        raise NodeUncertain("the node answered no object")
     return value
 
 
 def items(value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise EvmUncertain("the node answered no list")
+        raise NodeUncertain("the node answered no list")
     return value
 
 
@@ -238,7 +218,7 @@ def read_receipt(value: object, wanted: str) -> TransactionReceipt:
     found = digest(receipt.get("transactionHash"))
     status = quantity(receipt.get("status"))
     if found != wanted.lower() or status > 1:
-        raise EvmUncertain("the node answered another receipt")
+        raise NodeUncertain("the node answered another receipt")
     return TransactionReceipt(
         hash=found,
         block=quantity(receipt.get("blockNumber")),
@@ -256,7 +236,7 @@ def read_transaction(value: object, wanted: str) -> Transaction:
     sent = fields(value)
     found = digest(sent.get("hash"))
     if found != wanted.lower():
-        raise EvmUncertain("the node answered another transaction")
+        raise NodeUncertain("the node answered another transaction")
     block = sent.get("blockNumber")
     return Transaction(
         hash=found,
@@ -322,11 +302,8 @@ def calling(call: Call, block: str = "latest") -> Request:
 class EvmClient(NodeHttp):
     """The node at ``url``. ``deadline`` bounds every call, in seconds.
 
-    Every method raises EvmUnreachable, EvmUncertain or EvmRefused, and asks once.
+    Every method raises NodeUnreachable, NodeUncertain or EvmRefused, and asks once.
     """
-
-    unreachable = EvmUnreachable
-    uncertain = EvmUncertain
 
     async def batch(self, requests: Sequence[Request]) -> list[Any]:
         """Results in the order of the requests; a refused one is the EvmRefused in its place."""
@@ -336,14 +313,14 @@ class EvmClient(NodeHttp):
             results += await self._ask_all([(each.method, each.params) for each in asked])
         return results
 
-    def _refusal(self, error: Any) -> EvmRefused | EvmUncertain:
+    def _refusal(self, error: Any) -> EvmRefused | NodeUncertain:
         told = error if isinstance(error, dict) else {}
         code, data = told.get("code"), told.get("data")
         if not isinstance(code, int) or isinstance(code, bool):
-            return EvmUncertain("the node answered an error without a code")
+            return NodeUncertain("the node answered an error without a code")
         try:
             raw = octets(data) if isinstance(data, str) else b""
-        except EvmUncertain:
+        except NodeUncertain:
             raw = b""
         return EvmRefused(code, str(told.get("message", "")), raw)
 
@@ -389,10 +366,10 @@ class EvmClient(NodeHttp):
                 raise
             return [await self._simply(calls[0])]
         if len(answer) != 1:
-            raise EvmUncertain("the node answered another number of blocks")
+            raise NodeUncertain("the node answered another number of blocks")
         outcomes = items(fields(answer[0]).get("calls"))
         if len(outcomes) != len(calls):
-            raise EvmUncertain("the node answered another number of calls")
+            raise NodeUncertain("the node answered another number of calls")
         return [_simulated(outcome) for outcome in outcomes]
 
     async def _simply(self, call: Call) -> SimulatedCall:
@@ -437,7 +414,7 @@ class EvmClient(NodeHttp):
     async def send_raw(self, raw: bytes) -> str:
         """Hand in a signed transaction; its hash. One that the node knows already is a success.
 
-        EvmUncertain: it may have been taken; the same bytes may be sent again.
+        NodeUncertain: it may have been taken; the same bytes may be sent again.
         """
         own = "0x" + keccak(raw).hex()
         try:
@@ -447,7 +424,7 @@ class EvmClient(NodeHttp):
                 return own
             raise
         if told != own:
-            raise EvmUncertain("the node answered another hash")
+            raise NodeUncertain("the node answered another hash")
         return own
 
 

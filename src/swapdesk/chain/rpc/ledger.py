@@ -9,12 +9,14 @@ the outcome is unknown, or the node refused.
 from __future__ import annotations
 
 from enum import IntEnum
+from itertools import count
 from typing import Any, Literal
 
 import httpx2
 
-from swapdesk.chain.node_http import ANSWER_LIMIT, NodeHttp
-from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json
+from swapdesk.chain.node_http import ANSWER_LIMIT, NodeHttp, NodeRefused, NodeUnreachable
+from swapdesk.wire.encoding.codec import decode_json, encode_json
+from swapdesk.wire.encoding.numbers import WireNumber
 
 TOKEN_HEADER = "sandbox-token"
 
@@ -79,31 +81,8 @@ OPENING_SECONDS = 20.0
 _OPENS = frozenset({"faucet_pay", "fund"})
 
 
-class LedgerError(Exception):
-    """A call to the node failed."""
-
-
-class LedgerUnreachable(LedgerError):
-    """No connection, or a chain's own node is down: nothing happened."""
-
-
-class LedgerUncertain(LedgerError):
-    """The request left and no usable answer came back."""
-
-
-class LedgerRefused(LedgerError):
-    """The node answered with an error; nothing happened there. ``code`` is an RpcCode."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 class LedgerClient(NodeHttp):
     """Calls a node at ``url`` with its ``token``. ``deadline`` bounds a whole call, in seconds."""
-
-    unreachable = LedgerUnreachable
-    uncertain = LedgerUncertain
 
     def __init__(
         self,
@@ -114,25 +93,22 @@ class LedgerClient(NodeHttp):
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         super().__init__(url, deadline=deadline, headers={TOKEN_HEADER: token}, transport=transport)
+        self._ids = (WireNumber(str(number)) for number in count(1))
 
     async def call(self, method: LedgerMethod, **params: object) -> Any:
-        """The result as plain JSON values; numbers are WireNumber. Raises LedgerError."""
-        number = next(self._ids)
-        body = encode_json({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        """The result as plain JSON values; numbers are WireNumber. Raises NodeError: also where the
+        node of a chain that the call needs is down, nothing happened."""
         opening = OPENING_SECONDS if method in _OPENS else 0.0
-        content = await self._post(body, max(self._deadline, opening))
-        try:
-            document = decode_json(content, max_bytes=ANSWER_LIMIT)
-        except CodecError as error:
-            raise LedgerUncertain(f"{method} was answered with no JSON: {error}") from error
-        if not isinstance(document, dict) or document.get("id") != str(number):
-            raise LedgerUncertain(f"{method} was answered with another shape")
-        refusal = document.get("error")
-        if isinstance(refusal, dict):
-            code, message = int(refusal["code"]), str(refusal["message"])
-            if code == RpcCode.DOWN:
-                raise LedgerUnreachable(message)
-            raise LedgerRefused(code, message)
-        if "result" not in document:
-            raise LedgerUncertain(f"{method} was answered without a result")
-        return document["result"]
+        return await self._ask(method, params, max(self._deadline, opening))
+
+    def _read(self, text: str) -> Any:
+        return decode_json(text.encode(), max_bytes=ANSWER_LIMIT)
+
+    def _encoded(self, body: object) -> bytes:
+        return encode_json(body)
+
+    def _refusal(self, error: Any) -> Exception:
+        code, message = int(error["code"]), str(error["message"])
+        if code == RpcCode.DOWN:
+            return NodeUnreachable(message)
+        return NodeRefused(code, message)

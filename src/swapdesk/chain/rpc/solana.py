@@ -1,7 +1,7 @@
 """Client of a Solana node: JSON-RPC over HTTP, every call once and with a deadline.
 
 Nothing is retried here: repeating a transaction belongs to whoever wrote it down first. Answers
-are read strictly: one of another shape raises SolanaUncertain. Addresses, hashes and signatures
+are read strictly: one of another shape raises NodeUncertain. Addresses, hashes and signatures
 are base58 texts, amounts integers of base units, transactions bytes. Needs no chain library.
 """
 
@@ -15,33 +15,9 @@ import httpx2
 from msgspec import Struct
 
 from swapdesk.chain.addresses import base58
-from swapdesk.chain.node_http import NodeHttp
+from swapdesk.chain.node_http import NodeError, NodeHttp, NodeRefused, NodeUncertain
 
 T = TypeVar("T")
-
-
-class SolanaError(Exception):
-    """A call to the node failed."""
-
-
-class SolanaUnreachable(SolanaError):
-    """No connection: nothing happened."""
-
-
-class SolanaUncertain(SolanaError):
-    """The request left and no usable answer came back. A transaction may have been sent."""
-
-
-class SolanaRefused(SolanaError):
-    """The node answered with an error and did nothing. ``reason`` is Solana's JSON name of why a
-    transaction would fail, None for other errors; ``words`` is the message as data of others: cut,
-    and printable ASCII."""
-
-    def __init__(self, code: int, message: str, reason: Any) -> None:
-        super().__init__(message)
-        self.code = code
-        self.words = "".join(c if c.isascii() and c.isprintable() else "?" for c in message)[:200]
-        self.reason = reason
 
 
 Level = Literal["processed", "confirmed", "finalized"]
@@ -143,13 +119,13 @@ def require_value(given: Any) -> Any:
     """The value of an answer that says its slot."""
     found = _of(dict, given)
     if "value" not in found:
-        raise SolanaUncertain("the node answered without a value")
+        raise NodeUncertain("the node answered without a value")
     return found["value"]
 
 
 def require_int(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 1 << 64:
-        raise SolanaUncertain("the node answered with something else than an amount")
+        raise NodeUncertain("the node answered with something else than an amount")
     return value
 
 
@@ -157,7 +133,7 @@ def _moves(meta: dict[str, Any], keys: Sequence[str]) -> BalanceChanges:
     before = [require_int(lamports) for lamports in _of(list, meta.get("preBalances"))]
     after = [require_int(lamports) for lamports in _of(list, meta.get("postBalances"))]
     if not len(before) == len(after) == len(keys):
-        raise SolanaUncertain("the node answered with balances of other accounts")
+        raise NodeUncertain("the node answered with balances of other accounts")
     lamports = {
         key: (old, new) for key, old, new in zip(keys, before, after, strict=True) if old != new
     }
@@ -178,7 +154,7 @@ def _tokens(value: Any, keys: Sequence[str]) -> dict[tuple[str, str, str], int]:
         entry = _of(dict, item)
         index = require_int(entry.get("accountIndex"))
         if index >= len(keys):
-            raise SolanaUncertain("the node answered with balances of other accounts")
+            raise NodeUncertain("the node answered with balances of other accounts")
         place = (keys[index], _of(str, entry.get("owner")), _of(str, entry.get("mint")))
         found[place] = _units(_of(dict, entry.get("uiTokenAmount")).get("amount"))
     return found
@@ -186,7 +162,7 @@ def _tokens(value: Any, keys: Sequence[str]) -> dict[tuple[str, str, str], int]:
 
 def _of(kind: type[T], value: Any) -> T:
     if not isinstance(value, kind):
-        raise SolanaUncertain("the node answered with another shape")
+        raise NodeUncertain("the node answered with another shape")
     return value
 
 
@@ -194,7 +170,7 @@ def _units(value: Any) -> int:
     """Base units, which come as a text."""
     text = _of(str, value)
     if not (text.isascii() and text.isdigit() and len(text) <= 20):
-        raise SolanaUncertain("the node answered with something else than an amount")
+        raise NodeUncertain("the node answered with something else than an amount")
     return int(text)
 
 
@@ -203,9 +179,6 @@ _SIGNATURE_BYTES = 64
 
 class SolanaClient(NodeHttp):
     """Calls a node at ``url``. ``deadline`` bounds a whole call, in seconds."""
-
-    unreachable = SolanaUnreachable
-    uncertain = SolanaUncertain
 
     def __init__(
         self,
@@ -264,8 +237,8 @@ class SolanaClient(NodeHttp):
     async def send(self, transaction: bytes) -> str:
         """Send a signed transaction; its signature, which says nothing of its execution.
 
-        One that was executed already counts as sent. Raises SolanaRefused when nothing was sent,
-        SolanaUncertain when that is not known.
+        One that was executed already counts as sent. Raises NodeRefused when nothing was sent,
+        NodeUncertain when that is not known.
         """
         signature = first_signature(transaction)
         options = {
@@ -276,12 +249,12 @@ class SolanaClient(NodeHttp):
         text = base64.b64encode(transaction).decode()
         try:
             answered = await self.ask("sendTransaction", text, options)
-        except SolanaRefused as refused:
+        except NodeRefused as refused:
             if refused.reason == "AlreadyProcessed":
                 return signature
             raise
         if answered != signature:
-            raise SolanaUncertain("the node names another signature than the transaction has")
+            raise NodeUncertain("the node names another signature than the transaction has")
         return signature
 
     async def status(self, signature: str) -> Status | None:
@@ -291,13 +264,13 @@ class SolanaClient(NodeHttp):
         told = require_value(await self.ask("getSignatureStatuses", [signature], options))
         entries = _of(list, told)
         if len(entries) != 1:
-            raise SolanaUncertain("the node answered for another number of signatures")
+            raise NodeUncertain("the node answered for another number of signatures")
         if entries[0] is None:
             return None
         found = _of(dict, entries[0])
         level = found.get("confirmationStatus")
         if level not in _LEVELS:
-            raise SolanaUncertain("the node does not say how far a transaction has come")
+            raise NodeUncertain("the node does not say how far a transaction has come")
         return Status(require_int(found.get("slot")), level, found.get("err"))
 
     async def signatures(self, address: str, most: int = 1_000) -> list[str]:
@@ -311,12 +284,12 @@ class SolanaClient(NodeHttp):
         told = _of(list, await self.ask("getSignaturesForAddress", address, options))
         return [_of(str, _of(dict, entry).get("signature")) for entry in told]
 
-    def _refusal(self, error: Any) -> SolanaError:
+    def _refusal(self, error: Any) -> NodeError:
         if not isinstance(error, dict) or type(error.get("code")) is not int:
-            return SolanaUncertain("the node answered with an error of another shape")
+            return NodeUncertain("the node answered with an error of another shape")
         found = error.get("data")
         data: dict[str, Any] = found if isinstance(found, dict) else {}
-        return SolanaRefused(error["code"], str(error.get("message")), data.get("err"))
+        return NodeRefused(error["code"], str(error.get("message")), data.get("err"))
 
 
 def first_signature(transaction: bytes) -> str:

@@ -19,11 +19,12 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.client.api import PartnerApi
+from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem
 from swapdesk.flows.batch.progress import Stopped
 from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.intents.intent import gas_bound
-from swapdesk.flows.journal.payments import Bundle, BundleDeposit, BundleItem, Sum
+from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import (

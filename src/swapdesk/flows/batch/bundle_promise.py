@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from swapdesk.flows.intents.intent import gas_bound
-from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import Ledger, Operation, State
-from swapdesk.flows.journal.payments import (
+from swapdesk.flows.batch.bundles import (
     Bundle,
     BundleItem,
-    Sum,
     bundles,
     group_of,
     intent_of,
@@ -23,6 +19,10 @@ from swapdesk.flows.journal.payments import (
     taken_of,
     withdrawals,
 )
+from swapdesk.flows.intents.intent import gas_bound
+from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import Ledger, Operation, State
+from swapdesk.flows.journal.payments import Sum
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,

@@ -45,6 +45,19 @@ from swapdesk.flows.batch.building import (
     payables,
 )
 from swapdesk.flows.batch.bundle_promise import group_name, overtaken, relying
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    BundleItem,
+    accept_bundle,
+    add_bundle,
+    begin_transaction,
+    intent_of,
+    move_bundle,
+    newest_bundle,
+    sign_bundle,
+    sum_of,
+    transactions_of,
+)
 from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.progress import (
     GroupStanding,
@@ -58,22 +71,7 @@ from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import (
-    Bundle,
-    BundleItem,
-    Sum,
-    accept_bundle,
-    add_bundle,
-    begin_transaction,
-    intent_of,
-    move_bundle,
-    newest_bundle,
-    paid_orders,
-    payment_of,
-    sign_bundle,
-    sum_of,
-    transactions_of,
-)
+from swapdesk.flows.journal.payments import Sum, paid_orders, payment_of
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.transactions import (
     ActEntry,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from swapdesk.flows.batch.batches import read_group
+from swapdesk.flows.batch.bundles import Bundle, open_bundles, sum_of
 from swapdesk.flows.batch.group_payment import first_token, pay_group
 from swapdesk.flows.batch.progress import (
     GroupStanding,
@@ -25,7 +26,6 @@ from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import Bundle, open_bundles, sum_of
 from swapdesk.flows.notation import counted
 from swapdesk.flows.signing.signing_session import (
     FlowStep,

@@ -21,6 +21,7 @@ from msgspec.structs import astuple, replace
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
 from swapdesk.flows.batch.bundle_promise import funded_bundle, withdrawn
+from swapdesk.flows.batch.bundles import Bundle, newest_bundle, transactions_of
 from swapdesk.flows.batch.rows import COLUMNS, Became, Group, Row, Sheet
 from swapdesk.flows.failure_messages import (
     IN_WALLET,
@@ -32,15 +33,10 @@ from swapdesk.flows.failure_messages import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.order_merge import display_of, ended, payout_hash
-from swapdesk.flows.journal.payments import (
-    Bundle,
-    newest_bundle,
-    paid_orders,
-    transactions_of,
-)
+from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
 from swapdesk.flows.orders.order_export import csv_cell
+from swapdesk.flows.orders.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
 from swapdesk.flows.transactions import (

@@ -16,13 +16,14 @@ from msgspec.structs import replace
 
 from swapdesk.acts import State
 from swapdesk.clock import Clock
+from swapdesk.flows.batch import bundles
 from swapdesk.flows.batch.bundle_promise import group_name, relying, smart_accounts
+from swapdesk.flows.batch.bundles import Bundle
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.journal import payments
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Ledger
-from swapdesk.flows.journal.payments import Bundle, Sum
+from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.signing.signing_session import (
     RunningSignings,
@@ -124,7 +125,7 @@ async def propose_withdrawal(
     # Making the account moves no money and is not journaled.
     if purpose is Purpose.WITHDRAW:
         names = intent_id, account.address, held.address, link.name, taken
-        entry = ActEntry(ledger, partial(payments.begin_withdrawal, ledger, *names))
+        entry = ActEntry(ledger, partial(bundles.begin_withdrawal, ledger, *names))
     review = await client.review(payload, promise)
     proposed = replace(step, payload=payload, review=review, entry=entry)
     return replace(proposed, sender=held.address, taken=taken)
@@ -143,12 +144,12 @@ async def _ended(came: Delivered) -> Outcome:
 def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Withdrawal:
     """What an earlier run signed, with its act."""
     step = replace(step, transaction=signed)
-    act = payments.withdrawal_of(ledger, signed.intent_id)
+    act = bundles.withdrawal_of(ledger, signed.intent_id)
     if signed.purpose is not Purpose.WITHDRAW or act is None:
         return step
-    body, taken = act.body, payments.taken_of(act)
+    body, taken = act.body, bundles.taken_of(act)
     names = signed.intent_id, body["account"], body["sender"], body["chain"], taken
-    begin = partial(payments.begin_withdrawal, ledger, *names)
+    begin = partial(bundles.begin_withdrawal, ledger, *names)
     return replace(step, entry=ActEntry(ledger, begin, act), taken=taken)
 
 
@@ -156,8 +157,8 @@ def _reconcile(
     ledger: Ledger, account: Account, link: ChainLink, earlier: Sequence[SignedTransaction]
 ) -> None:
     """Commit what became of withdrawals that ended while nobody here looked."""
-    for act in payments.withdrawals(ledger, account.address, link.name, *OPEN):
-        intent_id = payments.intent_of(act)
+    for act in bundles.withdrawals(ledger, account.address, link.name, *OPEN):
+        intent_id = bundles.intent_of(act)
         same = [
             signed
             for signed in earlier

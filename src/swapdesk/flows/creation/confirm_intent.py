@@ -32,8 +32,8 @@ from swapdesk.flows.intents.intent import (
     TokenFacts,
 )
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import percent
+from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import (
     NEVER_PAID,

@@ -23,6 +23,7 @@ from swapdesk.client.errors import (
     AnswerRefused,
     ApiError,
     ClientError,
+    NotFound,
     NotPaid,
     OutcomeUnknown,
 )
@@ -30,12 +31,13 @@ from swapdesk.clock import Clock
 from swapdesk.flows.creation.order_verification import (
     LOOKS,
     LOWER_TOLERANCE,
-    Adoption,
     Created,
     CreateOutcome,
     CreateUnknown,
     NotCreated,
     OrderCheck,
+    check_order,
+    check_repeat,
     find_order,
 )
 from swapdesk.flows.failure_messages import (
@@ -51,11 +53,20 @@ from swapdesk.flows.failure_messages import (
     unsent,
     with_payment,
 )
-from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, ReleaseVerdict
-from swapdesk.flows.journal.creates import OrderTaken, begin_create, refuse_create
+from swapdesk.flows.intents.intent import (
+    NO_ADDRESS_TEXT,
+    NO_SUCH_TEXT,
+    UNREPEATED,
+    DepositRelease,
+    Intent,
+    IntentKind,
+    ReleaseVerdict,
+)
+from swapdesk.flows.journal.creates import OrderTaken, become_order, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, State
+from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.wire.dex import GivenSignature
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import ExchangeRequest, Order, PrivateSendRequest
@@ -89,6 +100,9 @@ def create_body(intent: Intent) -> CreateBody:
     )
 
 
+LATEST = timedelta(minutes=1)
+"""How long after the end of its quote an order may become known that the service does not know."""
+
 LAST_MOMENT = timedelta(seconds=5)
 """A quote with less validity left is not confirmed any more."""
 
@@ -116,7 +130,6 @@ class ExchangeFlow:
         self._journal = journal
         self._clock = clock
         self.lower_tolerance = lower_tolerance
-        self._adoption = Adoption(api, journal, clock, lower_tolerance)
         self._looks = looks
         self._skew_limit = skew_limit
         self.running = running if running is not None else set()
@@ -125,27 +138,15 @@ class ExchangeFlow:
         self, intent: Intent, *, on_waiting: Callable[[], None] | None = None
     ) -> CreateOutcome:
         """Post the intent once. ``on_waiting`` is called when the outcome has to be looked up."""
-        refused = self._refuse_before_sending(intent)
-        if refused is not None:
+        if intent.id in self.running:
+            return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
+        if (refused := self._refuse_quote(intent)) is not None:
             return refused
         self.running.add(intent.id)
         try:
             return await self._create(intent, create_body(intent), on_waiting)
         finally:
             self.running.discard(intent.id)
-
-    def _refuse_before_sending(self, intent: Intent) -> NotCreated | None:
-        if intent.id in self.running:
-            return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
-        refused = self._refuse_quote(intent)
-        if refused is not None:
-            return refused
-        try:
-            if self._journal.ledger.get(intent.id) is not None:
-                return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
-        except JournalUnavailable:
-            return NotCreated(NO_JOURNAL, "NO_JOURNAL")
-        return None
 
     def _refuse_quote(self, intent: Intent) -> NotCreated | None:
         if intent.valid_until - self._clock.now() <= LAST_MOMENT:
@@ -179,6 +180,8 @@ class ExchangeFlow:
         try:
             known = self._journal.orders.index.ids()
             if not begun:
+                if ledger.get(intent.id) is not None:
+                    return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
                 begin_create(ledger, intent, digest)
             if not ledger.move(intent.id, State.SENT, server_at=sent_at, digest=digest):
                 return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
@@ -225,7 +228,7 @@ class ExchangeFlow:
         order = receipt.made
         try:
             if order.service_id not in known:
-                return await self._adoption.created(intent, receipt)
+                return await self._adopt(intent, order, receipt.request_id)
         except OrderTaken:
             log.warning("a create was answered with order %s of another intent", order.service_id)
         except JournalUnavailable:
@@ -247,7 +250,7 @@ class ExchangeFlow:
         create = self._journal.ledger.get(intent.id)
         service_id = None if create is None else create.subject
         known = None if service_id is None else self._journal.orders.get(service_id)
-        return None if known is None else await self._adoption.confirm_again(intent, known.order)
+        return None if known is None else await self.confirm_again(intent, known.order)
 
     async def _post(self, body: CreateBody, until: datetime) -> Receipt[Order]:
         if isinstance(body, ExchangeRequest):
@@ -311,7 +314,7 @@ class ExchangeFlow:
         same = [order for order, certain in found if certain]
         if len(same) == 1:
             try:
-                return await self._adoption.found_again(intent, same[0])
+                return await self.take(intent, same[0])
             except OrderTaken:
                 return CreateUnknown(OUTCOME_UNKNOWN, intent.id)
         if found or not complete:
@@ -326,30 +329,87 @@ class ExchangeFlow:
 
         It is compared and repeated as any other. Raises OrderTaken and JournalUnavailable.
         """
-        return await self._adoption.found_again(intent, order)
+        return await self._adopt(intent, order, found_again=True)
 
     def of_others(self, intent: Intent) -> set[str]:
         """Orders of this journal that belong to other intents."""
         return self._journal.orders.index.of_others(intent.id)
+
+    async def _adopt(
+        self,
+        intent: Intent,
+        order: Order,
+        request_id: str | None = None,
+        *,
+        found_again: bool = False,
+    ) -> Created:
+        """Commit the order with its address hidden, and let the service repeat it. Raises
+        OrderTaken and JournalUnavailable: then nothing of it may be shown."""
+        check = self._check(intent, order)
+        stands = become_order(
+            self._journal,
+            intent.id,
+            order,
+            source="list" if found_again else "create",
+            verdict=check.verdict if check.hard else UNREPEATED,
+            request_id=request_id,
+        )
+        created = Created(order, check, stands, found_again)
+        if stands.standing is not DepositRelease.UNREPEATED:
+            return created
+        return await self._repeat(created, intent)
 
     async def confirm_again(self, intent: Intent, known: Order) -> Created:
         """Compare an order whose repetition failed, was late, or that a restart interrupted.
 
         ``known`` is the order as journaled; raises JournalUnavailable.
         """
-        return await self._adoption.confirm_again(intent, known)
+        check = self._check(intent, known)
+        return await self._repeat(Created(known, check, UNREPEATED), intent)
+
+    async def _repeat(self, created: Created, intent: Intent) -> Created:
+        """Let the service repeat the order until it repeated an address it gave before."""
+        order = created.order
+        for _ in range(2):
+            try:
+                repeated = await self._api.get_order(order.service_id)
+            except NotFound:
+                return self._unheard_of(created, intent)
+            except ClientError:
+                return created
+            check = self._check(intent, repeated)
+            differs = check_repeat(order, repeated)
+            check = OrderCheck((*differs, *check.hard), check.lower_by, check.provider_changed)
+            created = Created(repeated, check, created.verdict, created.found_again)
+            repeats_address = order.deposit_address is not None or intent.route == "dex"
+            order = repeated
+            if check.hard or repeats_address or ended(display_of(repeated)):
+                stands = self._journal.orders.settle(order.service_id, check.verdict)
+                return replace(created, verdict=stands)
+            if repeated.deposit_address is None:
+                break
+        return replace(created, verdict=ReleaseVerdict(DepositRelease.UNREPEATED, NO_ADDRESS_TEXT))
+
+    def _unheard_of(self, created: Created, intent: Intent) -> Created:
+        """The service knows no order of this id. Soon after the create it may only be late."""
+        verdict = ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
+        if self._clock.now() - intent.valid_until > LATEST:
+            never = ReleaseVerdict(DepositRelease.DIFFERS, NO_SUCH_TEXT)
+            verdict = self._journal.orders.settle(created.order.service_id, never)
+        return replace(created, verdict=verdict, missing=True)
+
+    def _check(self, intent: Intent, order: Order) -> OrderCheck:
+        return check_order(
+            intent, order, now=self._clock.now(), lower_tolerance=self.lower_tolerance
+        )
 
     def accept_lower(self, created: Created) -> Created:
         """The user accepted less output than confirmed; anything else that hides it stays."""
-        if created.verdict.standing is not DepositRelease.LOWER or created.order.out_amount is None:
+        order, lower = created.order, created.verdict.standing is DepositRelease.LOWER
+        if not lower or order.out_amount is None:
             return created
-        stands = self.accept_output(created.order.service_id, created.order.out_amount)
+        stands = self._journal.orders.accept_output(order.service_id, order.out_amount)
         return replace(created, verdict=stands)
-
-    def accept_output(self, service_id: str, out_amount: Decimal) -> ReleaseVerdict:
-        """The user accepted ``out_amount`` as an order was seen to give it; what stands then.
-        Raises JournalUnavailable."""
-        return self._journal.orders.accept_output(service_id, out_amount)
 
 
 def _named_before(receipt: Receipt[Order]) -> AnswerRefused:

@@ -39,31 +39,25 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.chain.addresses.kinds import KINDS
-from swapdesk.client.api import PartnerApi, Receipt
-from swapdesk.client.errors import ClientError, NotFound
+from swapdesk.client.api import PartnerApi
+from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import (
-    NO_ADDRESS_TEXT,
-    NO_SUCH_TEXT,
     RELEASED,
     SLIPPAGE,
-    UNREPEATED,
     DepositRelease,
     Intent,
     ReleaseVerdict,
     TokenFacts,
     least_units,
 )
-from swapdesk.flows.journal.creates import become_order
-from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.order_merge import DOUBLE, display_of, ended, untouched
 from swapdesk.flows.notation import table_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived
+from swapdesk.flows.orders.order_merge import DOUBLE, untouched
 from swapdesk.flows.orders.told_transaction import same_transaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, plain, short
@@ -85,9 +79,6 @@ LOWER_TOLERANCE = Decimal(1)
 """Percent of the agreed output that may be missing without asking again."""
 
 SHORTEST_DEADLINE = timedelta(seconds=30)
-
-LATEST = timedelta(minutes=1)
-"""How long after the end of its quote an order may become known that the service does not know."""
 
 SKEW = timedelta(seconds=10)
 """How much earlier than our send time, by the service's clock, our order may claim to be made."""
@@ -296,88 +287,6 @@ class CreateUnknown(Struct, frozen=True):
 
 
 CreateOutcome = Created | NotCreated | CreateUnknown
-
-
-class Adoption:
-    """Of orders for intents of the journal. ``lower_tolerance`` is percent of the agreed output
-    that may be missing unasked."""
-
-    def __init__(
-        self, api: PartnerApi, journal: Journal, clock: Clock, lower_tolerance: Decimal
-    ) -> None:
-        self._api = api
-        self._journal = journal
-        self._clock = clock
-        self._lower_tolerance = lower_tolerance
-
-    async def created(self, intent: Intent, receipt: Receipt[Order]) -> Created:
-        """The order that a create was answered with. Raises OrderTaken and JournalUnavailable:
-        then nothing of it may be shown."""
-        return await self._adopt(intent, receipt.made, False, receipt.request_id)
-
-    async def found_again(self, intent: Intent, order: Order) -> Created:
-        """The order of a create whose outcome was unknown. Raises as :meth:`created`."""
-        return await self._adopt(intent, order, True)
-
-    async def _adopt(
-        self, intent: Intent, order: Order, found_again: bool, request_id: str | None = None
-    ) -> Created:
-        check = self._check(intent, order)
-        stands = become_order(
-            self._journal,
-            intent.id,
-            order,
-            source="list" if found_again else "create",
-            verdict=check.verdict if check.hard else UNREPEATED,
-            request_id=request_id,
-        )
-        if stands.standing is not DepositRelease.UNREPEATED:
-            return Created(order, check, stands, found_again)
-        return await self._repeat(Created(order, check, stands, found_again), intent)
-
-    async def confirm_again(self, intent: Intent, known: Order) -> Created:
-        """Compare an order whose repetition failed, was late, or that a restart interrupted.
-
-        ``known`` is the order as journaled; raises JournalUnavailable.
-        """
-        check = self._check(intent, known)
-        return await self._repeat(Created(known, check, UNREPEATED), intent)
-
-    async def _repeat(self, created: Created, intent: Intent) -> Created:
-        """Let the service repeat the order until it repeated an address it gave before."""
-        order = created.order
-        for _ in range(2):
-            try:
-                repeated = await self._api.get_order(order.service_id)
-            except NotFound:
-                return self._unheard_of(created, intent)
-            except ClientError:
-                return created
-            check = self._check(intent, repeated)
-            differs = check_repeat(order, repeated)
-            check = OrderCheck((*differs, *check.hard), check.lower_by, check.provider_changed)
-            created = Created(repeated, check, created.verdict, created.found_again)
-            repeats_address = order.deposit_address is not None or intent.route == "dex"
-            order = repeated
-            if check.hard or repeats_address or ended(display_of(repeated)):
-                stands = self._journal.orders.settle(order.service_id, check.verdict)
-                return replace(created, verdict=stands)
-            if repeated.deposit_address is None:
-                break
-        return replace(created, verdict=ReleaseVerdict(DepositRelease.UNREPEATED, NO_ADDRESS_TEXT))
-
-    def _unheard_of(self, created: Created, intent: Intent) -> Created:
-        """The service knows no order of this id. Soon after the create it may only be late."""
-        verdict = ReleaseVerdict(DepositRelease.UNREPEATED, NO_SUCH_TEXT)
-        if self._clock.now() - intent.valid_until > LATEST:
-            never = ReleaseVerdict(DepositRelease.DIFFERS, NO_SUCH_TEXT)
-            verdict = self._journal.orders.settle(created.order.service_id, never)
-        return replace(created, verdict=verdict, missing=True)
-
-    def _check(self, intent: Intent, order: Order) -> OrderCheck:
-        return check_order(
-            intent, order, now=self._clock.now(), lower_tolerance=self._lower_tolerance
-        )
 
 
 def promised_least(board: QuoteResult, row: RankedQuote) -> Decimal | None:

@@ -40,9 +40,9 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_records import JournaledOrder
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import clock_time, exact_amount, grouped_address
 from swapdesk.flows.orders.order_fields import route_of, short_id
+from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.flows.orders.order_status import cause_of
 from swapdesk.wire.orders import Order
 

@@ -16,7 +16,7 @@ from swapdesk.acts import State
 from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.deposits.funding import LOOK, MAYBE, UNPAID, not_paid, payment_open
 from swapdesk.flows.deposits.wallet_funding import WalletFunding, kind_of
-from swapdesk.flows.dex.dex_ending import on_its_way, signed_away
+from swapdesk.flows.dex.dex_swap import on_its_way, signed_away
 from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.intents.intent import Intent

@@ -2,9 +2,17 @@
 
 Approve or sign what is missing, create the order, send its transaction, tell the service. Every
 step is journaled before it is done, so that :meth:`DexSwapFlow.take_on` goes on wherever an
-earlier run stopped. The order's transaction is the one in the agent's records, or it is signed
-once. The report to the service is repeated with the same hash (contract 10.10). A dry run goes up
-to the first signature and journals, creates, signs and sends nothing.
+earlier run stopped. The report to the service is repeated with the same hash (contract 10.10).
+
+The service repeats what has to be approved or signed until nothing is missing (contract 10.3).
+Approvals are mined one after the other; a chain of signatures goes forward by one step and has an
+end. The agent's records decide: a transaction found there is sent again as it is, never made anew,
+and a document that has become another one ends the swap.
+
+Every end is committed, and says the cause, where the money is and who acts next. What may still
+come of a swap is left open in the journal, so that it is taken on later.
+
+A dry run goes up to the first signature and journals, creates, signs and sends nothing.
 """
 
 from __future__ import annotations
@@ -14,65 +22,86 @@ import hashlib
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
-from datetime import timedelta
-from typing import Any, ClassVar, Literal
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, ClassVar, Literal, TypeVar
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from swapdesk.acts import State
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.errors import ApiError, ClientError
+from swapdesk.client.errors import (
+    AnswerRefused,
+    ApiError,
+    ClientError,
+    OutcomeUnknown,
+    RateLimited,
+    Unreachable,
+)
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
-from swapdesk.flows.dex.dex_ending import DexEnding, SwapStopped, ended, goes_on, reverted
-from swapdesk.flows.dex.dex_permission import (
-    DexPermission,
-    SignedSteps,
-    SwapFailed,
-    asked,
-    payload_of,
-)
 from swapdesk.flows.dex.dex_plan import (
     MOST_APPROVALS,
     MOST_STEPS,
+    PERMIT,
     SwapPlan,
     approval_of,
     deadline_of,
+    journaled_plan,
     missing_permission,
+    plan_of,
     promise_of,
+    signature_kind,
     transaction_of,
 )
 from swapdesk.flows.failure_messages import (
     ALREADY_ASKED,
+    ANSWER_REFUSED,
     NO_JOURNAL,
     OUTCOME_PENDING,
     OUTCOME_UNKNOWN,
     QUOTE_ENDED,
+    Failure,
+    failure_of,
+    unsent,
+    with_payment,
 )
 from swapdesk.flows.intents.intent import FOREIGN_TEXT, DepositRelease, Intent
-from swapdesk.flows.journal.creates import begin_create, newest_part, refuse_payment
+from swapdesk.flows.journal.creates import (
+    acts_of,
+    begin_create,
+    newest_part,
+    refuse_create,
+    refuse_payment,
+)
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import ClaimTaken
+from swapdesk.flows.journal.ledger import ClaimTaken, Kind, Ledger, Operation
+from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
+from swapdesk.flows.tracking.self_paid_orders import wallet_money
 from swapdesk.flows.transactions import (
+    ActEntry,
     Look,
     NotAgreed,
     NotSignable,
     Outcome,
     Pace,
     StillOpen,
+    Transactor,
     Watch,
     decisive,
     refused,
     still_open,
 )
-from swapdesk.wallet.answers import Review, SignedTransaction
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet, sentence
+from swapdesk.wallet.answers import Review, Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import (
+    ChainStep,
     Promise,
     Purpose,
     SolanaPayload,
@@ -80,13 +109,679 @@ from swapdesk.wallet.promise import (
     TypedDataPayload,
 )
 from swapdesk.wallet.protocol import Refused, WalletError
-from swapdesk.wire.dex import ApproveRequest, ConfirmTransactionRequest, GivenSignature
+from swapdesk.wire.dex import (
+    Approval,
+    ApproveRequest,
+    ChainSignaturesRequest,
+    ConfirmTransactionRequest,
+    GivenSignature,
+    SignatureRequirement,
+    SignatureType,
+)
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
 
 CONFIRMATIONS_ASKED = 5
 """How often a run tells the service of a transaction that it does not see yet."""
+ATTEMPTS = 3
+"""How often a call is made that changes nothing, or nothing twice."""
+AFTER_QUOTE = timedelta(hours=1)
+"""So long after its quote the transaction of an order may be signed, whatever the order says."""
+TOO_LATE = timedelta(seconds=5)
+"""A transaction that was never sent and ends this soon would be executed in vain."""
+
+T = TypeVar("T")
+
+
+AGAIN = f"you: {QUOTE_AGAIN}"
+AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
+"""The swap goes on behind these, so that its step stays open: a refused one ends the swap."""
+GOES_ON = "the desk: it goes on where it stopped when it is started again"
+
+
+def on_its_way(hash_: str) -> str:
+    return f"on its way: transaction {hash_}"
+
+
+def signed_away(hash_: str) -> str:
+    """Signed, and perhaps sent: the chain decides when it is asked again."""
+    return f"in your wallet until transaction {hash_}, which you signed, is executed"
+
+
+class SwapStopped(Exception):
+    """Ends the work on a swap from wherever it stands."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.code)
+        self.outcome = outcome
+
+
+def whereabouts(intent: Intent, ledger: Ledger) -> str:
+    """Where the money of a swap is as far as the journal knows what became of the order's
+    transaction."""
+    swap = newest_part(ledger, intent.id, "swap")
+    if swap is not None and swap.hash is not None:
+        if swap.state is State.DONE:
+            return _with_venue(intent, swap.hash)
+        if swap.left:
+            return signed_away(swap.hash)
+    return _unpaid_money(intent, ledger)
+
+
+def _unpaid_money(intent: Intent, ledger: Ledger) -> str:
+    """Where it is while nothing was paid, and who may take it."""
+    return wallet_money(intent, acts_of(ledger, intent.id))
+
+
+def _with_venue(intent: Intent, hash_: str) -> str:
+    return f"with the venue, by transaction {hash_}; what it pays goes to {intent.recipient}"
+
+
+class DexSwapFlow(Struct, frozen=True):
+    """``look`` shows each review and hears what the trader says; ``watch`` hears how it goes."""
+
+    api: PartnerApi
+    exchange: ExchangeFlow
+    journal: Journal
+    clock: Clock
+    wallet: WalletClient
+    look: Look
+    pace: Pace = Pace()
+    watch: Watch = field(default_factory=Watch)
+
+    async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
+        """A new swap; ``plan`` as it was confirmed, where it was known. Raises NoDexSwap for an
+        intent that is none."""
+        promise_of(intent)
+        if intent.id in self.exchange.running:
+            return refused("ALREADY_ASKED", ALREADY_ASKED)
+        if intent.valid_until - self.clock.now() <= LAST_MOMENT:
+            return refused("QUOTE_EXPIRED", QUOTE_ENDED)
+        try:
+            if self.journal.ledger.get(intent.id) is not None:
+                return refused("ALREADY_ASKED", ALREADY_ASKED)
+            digest = hashlib.sha256(json.dumps(intent.as_json()).encode()).hexdigest()
+            planned = None if plan is None else plan.as_json()
+            begin_create(self.journal.ledger, intent, digest, planned)
+        except JournalUnavailable:
+            return refused("NO_JOURNAL", NO_JOURNAL)
+        except ClaimTaken:
+            return refused("OUTCOME_PENDING", OUTCOME_PENDING)
+        return await self._run(intent)
+
+    async def take_on(self, intent: Intent) -> Outcome | None:
+        """Go on with a swap that an earlier run left open; None while another desk has it."""
+        try:
+            if intent.id in self.exchange.running:
+                return None
+            if not self.journal.ledger.take_over(intent.id):
+                return None
+        except JournalUnavailable:
+            return still_open("NO_JOURNAL", NO_JOURNAL)
+        return await self._run(intent)
+
+    async def _run(self, intent: Intent) -> Outcome:
+        self.exchange.running.add(intent.id)
+        try:
+            return await _Work(self, intent).done()
+        finally:
+            self.exchange.running.discard(intent.id)
+
+
+_LATER = frozenset(code.upper() for code in AGAIN_LATER)
+
+
+class SwapPart(ActEntry):
+    """A transaction that a swap takes, or a document, as a part of its create."""
+
+    def done(self, hash_: str) -> None:
+        """What was executed after it had been refused is an act of its own: it is never told as
+        something that cannot be executed any more."""
+        with self._ledger.transaction():
+            super().done(hash_)
+            part = self._act and self._ledger.get(self._act.id)
+            if part is not None and part.state is State.REFUSED:
+                result = part.result | {"hash": hash_}
+                self._ledger.begin(
+                    part.kind, part.body, parent=part.parent, state=State.DONE, **result
+                )
+
+    def given(self, signature: Signature) -> None:
+        self._ledger.move(
+            self._begun.id,
+            State.DONE,
+            signature=signature.signature,
+            taken=str(signature.taken),
+        )
+
+    def refused(self, code: str, hash_: str | None = None) -> None:
+        if hash_ is not None or code not in _LATER:
+            super().refused(code, hash_)
+
+
+def begin_part(
+    ledger: Ledger,
+    intent_id: str,
+    kind: Kind,
+    body: dict[str, str],
+    state: State = State.PREPARED,
+    /,
+    **result: Any,
+) -> Operation:
+    """Commits the next part of a swap. What an earlier run prepared and never signed gives way to
+    it."""
+    with ledger.transaction():
+        replace_prepared(ledger, intent_id)
+        return ledger.begin(kind, body, parent=intent_id, state=state, **result)
+
+
+def replace_prepared(ledger: Ledger, intent_id: str) -> None:
+    """Commits that the prepared parts of a swap are never signed: it goes on without them."""
+    for part in ledger.parts(intent_id):
+        ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
+
+
+_NOTHING = "0" * 64
+"""The amount of an approval is the last word of its data."""
+
+
+class _Work:
+    """One run over one swap."""
+
+    def __init__(self, flow: DexSwapFlow, intent: Intent) -> None:
+        self._flow = flow
+        self._ledger = flow.journal.ledger
+        self._intent = intent
+        self._promise = promise_of(intent)
+        self._transactor = Transactor(flow.wallet, flow.clock, flow.pace, flow.look, flow.watch)
+        self._order_id: str | None = None
+        """The order, once there is one."""
+
+    async def done(self) -> Outcome:
+        try:
+            return await self._through()
+        except JournalUnavailable:
+            return replace(still_open("NO_JOURNAL", NO_JOURNAL), order_id=self._order_id)
+
+    async def _through(self) -> Outcome:
+        try:
+            order = await self._ordered()
+            self._order_id = order.service_id
+            hash_ = await self._executed(order)
+            return await self._confirmed(order, hash_)
+        except (
+            SwapStopped,
+            StillOpen,
+            NotAgreed,
+            NotSignable,
+            NotThisSwap,
+            WalletError,
+            ClientError,
+        ) as stop:
+            return self._ended_by(stop)
+
+    async def _ordered(self) -> Order:
+        """The order of this swap, created now or before."""
+        create = self._ledger.get(self._intent.id)
+        if create is not None and create.subject is not None:
+            return await self._again(create.subject)
+        if create is not None and create.sent_at is not None:
+            before = self._flow.journal.orders.index.seen_before(create.sent_at)
+            if create.state is State.SENT:
+                self._ledger.move(create.id, State.UNKNOWN, code="INTERRUPTED")
+            since = create.server_at or create.sent_at
+            return self._adopted(await self._flow.exchange.resolve(self._intent, since, before))
+        if self._intent.valid_until - self._flow.clock.now() <= LAST_MOMENT:
+            for signed in await self._signed(Purpose.APPROVE):
+                await self._transactor.give_up_unsent(signed)
+            raise SwapStopped(self._end("QUOTE_EXPIRED", QUOTE_ENDED.cause))
+        body = dex_body(self._intent, await self._permitted())
+        return self._adopted(await self._flow.exchange.create_onchain(self._intent, body))
+
+    async def _again(self, service_id: str) -> Order:
+        """The order as the journal has it; what to send is read from the service where not."""
+        self._order_id = service_id
+        known = self._flow.journal.orders.get(service_id)
+        if known is not None and known.order.metadata is not None:
+            return known.order
+        return await self._flow.api.get_order(service_id)
+
+    def _adopted(self, outcome: Created | NotCreated | CreateUnknown) -> Order:
+        if isinstance(outcome, Created):
+            self._order_id = outcome.order.service_id
+            if outcome.check.hard:
+                refuse_payment(self._ledger, self._intent.id, "ORDER_DIFFERS")
+                said = outcome.withheld or "This order is not what you confirmed."
+                raise SwapStopped(self._over("ORDER_DIFFERS", said))
+            if outcome.verdict.standing is DepositRelease.FOREIGN:
+                # The swap was over before its create was answered: nothing is signed for it.
+                said = outcome.withheld or FOREIGN_TEXT
+                raise SwapStopped(self._over("ORDER_DIFFERS", said))
+            return outcome.order
+        if isinstance(outcome, NotCreated):
+            cause = outcome.failure.cause
+            if isinstance(outcome.error, ApiError) and outcome.error.message:
+                # A price that moved and an approval that is missing have the same code.
+                cause = f'{cause} The service says: "{outcome.error.message}"'
+            raise SwapStopped(replace(self._end(outcome.code, cause), error=outcome.error))
+        cause, next_ = OUTCOME_UNKNOWN.cause, outcome.failure.next
+        raise SwapStopped(self._open("OUTCOME_UNKNOWN", cause, self._money(), next_))
+
+    # The transaction of the order
+
+    async def _executed(self, order: Order) -> str | None:
+        """The hash of the order's transaction, executed; None where the venue settles."""
+        signed = await self._kept(order)
+        if signed is None:
+            told = told_by(order)
+            if settled_by_venue(told):
+                return None
+            self._sign_until(deadline_of(told))
+            read = half_of if self._promise.chain_id is None else transaction_of
+            signed = await self._sign("swap", _digest(told), read(told, self._promise))
+        try:
+            found = await self._settle(signed, "swap")
+        except Refused as refused:
+            # The bytes are written down and are what may be sent once more.
+            stopped = self._open("NOT_SENT", f"{refused.words}.", hash_=signed.hash)
+            raise SwapStopped(stopped) from None
+        hash_ = found.hash
+        if found.state is State.DONE:
+            return hash_
+        if found.code == "FAILED":
+            said = f"The transaction {hash_} was executed and failed."
+            money = "in your wallet, but for the gas it cost"
+            raise SwapStopped(self._over("REVERTED", said, money, hash_=hash_))
+        said = f"The transaction {hash_} of the order was {found.word} and moves nothing."
+        raise SwapStopped(self._over(found.word.upper(), said, hash_=hash_))
+
+    async def _kept(self, order: Order) -> SignedTransaction | None:
+        """The transaction that stands in the wallet's records, whatever the service says by now;
+        None where there is none. One that nobody has seen and that would come too late is given
+        up."""
+        kept = [one for one in await self._signed(Purpose.SWAP) if one.code != "ABANDONED"]
+        pays = decisive(kept)
+        if pays is None:
+            return None
+        if pays.state is State.PREPARED and self._too_late(order):
+            await self._transactor.give_up_unsent(pays)
+            raise SwapStopped(
+                self._end("TOO_LATE", "The order's transaction was not sent in time.")
+            )
+        return pays
+
+    def _too_late(self, order: Order) -> bool:
+        try:
+            ends = deadline_of(told_by(order))
+        except NotThisSwap:
+            return False
+        return ends - self._flow.clock.now() <= TOO_LATE
+
+    # What is signed
+
+    async def _signed(self, purpose: Purpose) -> tuple[SignedTransaction, ...]:
+        """What was signed for this swap and purpose, in that order."""
+        return await self._transactor.signed(self._intent.id, purpose)
+
+    def _sign_until(self, until: datetime) -> None:
+        """There is an order: its transaction may be signed until then, and the quote's end no
+        longer counts; never longer than :data:`AFTER_QUOTE` behind it."""
+        end = self._promise.valid_until
+        if until > end:
+            self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
+
+    def _entry(
+        self,
+        kind: Kind,
+        body: dict[str, str],
+        state: State = State.PREPARED,
+        /,
+        part: Operation | None = None,
+        **result: Any,
+    ) -> SwapPart:
+        """A part of this swap: ``part`` of an earlier run, else one that it begins."""
+        ledger, begin = self._ledger, partial(begin_part, self._ledger, self._intent.id)
+        return SwapPart(ledger, lambda: begin(kind, body, state, **result), part)
+
+    async def _sign(
+        self, kind: Kind, digest: str, payload: TransactionPayload | SolanaPayload, **result: Any
+    ) -> SignedTransaction:
+        """A transaction, signed; its bytes may leave then (:meth:`_settle`). Raises NotSignable and
+        NotAgreed."""
+        entry = self._entry(kind, {"digest": digest}, **result)
+        return await self._transactor.confirm(
+            entry, lambda: self._transactor.agree(payload, self._promise)
+        )
+
+    async def _settle(
+        self, signed: SignedTransaction, kind: Kind, until: datetime | None = None
+    ) -> SignedTransaction:
+        """Send the bytes, the same ones however often, and wait for their end: that of the
+        transaction that was executed, where it got a higher fee meanwhile. Raises StillOpen when
+        there is none in time, and Refused when the node does not take them."""
+        part = newest_part(self._ledger, self._intent.id, kind)
+        entry = self._entry(kind, {"digest": ""}, part=part)
+        return await self._transactor.settle(signed, entry, until=until)
+
+    async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
+        """The answer of a call that may be repeated because it changes nothing, or nothing
+        twice."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await call()
+            except (OutcomeUnknown, Unreachable, RateLimited) as error:
+                if attempt == ATTEMPTS:
+                    raise
+                told = error.retry_after if isinstance(error, RateLimited) else None
+                await self._flow.clock.sleep(max(self._flow.pace.look * attempt, told or 0.0))
+        raise AssertionError("unreachable")
+
+    # What lets the venue take the tokens
+
+    async def _permitted(self) -> list[GivenSignature]:
+        """Approve and sign all that is missing; the signatures that belong to the create. On Solana
+        nothing is: both sides pay in the order's transaction."""
+        if self._promise.chain_id is None:
+            return []
+        for signed in await self._signed(Purpose.APPROVE):
+            # Of an earlier run: sent again as it is, to its end.
+            if not signed.final:
+                await self._mined(signed, self._kind_of(signed.hash))
+        request = ApproveRequest(quote_id=self._intent.quote_id, address_from=self._promise.account)
+        sent = 0
+        while True:
+            missing = await self._asked(lambda: self._flow.api.dex_approve(request))
+            if journaled_plan(acts_of(self._ledger, self._intent.id)) is None:
+                # It was confirmed without knowing what it takes.
+                self._ledger.tell(self._intent.id, plan=plan_of(missing).as_json())
+            if not missing.approvals:
+                break
+            for approval in missing.approvals:
+                sent += 1
+                if sent > MOST_APPROVALS:
+                    raise self._broken("it asks for one approval after the other")
+                await self._approve(approval)
+        replace_prepared(self._ledger, self._intent.id)
+        if len(missing.signatures) > MOST_STEPS:
+            raise self._broken("it asks for too many signatures")
+        return [await self._chain(first) for first in missing.signatures]
+
+    def _broken(self, what: str) -> SwapStopped:
+        """What the service asks to be approved or signed does not go forward."""
+        said = f"The service contradicts itself: {what}."
+        return SwapStopped(self._end("SIGNATURE_CHAIN", said))
+
+    def _kind_of(self, hash_: str) -> Kind:
+        """What a transaction was signed for; as the newest where none tells a hash yet."""
+        approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
+        known = [part for part in approvals if part.hash == hash_]
+        return next((part.kind for part in (*known, *approvals)), "approve")
+
+    async def _approve(self, approval: Approval) -> None:
+        payload = approval_of(approval, self._promise)
+        kind: Kind = "reset" if payload.data.endswith(_NOTHING) else "approve"
+        # In lower case: behind the selector, the right of the first word.
+        spender = f"0x{payload.data[34:74]}".lower()
+        signed = await self._sign(kind, _digest(approval), payload, spender=spender)
+        await self._mined(signed, kind)
+
+    async def _mined(self, signed: SignedTransaction, kind: Kind) -> None:
+        done = await self._settle(signed, kind, self._intent.valid_until)
+        if done.state is not State.DONE:
+            told = f"is {done.word} and allows nothing"
+            if done.code == "FAILED":
+                told = "was executed and failed; its gas is paid"
+            said = f"The approval {done.hash} {told}."
+            raise SwapStopped(self._end("APPROVAL_FAILED", said))
+
+    async def _chain(self, first: SignatureRequirement) -> GivenSignature:
+        """Sign from the first step to the last; the last signature is the one that counts."""
+        requirement, total = first, first.total_steps
+        if first.step != 0 or not 1 <= total <= MOST_STEPS:
+            raise self._broken(f"a chain of {total} steps begins with step {first.step}")
+        while True:
+            # A step that contradicts itself is not signed to find out.
+            goes_on = self._goes_on(requirement)
+            given = await self._given(requirement)
+            if not goes_on:
+                return given
+            body = ChainSignaturesRequest(
+                quote_id=self._intent.quote_id,
+                address_from=self._promise.account,
+                previous_signature=given,
+                signature_key=given.key,
+                signature_step=requirement.step,
+            )
+            following = await self._asked(partial(self._flow.api.dex_chain_signatures, body))
+            if len(following) != 1:
+                raise self._broken(f"{len(following)} steps follow step {requirement.step}")
+            (after,) = following
+            if (after.step, after.total_steps, after.key) != (
+                requirement.step + 1,
+                total,
+                requirement.key,
+            ):
+                raise self._broken(f"step {after.step} does not follow step {requirement.step}")
+            requirement = after
+
+    async def _given(self, requirement: SignatureRequirement) -> GivenSignature:
+        """The signature of a step, made now or as the journal has it."""
+        name = f"sign {requirement.key} {requirement.step}"
+        digest = _digest(requirement)
+        before = newest_part(self._ledger, self._intent.id, "sign", name)
+        if before is not None and before.state is State.DONE:
+            if before.body["digest"] != digest:
+                raise self._broken(f"step {requirement.step} is another document than before")
+            return _given(requirement, str(before.result["signature"]))
+        kind = signature_kind(requirement.data)
+        payload = payload_of(requirement)
+        entry = self._entry("sign", {"name": name, "digest": digest}, State.SENT, kind=kind)
+        signature = await self._transactor.confirm_document(
+            entry, lambda: self._transactor.agree(payload, self._promise)
+        )
+        return _given(requirement, signature.signature)
+
+    def _goes_on(self, requirement: SignatureRequirement) -> bool:
+        """Raises SwapStopped for a chain that ends too early or not at all, and NotThisSwap."""
+        last = requirement.step + 1 == requirement.total_steps
+        if not _chained(requirement):
+            if not last:
+                raise self._broken("a single signature is one of several steps")
+            return False
+        if requirement.is_complete is not last:
+            raise self._broken("the chain does not end with its last step")
+        return not last
+
+    # What the service is told
+
+    async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
+        """Confirm, with the same hash however often; a service that knows it is content."""
+        ledger, intent_id = self._ledger, self._intent.id
+        with ledger.transaction():
+            confirm = newest_part(ledger, intent_id, "confirm")
+            if confirm is None:
+                confirm = begin_part(ledger, intent_id, "confirm", {"digest": hash_ or ""})
+            # It may be told as often as it takes.
+            ledger.move(confirm.id, State.PREPARED)
+            ledger.move(confirm.id, State.SENT)
+        request = ConfirmTransactionRequest(id=order.service_id, tx_hash=hash_)
+        code, error = "NOT_SEEN_YET", None
+        for attempt in range(1, CONFIRMATIONS_ASKED + 1):
+            try:
+                known = await self._asked(lambda: self._flow.api.dex_confirm_transaction(request))
+            except ApiError as refused:
+                if refused.code != ErrorCode.ALREADY_SUBMITTED:
+                    return self._not_confirmed(refused, confirm.id, hash_)
+                known = True
+            except ClientError as lost:
+                code, error, known = "NO_ANSWER", lost, False
+            if known:
+                ledger.move(confirm.id, State.DONE)
+                newest = await self._newest(order)
+                return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
+            await self._flow.clock.sleep(2 * attempt * self._flow.pace.look)
+        ledger.move(confirm.id, State.UNKNOWN, code=code)
+        said = "The service has not taken note of the swap yet."
+        return replace(self._open(code, said, self._paid_money(hash_), hash_=hash_), error=error)
+
+    def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
+        """A refusal is told and not final where money left: the service may see it later."""
+        code = refused.code or f"HTTP_{refused.status}"
+        said = f"The service does not take the swap's transaction: {refused.message}"
+        if hash_ is None:
+            self._ledger.move(confirm, State.REFUSED, code=code)
+            return replace(self._over(code, said), error=refused)
+        self._ledger.move(confirm, State.UNKNOWN, code=code)
+        who = f"you: send the service the order id and transaction {hash_}"
+        return replace(self._open(code, said, self._paid_money(hash_), who, hash_), error=refused)
+
+    async def _newest(self, order: Order) -> Order:
+        try:
+            return await self._flow.api.get_order(order.service_id)
+        except ClientError:
+            return order
+
+    # How it ends or stops
+
+    def _ended_by(self, stop: Exception) -> Outcome:
+        """What is told of it."""
+        match stop:
+            case SwapStopped():
+                return stop.outcome
+            case StillOpen():
+                swap = newest_part(self._ledger, self._intent.id, "swap")
+                # An approval pays nobody.
+                pays = swap is not None and swap.hash == stop.hash
+                money = on_its_way(stop.hash) if pays else self._money()
+                said = f"A transaction is not final yet: {stop}."
+                return self._open("NOT_FINAL", said, money, hash_=stop.hash)
+            case NotAgreed():
+                return self._end(stop.code, str(stop))
+            case NotSignable():
+                said = f"Your wallet refuses to sign this: {stop}"
+                outcome = self._end(stop.code, said, stop.next(AGAIN))
+                return replace(outcome, findings=stop.findings)
+            case NotThisSwap():
+                said = f"The service asks for something else than you confirmed: {stop}."
+                return self._end(stop.code, said)
+            case WalletError():
+                return self._wallet_said(stop)
+            case ClientError():
+                return self._service_said(stop)
+        raise AssertionError("unreachable")
+
+    def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
+        """Nothing was paid and nothing more is tried; committed before it is told."""
+        money = self._money()
+        if not self._refuse_open_part(code):
+            money = self._whereabouts()
+        return self._over(code, cause, money, next_)
+
+    def _over(
+        self,
+        code: str,
+        cause: str,
+        money: str | None = None,
+        next_: str = AGAIN,
+        hash_: str | None = None,
+    ) -> Outcome:
+        """Nothing more is done for it, and nothing was swapped."""
+        failure = Failure(cause, money or self._money(), next_)
+        return replace(refused(code, failure, hash_), order_id=self._order_id)
+
+    def _open(
+        self,
+        code: str,
+        cause: str,
+        money: str | None = None,
+        next_: str = GOES_ON,
+        hash_: str | None = None,
+    ) -> Outcome:
+        """It is taken on from what stands in the journal."""
+        failure = Failure(cause, money or self._whereabouts(), next_)
+        return replace(still_open(code, failure, hash_), order_id=self._order_id)
+
+    def _refuse_open_part(self, code: str) -> bool:
+        """What stands open in the journal is over, and so is the swap. False where what was begun
+        is done already."""
+        ledger, intent_id = self._ledger, self._intent.id
+        create = ledger.get(intent_id)
+        if create is not None and create.state is State.PREPARED:
+            return refuse_create(ledger, intent_id, code, among=(State.PREPARED,))
+        if create is None or create.state is not State.DONE:
+            return True
+        return refuse_payment(ledger, intent_id, code)
+
+    # Words
+
+    def _money(self) -> str:
+        return _unpaid_money(self._intent, self._ledger)
+
+    def _whereabouts(self) -> str:
+        return whereabouts(self._intent, self._ledger)
+
+    def _paid_money(self, hash_: str | None) -> str:
+        """Where it is once the order's transaction was executed, or is settled by the venue."""
+        return self._money() if hash_ is None else _with_venue(self._intent, hash_)
+
+    def _wallet_said(self, error: WalletError) -> Outcome:
+        """Gone, locked or without its chain: later. Any other refusal ends it unsigned."""
+        said = sentence(error.words)
+        if isinstance(error, Refused) and error.code not in AGAIN_LATER:
+            next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
+            return self._end(error.code.upper(), said, next_)
+        return self._open("WALLET", said)
+
+    def _service_said(self, error: ClientError) -> Outcome:
+        told, lost = error, error.reason if isinstance(error, OutcomeUnknown) else error
+        if isinstance(error, ApiError) and self._order_id is None:
+            code = error.code or f"HTTP_{error.status}"
+            outcome = self._end(code, failure_of(error.code or "", error.status).cause)
+        elif isinstance(lost, AnswerRefused) and self._order_id is None:
+            # Asking created nothing, and was repeated already.
+            outcome = self._end(f"ANSWER_{lost.reason.upper()}", ANSWER_REFUSED.cause)
+            told = lost
+        else:
+            said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else unsent(lost)
+            outcome = self._open("NOT_REACHABLE", said.cause)
+        # With what was signed for the call that failed.
+        failure = outcome.failure and with_payment(outcome.failure, error)
+        return replace(outcome, failure=failure, error=told)
+
+
+def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
+    """The document as it came, for the agent to judge. Raises NotThisSwap."""
+    permits = signature_kind(requirement.data) == PERMIT
+    return TypedDataPayload(
+        Purpose.APPROVE if permits else Purpose.ORDER,
+        requirement.data,
+        ChainStep(
+            key=requirement.key,
+            step=requirement.step,
+            total=requirement.total_steps,
+            complete=requirement.is_complete,
+            chained=_chained(requirement),
+        ),
+    )
+
+
+def _chained(requirement: SignatureRequirement) -> bool:
+    """Raises NotThisSwap for a type that is neither: what follows such a signature is not known."""
+    kind = requirement.type.lower()
+    if kind not in tuple(SignatureType):
+        said = f"a signature of the type {requirement.type}, which this desk does not know"
+        raise NotThisSwap("UNKNOWN_SIGNATURE", said)
+    return kind == SignatureType.CHAINED
+
+
+def _given(requirement: SignatureRequirement, signature: str) -> GivenSignature:
+    metadata = requirement.swap_required_metadata
+    return GivenSignature(signature=signature, key=requirement.key, swap_required_metadata=metadata)
+
+
+def _digest(what: object) -> str:
+    return hashlib.sha256(encode_json(what)).hexdigest()
 
 
 _HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})+)")
@@ -119,289 +814,6 @@ def _height(told: Mapping[str, Any]) -> int | None:
     """The last block height that it can be executed at, where the service says it."""
     text = str(told.get("lastValidBlockHeight", ""))
     return int(text) if _HEIGHT.fullmatch(text) else None
-
-
-TOO_LATE = timedelta(seconds=5)
-"""A transaction that was never sent and ends this soon would be executed in vain."""
-
-
-class DexSwapFlow:
-    """``look`` shows each review and hears what the trader says; ``watch`` hears how it goes;
-    ``on_waiting`` is called when the outcome of the create has to be looked up."""
-
-    def __init__(
-        self,
-        api: PartnerApi,
-        exchange: ExchangeFlow,
-        journal: Journal,
-        clock: Clock,
-        wallet: WalletClient,
-        look: Look,
-        *,
-        pace: Pace = Pace(),  # noqa: B008 - it is frozen
-        watch: Watch | None = None,
-        on_waiting: Callable[[], None] | None = None,
-    ) -> None:
-        self._api = api
-        self._exchange = exchange
-        self._journal = journal
-        self._clock = clock
-        self._wallet = wallet
-        self._look = look
-        self._pace = pace
-        self._watch = watch or Watch()
-        self._on_waiting = on_waiting
-
-    async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
-        """A new swap; ``plan`` as it was confirmed, where it was known. Raises NoDexSwap for an
-        intent that is none."""
-        promise_of(intent)
-        if intent.id in self._exchange.running:
-            return refused("ALREADY_ASKED", ALREADY_ASKED)
-        if intent.valid_until - self._clock.now() <= LAST_MOMENT:
-            return refused("QUOTE_EXPIRED", QUOTE_ENDED)
-        try:
-            if self._journal.ledger.get(intent.id) is not None:
-                return refused("ALREADY_ASKED", ALREADY_ASKED)
-            digest = hashlib.sha256(json.dumps(intent.as_json()).encode()).hexdigest()
-            planned = None if plan is None else plan.as_json()
-            begin_create(self._journal.ledger, intent, digest, planned)
-        except JournalUnavailable:
-            return refused("NO_JOURNAL", NO_JOURNAL)
-        except ClaimTaken:
-            return refused("OUTCOME_PENDING", OUTCOME_PENDING)
-        return await self._run(intent)
-
-    async def take_on(self, intent: Intent) -> Outcome | None:
-        """Go on with a swap that an earlier run left open; None while another desk has it."""
-        try:
-            if intent.id in self._exchange.running:
-                return None
-            if not self._journal.ledger.take_over(intent.id):
-                return None
-        except JournalUnavailable:
-            return still_open("NO_JOURNAL", NO_JOURNAL)
-        return await self._run(intent)
-
-    async def _run(self, intent: Intent) -> Outcome:
-        self._exchange.running.add(intent.id)
-        try:
-            return await _Work(self, intent).done()
-        finally:
-            self._exchange.running.discard(intent.id)
-
-
-class _Work:
-    """One run over one swap."""
-
-    def __init__(self, flow: DexSwapFlow, intent: Intent) -> None:
-        self._api = flow._api
-        self._exchange = flow._exchange
-        self._journal = flow._journal
-        self._clock = flow._clock
-        self._pace = flow._pace
-        self._on_waiting = flow._on_waiting
-        self._intent = intent
-        self._promise = promise_of(intent)
-        self._steps = SignedSteps(
-            flow._wallet,
-            flow._journal,
-            flow._clock,
-            self._promise,
-            flow._look,
-            flow._pace,
-            flow._watch,
-        )
-        self._ending = DexEnding(intent, flow._journal)
-
-    async def done(self) -> Outcome:
-        try:
-            return await self._through()
-        except JournalUnavailable:
-            return self._ending.open("NO_JOURNAL", NO_JOURNAL)
-
-    async def _through(self) -> Outcome:
-        try:
-            order = await self._ordered()
-            self._ending.order_id = order.service_id
-            hash_ = await self._executed(order)
-            return await self._confirmed(order, hash_)
-        except (
-            SwapStopped,
-            StillOpen,
-            NotAgreed,
-            NotSignable,
-            SwapFailed,
-            NotThisSwap,
-            WalletError,
-            ClientError,
-        ) as stop:
-            return self._ending.of(stop)
-
-    async def _ordered(self) -> Order:
-        """The order of this swap, created now or before."""
-        create = self._journal.ledger.get(self._intent.id)
-        if create is not None and create.subject is not None:
-            return await self._again(create.subject)
-        if create is not None and create.sent_at is not None:
-            before = self._journal.orders.index.seen_before(create.sent_at)
-            if create.state is State.SENT:
-                self._journal.ledger.move(create.id, State.UNKNOWN, code="INTERRUPTED")
-            since = create.server_at or create.sent_at
-            return self._adopted(await self._exchange.resolve(self._intent, since, before))
-        if self._intent.valid_until - self._clock.now() <= LAST_MOMENT:
-            for signed in await self._steps.of(Purpose.APPROVE):
-                await self._steps.give_up_unsent(signed)
-            raise SwapStopped(self._ending.end("QUOTE_EXPIRED", QUOTE_ENDED.cause))
-        body = dex_body(self._intent, await self._permitted())
-        return self._adopted(
-            await self._exchange.create_onchain(self._intent, body, self._on_waiting)
-        )
-
-    async def _permitted(self) -> list[GivenSignature]:
-        """What was signed so that the venue may take the tokens. On Solana it takes none: both
-        sides pay in the order's transaction."""
-        if self._promise.chain_id is None:
-            return []
-        permission = DexPermission(
-            self._api, self._journal, self._clock, self._intent, self._steps, self._pace
-        )
-        return await permission.obtain()
-
-    async def _again(self, service_id: str) -> Order:
-        """The order as the journal has it; what to send is read from the service where not."""
-        self._ending.order_id = service_id
-        known = self._journal.orders.get(service_id)
-        if known is not None and known.order.metadata is not None:
-            return known.order
-        return await self._api.get_order(service_id)
-
-    def _adopted(self, outcome: Created | NotCreated | CreateUnknown) -> Order:
-        if isinstance(outcome, Created):
-            self._ending.order_id = outcome.order.service_id
-            if outcome.check.hard:
-                refuse_payment(self._journal.ledger, self._intent.id, "ORDER_DIFFERS")
-                said = outcome.withheld or "This order is not what you confirmed."
-                raise SwapStopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
-            if outcome.verdict.standing is DepositRelease.FOREIGN:
-                # The swap was over before its create was answered: nothing is signed for it.
-                said = outcome.withheld or FOREIGN_TEXT
-                raise SwapStopped(self._ending.over("ORDER_DIFFERS", self._ending.words(said)))
-            return outcome.order
-        if isinstance(outcome, NotCreated):
-            cause = outcome.failure.cause
-            if isinstance(outcome.error, ApiError) and outcome.error.message:
-                # A price that moved and an approval that is missing have the same code.
-                cause = f'{cause} The service says: "{outcome.error.message}"'
-            words = ended(cause, self._ending.money())
-            self._ending.refuse_open_part(outcome.code)
-            raise SwapStopped(replace(refused(outcome.code, words), error=outcome.error))
-        words = goes_on(OUTCOME_UNKNOWN.cause, self._ending.money(), outcome.failure.next)
-        raise SwapStopped(still_open("OUTCOME_UNKNOWN", words))
-
-    # The transaction of the order
-
-    async def _executed(self, order: Order) -> str | None:
-        """The hash of the order's transaction, executed; None where the venue settles."""
-        signed = await self._kept(order)
-        if signed is None:
-            told = told_by(order)
-            if settled_by_venue(told):
-                return None
-            self._steps.order_until(deadline_of(told))
-            digest = hashlib.sha256(encode_json(told)).hexdigest()
-            read = half_of if self._promise.chain_id is None else transaction_of
-            signed = await self._steps.sign_transaction("swap", digest, read(told, self._promise))
-        try:
-            found = await self._steps.settle(signed, "swap")
-        except Refused as refused:
-            # The bytes are written down and are what may be sent once more.
-            words = goes_on(f"{refused.words}.", self._ending.whereabouts())
-            raise SwapStopped(self._ending.open("NOT_SENT", words, hash_=signed.hash)) from None
-        hash_ = found.hash
-        if found.state is State.DONE:
-            return hash_
-        if found.code == "FAILED":
-            raise SwapStopped(self._ending.over("REVERTED", reverted(hash_), hash_))
-        said = f"The transaction {hash_} of the order was {found.word} and moves nothing."
-        words = self._ending.words(said)
-        raise SwapStopped(self._ending.over(found.word.upper(), words, hash_))
-
-    async def _kept(self, order: Order) -> SignedTransaction | None:
-        """The transaction that stands in the wallet's records, whatever the service says by now;
-        None where there is none. One that nobody has seen and that would come too late is given
-        up."""
-        before = await self._steps.of(Purpose.SWAP)
-        kept = [one for one in before if one.code != "ABANDONED"]
-        pays = decisive(kept)
-        if pays is None:
-            return None
-        if pays.state is State.PREPARED and self._too_late(order):
-            await self._steps.give_up_unsent(pays)
-            raise SwapStopped(
-                self._ending.end("TOO_LATE", "The order's transaction was not sent in time.")
-            )
-        return pays
-
-    def _too_late(self, order: Order) -> bool:
-        try:
-            ends = deadline_of(told_by(order))
-        except NotThisSwap:
-            return False
-        return ends - self._clock.now() <= TOO_LATE
-
-    # What the service is told
-
-    async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
-        """Confirm, with the same hash however often; a service that knows it is content."""
-        ledger, intent_id = self._journal.ledger, self._intent.id
-        with ledger.transaction():
-            confirm = newest_part(ledger, intent_id, "confirm")
-            if confirm is None:
-                confirm = ledger.begin("confirm", {"digest": hash_ or ""}, parent=intent_id)
-            # It may be told as often as it takes.
-            ledger.move(confirm.id, State.PREPARED)
-            ledger.move(confirm.id, State.SENT)
-        request = ConfirmTransactionRequest(id=order.service_id, tx_hash=hash_)
-        code, error = "NOT_SEEN_YET", None
-        for attempt in range(1, CONFIRMATIONS_ASKED + 1):
-            try:
-                known = await asked(
-                    self._clock, self._pace, lambda: self._api.dex_confirm_transaction(request)
-                )
-            except ApiError as refused:
-                if refused.code != ErrorCode.ALREADY_SUBMITTED:
-                    return self._not_confirmed(refused, confirm.id, hash_)
-                known = True
-            except ClientError as lost:
-                code, error, known = "NO_ANSWER", lost, False
-            if known:
-                ledger.move(confirm.id, State.DONE)
-                newest = await self._newest(order)
-                return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
-            await self._clock.sleep(2 * attempt * self._pace.look)
-        ledger.move(confirm.id, State.UNKNOWN, code=code)
-        said = "The service has not taken note of the swap yet."
-        words = goes_on(said, self._ending.paid_money(hash_))
-        return replace(self._ending.open(code, words, hash_), error=error)
-
-    def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
-        """A refusal is told and not final where money left: the service may see it later."""
-        code = refused.code or f"HTTP_{refused.status}"
-        said = f"The service does not take the swap's transaction: {refused.message}"
-        if hash_ is None:
-            self._journal.ledger.move(confirm, State.REFUSED, code=code)
-            return replace(self._ending.over(code, self._ending.words(said)), error=refused)
-        self._journal.ledger.move(confirm, State.UNKNOWN, code=code)
-        who = f"you: send the service the order id and transaction {hash_}"
-        words = goes_on(said, self._ending.paid_money(hash_), who)
-        return replace(self._ending.open(code, words, hash_), error=refused)
-
-    async def _newest(self, order: Order) -> Order:
-        try:
-            return await self._api.get_order(order.service_id)
-        except ClientError:
-            return order
 
 
 ORDER_UNKNOWN = (

@@ -14,9 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.acts import State
-from swapdesk.flows.dex.dex_ending import AGAIN, DexEnding, goes_on
 from swapdesk.flows.dex.dex_plan import RESET_FIRST, NoDexSwap, SwapPlan, journaled_plan
-from swapdesk.flows.dex.dex_swap import DexSwapFlow
+from swapdesk.flows.dex.dex_swap import AGAIN, DexSwapFlow, whereabouts
 from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import acts_of, newest_part, open_swaps
@@ -183,7 +182,7 @@ async def _work(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
         told = failure_of_wallet(error)
         if session.asked:
             return refused(told.code, told)
-        said = goes_on(told.cause, "as it was left", told.next)
+        said = Failure(told.cause, "as it was left", told.next)
         return replace(still_open(told.code, said), order_id=_order_id(session))
     except (NoDexSwap, NumberError) as error:
         failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
@@ -237,7 +236,7 @@ SWAP = SigningKind[Swap](
     pays=lambda session: (session.about.intent.amount_in, swap_token(session.about.intent)),
     steps=_steps,
     doing=_doing,
-    whereabouts=lambda session: DexEnding(session.about.intent, session.journal).whereabouts(),
+    whereabouts=lambda session: whereabouts(session.about.intent, session.journal.ledger),
     brief=_brief,
     order_id=_order_id,
     shows_order=True,

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from swapdesk.chain.node_http import NodeError
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.chain_lookup import LookupFailed, NodeReader
+from swapdesk.client.chain_lookup import NodeReader
 from swapdesk.client.credentials import Credentials, CredentialsError
 from swapdesk.client.errors import AccessError, ClientError
 from swapdesk.client.transport import RetryPolicy
@@ -173,7 +174,7 @@ async def _node_problem(link: ChainLink) -> str | None:
             await node.slot()
             return None
         told = await node.chain_id()
-    except LookupFailed as error:
+    except NodeError as error:
         return f"{link.name}: {error}."
     if told != link.chain_id:
         return f"{link.name}: the node is one of chain {told}, not of {link.chain_id}."

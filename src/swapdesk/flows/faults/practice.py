@@ -24,11 +24,11 @@ from swapdesk.flows.creation.confirm_intent import (
 from swapdesk.flows.creation.order_verification import Created
 from swapdesk.flows.faults.triggers import FaultDocument, Target, Triggers
 from swapdesk.flows.intents.intent import IntentKind
-from swapdesk.flows.journal.order_merge import display_of
+from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.quotes.quote_request import QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.support.diagnosis import Owner
+from swapdesk.flows.support.support_case import Owner
 from swapdesk.wire.orders import LegStatus, Order
 from swapdesk.wire.quotes import RouteType
 from swapdesk.wire.tokens import Token

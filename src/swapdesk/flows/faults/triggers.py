@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from swapdesk.client.sandbox_control import SandboxControl
-from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import written_seconds
 from swapdesk.flows.orders.order_fields import symbols
+from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.ids import ORDER_ID_PATTERN
 from swapdesk.wire.faults import FAULTS, SELECTORS, Fault, FaultRefused, fault_of

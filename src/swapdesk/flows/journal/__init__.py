@@ -1,7 +1,6 @@
 """What the desk writes down before it acts: one file.
 
 ``journal`` is both of them: ``ledger``, with ``creates`` and ``payments``, and ``order_log``.
-``transaction_log`` reads the transactions of an order out of them, ``order_merge`` makes one order
-of several sightings. A file of an older version becomes one of this one when it is opened
-(``journal_migration``).
+``transaction_log`` reads the transactions of an order out of them. A file of an older version
+becomes one of this one when it is opened (``journal_migration``).
 """

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.flows.intents.intent import FOREIGN, Intent, ReleaseVerdict
-from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.ledger import OPEN, Kind, Ledger, Operation, State
+from swapdesk.flows.orders.order_transactions import Source
 from swapdesk.wire.orders import Order
 
 if TYPE_CHECKING:

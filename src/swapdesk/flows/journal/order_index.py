@@ -12,7 +12,7 @@ from typing import NamedTuple
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_migration import NAMED, OF_PAID, PAID_AT, PRESENT
-from swapdesk.flows.journal.order_merge import ended
+from swapdesk.flows.orders.order_merge import ended
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
 from swapdesk.wire.orders import Order

@@ -25,15 +25,16 @@ from swapdesk.flows.intents.intent import (
     contradiction,
 )
 from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
-from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
+from swapdesk.flows.journal.journal_records import JournaledOrder
 from swapdesk.flows.journal.order_index import OrderIndex
-from swapdesk.flows.journal.order_merge import (
+from swapdesk.flows.orders.order_merge import (
     PROGRESS,
     contradicts,
     display_of,
     merge_order,
     newly_linked_deposit,
 )
+from swapdesk.flows.orders.order_transactions import PaidOnChain, Source, folded_hash
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
@@ -435,11 +436,6 @@ class OrderLog:
                     part,
                 ),
             )
-
-
-def folded_hash(hash_: str) -> str:
-    """A hash as it is compared: hexadecimal is the same in any case, base58 is not."""
-    return hash_.lower() if hash_[:2] in ("0x", "0X") else hash_
 
 
 def _journaled(row: sqlite3.Row) -> JournaledOrder:

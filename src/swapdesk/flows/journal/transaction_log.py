@@ -10,54 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import ClassVar, Literal
-
-from msgspec import Struct
 
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN
-
-TransactionRole = Literal[
-    "deposit",
-    "bundle",  # It paid the deposits of a whole group.
-    "approve",
-    "reset",  # An approval of nothing, which some tokens need before another one.
-    "swap",
-]
-"""What a transaction did for its order."""
-
-
-Fate = Literal[
-    "sent",
-    "confirmed",
-    "failed",
-    "seen",  # The service named it.
-]
-
-
-Sender = Literal[
-    "wallet",
-    "faucet",
-    "batch",
-    "service",  # Not known: the service named it.
-]
-
-
-class OrderTransaction(Struct, frozen=True):
-    """``address`` is where a bundle paid the order's deposit; None where the order says it."""
-
-    PRINTED: ClassVar = {"for": "role", "hash": "hash", "state": "fate", "by": "by"}
-
-    role: TransactionRole
-    hash: str
-    fate: Fate
-    by: Sender
-    address: str | None = None
-
-    @property
-    def own(self) -> bool:
-        """Whether this desk sent it."""
-        return self.by != "service"
+from swapdesk.flows.orders.order_transactions import OrderTransaction
 
 
 class TransactionLog:

@@ -16,12 +16,6 @@ from typing import ClassVar
 from msgspec import Struct
 
 from swapdesk.flows.intents.intent import TokenFacts
-from swapdesk.flows.journal.journal_records import PaidOnChain
-from swapdesk.flows.journal.order_log import folded_hash
-from swapdesk.flows.journal.order_merge import display_of, ended, linked_deposit
-from swapdesk.flows.journal.transaction_log import (
-    OrderTransaction,
-)
 from swapdesk.flows.notation import copied_amount, exact_amount
 from swapdesk.flows.orders.order_fields import (
     deposit_arrived,
@@ -29,6 +23,8 @@ from swapdesk.flows.orders.order_fields import (
     send_label,
     symbols,
 )
+from swapdesk.flows.orders.order_merge import display_of, ended, linked_deposit
+from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain, folded_hash
 from swapdesk.flows.orders.situations import deposit_on_chain
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.numbers import NumberError, quantize, short, to_base_units

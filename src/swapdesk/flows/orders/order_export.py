@@ -18,8 +18,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from swapdesk.flows.journal.order_merge import display_of, payout_hash
-from swapdesk.flows.journal.transaction_log import OrderTransaction, TransactionRole
 from swapdesk.flows.notation import copied_amount, iso
 from swapdesk.flows.orders.deposit_destination import (
     deposit_destination,
@@ -28,7 +26,9 @@ from swapdesk.flows.orders.deposit_destination import (
     kept_of,
 )
 from swapdesk.flows.orders.order_fields import route_of
+from swapdesk.flows.orders.order_merge import display_of, payout_hash
 from swapdesk.flows.orders.order_status import order_status
+from swapdesk.flows.orders.order_transactions import OrderTransaction, TransactionRole
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.paths import Home, write_private
 from swapdesk.wire.encoding.codec import encode_json

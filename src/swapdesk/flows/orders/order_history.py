@@ -21,9 +21,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.flows.failure_messages import Level
-from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.orders.order_fields import expected_end, on_hold, second_leg_paid
+from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.flows.orders.order_status import cause_of
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order

@@ -21,9 +21,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from swapdesk.client.live import StreamState
-from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.notation import age, written_seconds
 from swapdesk.flows.orders.order_fields import expected_end, route_of
+from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_status import OrderStatus
 from swapdesk.flows.orders.situations import LAST_HEARD, WAITING, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder

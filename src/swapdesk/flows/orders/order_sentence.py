@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import NOTHING, clock_time, day, elapsed, tracker_amount
 from swapdesk.flows.orders.deposit_destination import amount_to_pay, asked_only
 from swapdesk.flows.orders.order_fields import route_of, unsaid
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 
 _WARNING = "Do not pay"

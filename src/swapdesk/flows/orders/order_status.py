@@ -18,12 +18,9 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease, Intent
-from swapdesk.flows.journal.journal_records import PaidOnChain
-from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import (
     NOTHING,
     Elapsed,
@@ -54,6 +51,8 @@ from swapdesk.flows.orders.order_fields import (
     refund_chain,
     symbols,
 )
+from swapdesk.flows.orders.order_merge import display_of, ended
+from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain
 from swapdesk.flows.orders.payment_progress import BatchPayment, venue_of
 from swapdesk.flows.orders.situations import (
     COMPLETED,

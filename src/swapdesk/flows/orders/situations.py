@@ -21,12 +21,12 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.acts import State
 from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.intents.intent import DepositRelease
-from swapdesk.flows.journal.journal_records import PaidOnChain
-from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_fields import deposit_arrived, on_hold
+from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
+from swapdesk.flows.orders.order_transactions import PaidOnChain
 from swapdesk.flows.orders.payment_progress import QUOTE_AGAIN, SwapFailure
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
@@ -79,7 +79,7 @@ class Situation(Struct, frozen=True, eq=False):
     by: str | None
     """Until when: ``before 14:32:11``."""
     reply: str
-    """What support writes to the customer (``support.replies`` fills it): what happened, where the
+    """What support writes to the customer (``support_case`` fills it): what happened, where the
     money is, what to do and what not. It promises nothing and asks for no second payment."""
     certainty: Certainty = Certainty.CERTAIN
     sign: Sign | None = None

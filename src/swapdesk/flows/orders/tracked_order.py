@@ -8,9 +8,6 @@ from decimal import Decimal
 from msgspec import Struct
 
 from swapdesk.flows.intents.intent import DepositRelease, Intent
-from swapdesk.flows.journal.journal_records import PaidOnChain, Source
-from swapdesk.flows.journal.order_merge import display_of, ended
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.orders.order_fields import (
     Proceeds,
     deposit_arrived,
@@ -18,6 +15,8 @@ from swapdesk.flows.orders.order_fields import (
     short_id,
     symbols,
 )
+from swapdesk.flows.orders.order_merge import display_of, ended
+from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain, Source
 from swapdesk.flows.orders.payment_progress import (
     BatchPayment,
     SwapPayment,

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.intents.intent import Intent, IntentKind, Route, TokenFacts
-from swapdesk.flows.journal.order_merge import display_of
 from swapdesk.flows.notation import copied_amount, duration, expected, percent
+from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import DisplayStatus
 

@@ -16,10 +16,10 @@ from swapdesk.flows.creation.resume import ResumeReport
 from swapdesk.flows.failure_messages import NOT_CREATED, OUTCOME_UNKNOWN, Level
 from swapdesk.flows.intents.intent import DepositRelease, Intent
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.order_merge import display_of, ended
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.orders.order_history import happened
+from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.flows.orders.order_status import order_status, reported_status
 from swapdesk.flows.orders.situations import NOT_SIGNED, situation_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder

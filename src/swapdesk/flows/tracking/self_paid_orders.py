@@ -8,24 +8,23 @@ too, so it is looked at again and again; of a batch for a whole group at once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
 
+from swapdesk.chain.deployments import PERMIT2
 from swapdesk.flows.intents.intent import IN_BATCH_TEXT, DepositRelease, Intent
 from swapdesk.flows.journal.creates import acts_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.ledger import Ledger, State
-from swapdesk.flows.journal.order_merge import display_of
+from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, Ledger, Operation, State
+from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_fields import deposit_arrived
-from swapdesk.flows.orders.payment_progress import (
-    BatchPayment,
-    SwapPayment,
-    swap_payment,
-)
+from swapdesk.flows.orders.order_merge import display_of
+from swapdesk.flows.orders.payment_progress import BatchPayment, SwapFailure, SwapPayment, venue_of
 from swapdesk.flows.orders.told_transaction import NotThisSwap, settled_by_venue, told_by
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.orders import DisplayStatus, Order
 
 log = logging.getLogger(__name__)
@@ -175,3 +174,65 @@ def _settles(order: Order) -> bool:
         return settled_by_venue(told_by(order))
     except NotThisSwap:
         return False
+
+
+def swap_payment(
+    intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
+) -> SwapPayment | None:
+    """Of an order whose transaction nobody saw; None where the order's own words say it: the
+    transaction was sent and may be executed, or the venue settles what was signed. ``acts`` are its
+    create and the parts of that. ``closed``: the service waits for it no longer, and what was not
+    begun will never be signed."""
+    swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
+    money = f"{wallet_money(intent, acts)}."
+    failure: SwapFailure = "not-signed"
+    if swap is not None and swap.state is State.DONE:
+        return SwapPayment(State.DONE, money)
+    if swap is not None and swap.state is State.REFUSED:
+        if swap.hash is not None:
+            failure = "reverted" if swap.code == EXECUTED_IN_VAIN else "not-executed"
+        return SwapPayment(State.REFUSED, money, failure)
+    if any(act.state is State.REFUSED for act in (acts[0], acts[-1]) if act.kind != "confirm"):
+        return SwapPayment(State.REFUSED, money, failure)
+    if settles or (swap is not None and swap.left) or any(act.kind == "confirm" for act in acts):
+        return None
+    if not closed:
+        return SwapPayment(State.PREPARED, money)
+    # What was begun may have been signed by a desk that was killed then.
+    return SwapPayment(State.REFUSED, money, failure) if swap is None else None
+
+
+def wallet_money(intent: Intent, acts: Sequence[Operation]) -> str:
+    """Where the money is as long as nothing was paid, and who may take it; without a point."""
+    said = "in your wallet; nothing was swapped"
+    amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
+    allowed = (State.SENT, State.DONE)
+    approved = [act for act in acts if act.kind == "approve" and act.state in allowed]
+    if approved and all(act.result.get("spender") == PERMIT2.lower() for act in approved):
+        said += (
+            f"; Permit2 may pass on up to {amount} by a signature of yours, until you revoke that"
+        )
+    elif approved:
+        said += f"; {venue_of(intent)} may still take up to {amount} until you revoke that"
+    signed = {
+        act.body["name"]: act for act in acts if act.kind == "sign" and act.state is State.DONE
+    }
+    if signed:
+        said += f"; {_signatures(intent, list(signed.values()))}"
+    return said
+
+
+def _signatures(intent: Intent, signed: Sequence[Operation]) -> str:
+    """What was signed, with the sum that the wallet counted under the last of them."""
+    token, counted = intent.token_in, [act.result.get("taken") for act in signed]
+    if None in counted:
+        # Of an earlier release, which added nothing up.
+        each = f"{exact_amount(intent.amount_in)} {token.symbol}"
+        if len(signed) > 1:
+            return f"{len(signed)} signatures for {each} each were made and end by themselves"
+        return f"a signature for {each} was made and ends by itself"
+    most = max(int(str(one)) for one in counted)
+    total = f"{exact_amount(short(from_base_units(most, token.decimals)))} {token.symbol}"
+    if len(signed) > 1:
+        return f"{len(signed)} signatures for {total} in all were made and end by themselves"
+    return f"a signature for {total} was made and ends by itself"

@@ -37,8 +37,12 @@ from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contr
 from swapdesk.flows.journal.creates import intent_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import JournaledOrder, PaidOnChain, Source
-from swapdesk.flows.journal.order_merge import (
+from swapdesk.flows.journal.journal_records import JournaledOrder
+from swapdesk.flows.orders.deposit_destination import own_payment
+from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
+from swapdesk.flows.orders.order_history import happened
+from swapdesk.flows.orders.order_listing import Group, group_of, sort_groups
+from swapdesk.flows.orders.order_merge import (
     contradicts,
     display_of,
     ended,
@@ -46,13 +50,9 @@ from swapdesk.flows.journal.order_merge import (
     only_volatile_fields,
     other_objects,
 )
-from swapdesk.flows.journal.order_writes import OrderWrites, Writing
-from swapdesk.flows.journal.transaction_log import OrderTransaction
-from swapdesk.flows.orders.deposit_destination import own_payment
-from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
-from swapdesk.flows.orders.order_history import happened
-from swapdesk.flows.orders.order_listing import Group, group_of, sort_groups
+from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain, Source
 from swapdesk.flows.orders.tracked_order import FRESH, TrackedOrder
+from swapdesk.flows.tracking.order_writes import OrderWrites, Writing
 from swapdesk.flows.tracking.self_paid_orders import (
     BatchedOrders,
     BatchPayments,

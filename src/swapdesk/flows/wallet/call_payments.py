@@ -18,8 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import CALL_ASSETS, CallAsset
+from swapdesk.chain.node_http import NodeError
 from swapdesk.chain.typed_data import Domain, authorization_document
-from swapdesk.client.chain_lookup import LookupFailed, NodeReader
+from swapdesk.client.chain_lookup import NodeReader
 from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import (
     Authorization,
@@ -135,7 +136,7 @@ class CallPayer:
             taken = await node.authorization_used(
                 payment.chain_id, payment.asset, payment.payer, payment.nonce
             )
-        except LookupFailed:
+        except NodeError:
             return replace(payment, taken=None)
         return replace(payment, taken=taken)
 

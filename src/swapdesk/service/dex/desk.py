@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.node_http import NodeError
 from swapdesk.chain.rpc.evm import Transaction
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.clock import Clock
@@ -29,7 +30,6 @@ from swapdesk.service.store.records import StoredOrder, StoredQuote, SwapTerms
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import Transient
 from swapdesk.service.venues.onchain.adapter import (
-    CHAIN_ERRORS,
     Deal,
     DexRefused,
     DexVenue,
@@ -97,20 +97,20 @@ class Sightings(Protocol):
         ...
 
     async def knows(self, order: StoredOrder, sent: str) -> bool:
-        """Whether the chain knows it yet. Raises Foreign, and one of CHAIN_ERRORS."""
+        """Whether the chain knows it yet. Raises Foreign, and NodeError."""
         ...
 
     async def sought(self, order: StoredOrder, sold: Token, bought: Token) -> list[str]:
         """Transactions that may be the order's, oldest first, of a client that told nobody: empty
-        where the chain has no list to look in. Raises one of CHAIN_ERRORS."""
+        where the chain has no list to look in. Raises NodeError."""
         ...
 
     async def warm(self) -> None:
-        """Ask the chain once. Raises one of CHAIN_ERRORS."""
+        """Ask the chain once. Raises NodeError."""
         ...
 
     async def head(self) -> Head:
-        """Asked of the node each time. Raises one of CHAIN_ERRORS."""
+        """Asked of the node each time. Raises NodeError."""
         ...
 
     async def close(self) -> None: ...
@@ -218,7 +218,7 @@ async def asked(answer: Awaitable[T]) -> T:
             raise invalid(refused.field, refused.reason) from refused
         reason = refused.reason[0].upper() + refused.reason[1:]
         raise ServiceError(ErrorCode.INVALID_SWAP, f"{reason}.") from refused
-    except CHAIN_ERRORS as error:
+    except NodeError as error:
         log.warning("a chain does not answer: %s", error)
         raise ServiceError(
             ErrorCode.SERVICE_UNAVAILABLE, "The chain does not answer at present. Try again."
@@ -438,7 +438,7 @@ class DexDesk:
             noted = await self._sought(order)
             order = replace(order, detail={**order.detail, **noted})
             progress = await venue.progress(self._execution(order))
-        except CHAIN_ERRORS as error:
+        except NodeError as error:
             raise Transient(str(error)) from error
         return replace(progress, notes={**noted, **progress.notes})
 

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
-from swapdesk.chain.rpc.evm import EvmUncertain
-from swapdesk.chain.rpc.solana import SolanaUncertain
+from swapdesk.chain.node_http import NodeError, NodeUncertain
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.quoting.asking import STEPS, Steps, gather
@@ -25,7 +24,7 @@ from swapdesk.service.quoting.routes import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import Unavailable
-from swapdesk.service.venues.onchain.adapter import CHAIN_ERRORS, DexPrice, DexQuestion, DexVenue
+from swapdesk.service.venues.onchain.adapter import DexPrice, DexQuestion, DexVenue
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_quote_id
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
@@ -123,9 +122,9 @@ class DexQuoting:
     async def _ask(self, venue: DexVenue, question: DexQuestion) -> DexPrice | Unavailable:
         try:
             return await venue.quote(question)
-        except CHAIN_ERRORS as error:
+        except NodeError as error:
             log.info("%s: %s", venue.provider.short_name, error)
-            return _LATE if isinstance(error, (EvmUncertain, SolanaUncertain)) else _SILENT
+            return _LATE if isinstance(error, NodeUncertain) else _SILENT
 
     async def _insist(self, venue: DexVenue, question: DexQuestion) -> DexPrice | Unavailable:
         while (answer := await self._ask(venue, question)) is _LATE:

@@ -23,7 +23,8 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.chain.rpc.solana import Blockhash, SolanaError
+from swapdesk.chain.node_http import NodeError
+from swapdesk.chain.rpc.solana import Blockhash
 from swapdesk.chain.smart_account import EntryPointVersion, operation_json, signed_digest
 from swapdesk.chain.solana import (
     ComputeLimit,
@@ -90,7 +91,7 @@ _LOOK_SECONDS = 0.1
 
 
 class BlockhashNode(Protocol):
-    """What is asked of a Solana chain. Raises SolanaError."""
+    """What is asked of a Solana chain. Raises NodeError."""
 
     async def latest_blockhash(self) -> Blockhash: ...
 
@@ -322,7 +323,7 @@ class FundingDesk:
         orders = await self._payable(group, service_ids)
         try:
             recent = await node.latest_blockhash()
-        except SolanaError as silence:
+        except NodeError as silence:
             raise _unavailable("chain") from silence
 
         payer, blockhash = Pubkey.from_string(sender), Hash.from_string(recent.blockhash)

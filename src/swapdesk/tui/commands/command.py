@@ -6,6 +6,7 @@ entry, the palette entry and the help row, and calls ``do_<name>`` of the page.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -39,6 +40,15 @@ class CommandState(Struct, frozen=True):
 
 READY = CommandState()
 HIDDEN = CommandState(hidden=True)
+
+Standings = Mapping["Verb", CommandState | bool]
+"""How verbs stand now: False has no key at this moment, True works."""
+
+
+def state_of(standing: CommandState | bool) -> CommandState:
+    if isinstance(standing, CommandState):
+        return standing
+    return READY if standing else HIDDEN
 
 
 class Verb(Struct, frozen=True, eq=False):
@@ -100,9 +110,9 @@ class Verb(Struct, frozen=True, eq=False):
         return self.words[:1].upper() + self.words[1:]
 
     def help(self, standing: CommandState = READY) -> str:
-        """The help sentence, and what it costs now."""
-        said = self.sentence
-        return f"{said.rstrip('.')}; {standing.cost}." if standing.cost else said
+        """The help sentence, and what it costs where it works now."""
+        said, cost = self.sentence, "" if standing.locked else standing.cost
+        return f"{said.rstrip('.')}; {cost}." if cost else said
 
     def binding(self) -> Binding:
         # Imported here: a keymap is checked without a screen toolkit.

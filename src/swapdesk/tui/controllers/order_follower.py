@@ -158,6 +158,6 @@ def terminal_notice(text: str) -> str:
 
 def _end(one: TrackedOrder) -> str:
     # As above.
-    from swapdesk.flows.journal.order_merge import display_of
+    from swapdesk.flows.orders.order_merge import display_of
 
     return display_of(one.order) or ""

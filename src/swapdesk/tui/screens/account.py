@@ -38,7 +38,7 @@ from swapdesk.tui.commands.account import (
     READ_ACCOUNT,
     SHOW_ACCOUNT,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
@@ -74,7 +74,6 @@ class AccountScreen(Page):
         super().__init__(session)
         self._month = month_of(self.now())
         self._reading: AccountReading | None = None
-        self._asking = False
         self._said = self._next = ""
         self._limits = FittedLines(id="limits")
         self._sums, self._weeks = FittedLines(id="sums"), FittedLines(id="weeks")
@@ -82,11 +81,8 @@ class AccountScreen(Page):
     def compose_body(self) -> Iterable[Widget]:
         yield VerticalScroll(self._limits, self._sums, self._weeks, id="account", can_focus=True)
 
-    def on_mount(self) -> None:
-        self._show()
-
     def on_resize(self) -> None:
-        self._show()
+        self.show()
 
     def on_tick(self) -> None:
         self._show_limits()
@@ -94,9 +90,10 @@ class AccountScreen(Page):
     def session_changed(self) -> None:
         if self._reading is None and not self._said:
             self._read(anew=False)
-        self._show()
+        self.show()
 
     def work_failed(self, group: str) -> None:
+        super().work_failed(group)
         self._not_read("A defect stopped the reading.", "you: report it")
 
     # reading
@@ -110,35 +107,27 @@ class AccountScreen(Page):
         if kept is not None:
             self._reading, self._said = kept, ""
             return
-        self._asking, self._said = True, ""
-        self.run_worker(
-            self._ask(self._month, anew=anew), group="account", exclusive=True, exit_on_error=False
-        )
-
-    async def _ask(self, month: str, *, anew: bool) -> None:
-        try:
-            reading = await self.desk.link.account.read(month, anew=anew)
-        except ClientError as error:
-            failure = failure_of_error(error)
-            self.call_later(self._not_read, f"Not read. {failure.cause}", failure.next)
-        else:
-            self.call_later(self.take, reading)
+        self._said = ""
+        self.fetch("account", link.account.read(self._month, anew=anew), self.take, self._failed)
 
     def take(self, reading: AccountReading) -> None:
-        self._asking = False
         if reading.month == self._month:
             self._reading = reading
-        self._show()
+        self.show()
+
+    def _failed(self, error: ClientError) -> None:
+        failure = failure_of_error(error)
+        self._not_read(f"Not read. {failure.cause}", failure.next)
 
     def _not_read(self, said: str, next_: str) -> None:
-        self._asking, self._said, self._next = False, said, next_
-        self._show()
+        self._said, self._next = said, next_
+        self.show()
         if self._reading is not None:
             self.show_notice(said, "warning")
 
     # drawing
 
-    def _show(self) -> None:
+    def show(self) -> None:
         if not self.is_mounted:
             return
         self._show_limits()
@@ -167,29 +156,25 @@ class AccountScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        shown = {
+    def standings(self) -> Standings:
+        asking = "asking" if self.fetching else ""
+        return {
             SHOW_ACCOUNT: False,
             LATER_MONTH: self._month != month_of(self.now()),
             EXPORT_ACCOUNT: self._reading is not None,
+            READ_ACCOUNT: CommandState(verb=f"refresh, {READS} reads", locked=asking),
         }
-        if not shown.get(verb, True):
-            return HIDDEN
-        if verb is READ_ACCOUNT:
-            cost = f"refresh, {READS} reads"
-            return CommandState(verb=cost, locked="asking" if self._asking else "")
-        return READY
 
     def do_step(self, by: int) -> None:
         month = stepped(self._month, by, self.now())
         if month != self._month:
             self._month, self._reading = month, None
             self._read(anew=False)
-            self._show()
+            self.show()
 
     def do_read_account(self) -> None:
         self._read(anew=True)
-        self._show()
+        self.show()
 
     def do_export_account(self) -> None:
         if self.session.played:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual import on
@@ -12,7 +12,13 @@ from swapdesk.chain.addresses.kinds import ADDRESS_KINDS
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.notation import day, short_address
-from swapdesk.flows.payees.address_book import AddressBookError, BookEntry, EntryCheck, check_entry
+from swapdesk.flows.payees.address_book import (
+    AddressBook,
+    AddressBookError,
+    BookEntry,
+    EntryCheck,
+    check_entry,
+)
 from swapdesk.flows.payees.recipients import (
     RecipientCheck,
     challenge_for,
@@ -29,7 +35,7 @@ from swapdesk.tui.commands.address_book import (
     RENAME_ENTRY,
     SAVE_ENTRY,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.commands.create import BACK, FIELD_ABOVE, FIELD_BELOW
 from swapdesk.tui.page import Page
 from swapdesk.tui.screens.create_form import first_payment
@@ -74,20 +80,13 @@ class AddressBookScreen(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._table = LineTable(COLUMNS)
+        self._table = LineTable(COLUMNS, empty=EMPTY)
         self._pane = TextRows(id="pane")
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._table
         yield RuleRow()
         yield self._pane
-
-    def on_mount(self) -> None:
-        self._table.set_empty(EMPTY)
-        self.show()
-
-    def session_changed(self) -> None:
-        self.show()
 
     def show(self) -> None:
         book = self.desk.book
@@ -121,33 +120,34 @@ class AddressBookScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb in (RENAME_ENTRY, MARK_OWN, DELETE_ENTRY, COPY_ENTRY) and self.current is None:
-            return HIDDEN
-        if verb is MARK_OWN and self.current is not None and self.current.own:
-            return CommandState(verb="not my wallet")
-        return READY
+    def standings(self) -> Standings:
+        entry = self.current
+        own = "not my wallet" if entry is not None and entry.own else ""
+        return {
+            **dict.fromkeys((RENAME_ENTRY, DELETE_ENTRY, COPY_ENTRY), entry is not None),
+            MARK_OWN: CommandState(verb=own, hidden=entry is None),
+        }
 
     def do_add_entry(self) -> None:
-
         self.app.push_screen(BookEntryScreen(self.session))
 
     def do_rename_entry(self) -> None:
-
-        entry = self.current
-        if entry is not None:
-            self.app.push_screen(BookEntryScreen(self.session, renamed=entry))
+        self.app.push_screen(BookEntryScreen(self.session, renamed=self.current))
 
     def do_mark_own(self) -> None:
         entry = self.current
-        if entry is None:
-            return
+        if entry is not None:
+            self._change(lambda book: book.mark_own(entry.name, not entry.own))
+
+    def _change(self, change: Callable[[AddressBook], object]) -> bool:
+        """Whether the book was written; a notice says why it was not."""
         try:
-            self.desk.book.mark_own(entry.name, not entry.own)
+            change(self.desk.book)
         except (AddressBookError, OSError) as error:
             self.show_notice(_sentence(error), "error")
-            return
+            return False
         self.show()
+        return True
 
     def do_delete_entry(self) -> None:
         entry = self.current
@@ -164,15 +164,8 @@ class AddressBookScreen(Page):
         )
 
         def typed(yes: bool | None) -> None:
-            if not yes:
-                return
-            try:
-                self.desk.book.remove(entry.name)
-            except (AddressBookError, OSError) as error:
-                self.show_notice(_sentence(error), "error")
-                return
-            self.show()
-            self.show_notice(f"{entry.label} is deleted.")
+            if yes and self._change(lambda book: book.remove(entry.name)):
+                self.show_notice(f"{entry.label} is deleted.")
 
         self.app.push_screen(TypedConfirm(question), typed)
 
@@ -243,19 +236,12 @@ class BookEntryScreen(Page):
         """Somebody is at work here: the ages above go on."""
         return True
 
-    def on_mount(self) -> None:
-        self.show()
-
     @on(TextField.Changed)
     def _changed(self) -> None:
-        self.settle_notice(self._values())
+        self.settle_notice(self.subject())
         self.show()
 
-    @on(TextField.Refused)
-    def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.value, "warning", about=self._values())
-
-    def _values(self) -> tuple[str, ...]:
+    def subject(self) -> tuple[str, ...]:
         return tuple(field.value for field in self._fields())
 
     def _fields(self) -> list[TextField]:
@@ -290,16 +276,14 @@ class BookEntryScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb is NEXT_KIND:
-            check = None if self._renamed is not None else self._checked()
-            others = check is not None and set(check.kinds) - {check.kind}
-            return READY if others else HIDDEN
-        if verb in (FIELD_BELOW, FIELD_ABOVE):
-            return READY if self._renamed is None else HIDDEN
-        if verb is SAVE_ENTRY and self._fields()[-1].has_focus:
-            return CommandState(verb="save")
-        return READY
+    def standings(self) -> Standings:
+        new = self._renamed is None
+        check = self._checked()
+        return {
+            NEXT_KIND: new and bool(set(check.kinds) - {check.kind}),
+            **dict.fromkeys((FIELD_BELOW, FIELD_ABOVE), new),
+            SAVE_ENTRY: CommandState(verb="save" if self._fields()[-1].has_focus else ""),
+        }
 
     def do_next_kind(self) -> None:
         check = self._checked()
@@ -316,28 +300,17 @@ class BookEntryScreen(Page):
 
     @on(TextField.Submitted)
     def do_save_entry(self) -> None:
-        fields = self._fields()
-        if self._renamed is None and not fields[-1].has_focus:
+        renamed, check = self._renamed, self._checked()
+        if renamed is not None:
+            self._write(lambda book: book.rename(renamed.name, self._naming.value.strip()))
+        elif not self._fields()[-1].has_focus:
             self.do_step(1)
             self.refresh_keys()
-            return
-        if self._renamed is not None:
-            self._rename(self._renamed)
-            return
-        check = self._checked()
-        if check.entry is None:
+        elif check.entry is None:
             said = check.problem or "The entry is not complete."
-            self.show_notice(said, "warning", about=self._values())
-            return
-        self._compare(check.entry)
-
-    def _rename(self, entry: BookEntry) -> None:
-        try:
-            self.desk.book.rename(entry.name, self._naming.value.strip())
-        except (AddressBookError, OSError) as error:
-            self.show_notice(str(error), "warning", about=self._values())
-            return
-        self._leave()
+            self.show_notice(said, "warning", about=self.subject())
+        else:
+            self._compare(check.entry)
 
     def _compare(self, entry: BookEntry) -> None:
         """A name is trusted afterwards, so its address is compared once, here."""
@@ -347,26 +320,24 @@ class BookEntryScreen(Page):
         )
         challenge = challenge_for(seen, new_intent_id())
         if challenge is None:
-            self._write(entry)
+            self._write(lambda book: book.add(entry))
             return
         self._placing.field.hide(challenge.hidden)
 
         def typed(yes: bool | None) -> None:
             self._placing.field.hide(frozenset())
             if yes:
-                self._write(entry)
+                self._write(lambda book: book.add(entry))
 
         self.app.push_screen(
             TypedConfirm(first_payment(challenge, "A name for this address")), typed
         )
 
-    def _write(self, entry: BookEntry) -> None:
+    def _write(self, change: Callable[[AddressBook], object]) -> None:
+        """Change the book and leave; a notice says why it was not changed."""
         try:
-            self.desk.book.add(entry)
+            change(self.desk.book)
         except (AddressBookError, OSError) as error:
-            self.show_notice(str(error), "warning", about=self._values())
-            return
-        self._leave()
-
-    def _leave(self) -> None:
-        self.post_message(self.Go(everywhere.BACK))
+            self.show_notice(str(error), "warning", about=self.subject())
+        else:
+            self.post_message(self.Go(everywhere.BACK))

@@ -46,7 +46,7 @@ from swapdesk.flows.tracking.announcements import (
     rate_worse,
     refused_fields,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.commands.create import (
     BACK,
     COMPLETE,
@@ -72,7 +72,6 @@ from swapdesk.tui.screens.create_form import (
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
-from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
@@ -219,7 +218,6 @@ class CreateScreen(Page):
         self._payer = PayingAccount(session.desk)
         self._hidden: frozenset[int] = frozenset()
         self._seen_whole = False
-        self._asking = False
         self._opened_locked = False
         self._again = AskingAgain()
         self._consented = ("", Consent())
@@ -305,7 +303,7 @@ class CreateScreen(Page):
         state, problems = self.state, checked.problems
         if state.busy or state.step == "failed":
             return state.said
-        if self._asking:
+        if self._asks:
             turn = self._again.turn
             said = "asking for a new quote"
             return CheckLine("unknown", f"{said}, {turn}" if turn else said)
@@ -327,6 +325,11 @@ class CreateScreen(Page):
             does = "c starts the signing" if state.row.on_chain else "c creates the order"
             return CheckLine("ok", "c asks you to agree first" if consent.phrase else does)
         return CheckLine("ok", "complete:", "enter locks it")
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the answer to a new quote is waited for."""
+        return "quotes" in self.fetching
 
     def _said_again(self) -> str:
         """When a new quote is asked for again by itself; empty when it is not."""
@@ -367,43 +370,39 @@ class CreateScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
+    def standings(self) -> Standings:
         step, typing = self.state.step, self._typing()
-        if verb in (BACK, HIDE_AMOUNTS, RELEASE_MOUSE):
-            return READY
-        if verb.everywhere and step == "unknown":
-            return READY
+        everywhere = (verb for verb in self.verbs_here() if verb.everywhere)
+        # In a field their letters are typed; outside of it nothing of the intent locks them.
+        others = dict.fromkeys(everywhere, step == "unknown" or not (typing or step in BUSY))
+        others |= {HIDE_AMOUNTS: True, RELEASE_MOUSE: True}
         if step in BUSY:
-            return HIDDEN
-        if verb in (KEYS, PALETTE):
-            return READY
-        if verb.everywhere:
-            # In a field their letters are typed; outside of it nothing of the intent locks them.
-            return HIDDEN if typing else READY
-        if verb in (COMPLETE, FIELD_BELOW, FIELD_ABOVE):
-            return READY if typing else HIDDEN
-        over = step == "failed" or self.expired()
-        if verb is EDIT:
+            return {**dict.fromkeys(self.VERBS, False), **others, BACK: True}
+        over, at_end = step == "failed" or self.expired(), self._form.at_end
+        most = self._again.most
+        return {
+            **others,
+            **dict.fromkeys((KEYS, PALETTE), True),
+            **dict.fromkeys((COMPLETE, FIELD_BELOW, FIELD_ABOVE), typing),
+            CREATE: CommandState(
+                verb="start signing" if self.state.row.on_chain else "",
+                locked=self._locked(),
+                hidden=typing or over,
+            ),
+            NEW_QUOTE: CommandState(
+                key=IN_FIELDS if typing else "",
+                cost="1 quote" if most == 1 else f"1 to {most} quotes",
+                locked="asked already" if self._asks else self._said_again(),
+                hidden=not over,
+            ),
             # Beside a quote that ended its letter is a slip: what is typed after it would be the
             # recipient. A new quote comes first.
-            return HIDDEN if typing or (over and step != "failed") else READY
-        if verb is NEXT_FIELD:
-            at_end = self._form.at_end
-            if not typing and (step == "ready" or over or not at_end):
-                return HIDDEN
-            return CommandState(verb="lock intent") if at_end else READY
-        if verb is NEW_QUOTE:
-            if not over:
-                return HIDDEN
-            key, most = IN_FIELDS if typing else "", self._again.most
-            asked = "asked already" if self._asking else self._said_again()
-            if asked:
-                return CommandState(locked=asked, key=key)
-            return CommandState(cost="1 quote" if most == 1 else f"1 to {most} quotes", key=key)
-        if typing or over:
-            return HIDDEN
-        named = "start signing" if self.state.row.on_chain else ""
-        return CommandState(locked=self._locked(), verb=named)
+            EDIT: not typing and (step == "failed" or not over),
+            NEXT_FIELD: CommandState(
+                verb="lock intent" if at_end else "",
+                hidden=not typing and (step == "ready" or over or not at_end),
+            ),
+        }
 
     def _locked(self) -> str:
         """Why the create key does not work; empty when it does."""
@@ -436,7 +435,7 @@ class CreateScreen(Page):
     def do_complete(self) -> None:
         said = self._form.complete_name()
         if said is not None:
-            self.show_notice(said, "warning", about=self._form.values)
+            self.show_notice(said, "warning", about=self.subject())
 
     def do_step(self, by: int) -> None:
         self._form.step(by)
@@ -460,9 +459,8 @@ class CreateScreen(Page):
         if not self.state.busy:
             self._lock()
 
-    @on(TextField.Refused)
-    def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.value, "warning", about=self._form.values)
+    def subject(self) -> object:
+        return self._form.values
 
     def _lock(self) -> None:
         """What stands here now is what would be confirmed."""
@@ -484,7 +482,7 @@ class CreateScreen(Page):
                 promise_of(intent)
         except (NotLockable, NoDexSwap, NumberError) as refused:
             state.intent = None
-            self.show_notice(f"Nothing was confirmed: {refused}.", "error", about=self._form.values)
+            self.show_notice(f"Nothing was confirmed: {refused}.", "error", about=self.subject())
             return
         state.intent, state.step = intent, "ready"
         self.set_class(True, "-review")
@@ -504,7 +502,7 @@ class CreateScreen(Page):
         self.state.unlock()
         self.step_changed("unlocked")
         self.show()
-        self.show_notice(CHANGED_MEANWHILE, "warning", about=self._form.values)
+        self.show_notice(CHANGED_MEANWHILE, "warning", about=self.subject())
 
     def _stands(self) -> bool:
         """Whether an intent is locked, and is what the form says."""
@@ -627,28 +625,19 @@ class CreateScreen(Page):
         self._ask()
 
     def _ask(self, *, by_itself: bool = False) -> None:
-        if self._asking or self.link is None:
+        if self._asks or self.link is None:
             return
-        self._asking = True
         self._again.begin(by_itself=by_itself)
-        self.run_worker(self._fetch(), group="quotes", exclusive=True, exit_on_error=False)
+        state, repeats = self.state, self._again.may_repeat
+        # One route is asked for again: its kind of rate alone, so that it costs one quote.
+        asked = self.link.quotes.ask_rate(
+            state.board, fixed=state.row.quote.fixed, on_repeat=repeats
+        )
+        self.fetch("quotes", asked, self._arrived, self._quotes_failed)
         self.show()
 
-    async def _fetch(self) -> None:
-        # One route is asked for again: its kind of rate alone, so that it costs one quote.
-        quotes, repeats = self.desk.link.quotes, self._again.may_repeat
-        fixed = self.state.row.quote.fixed
-        try:
-            board = await quotes.ask_rate(self.state.board, fixed=fixed, on_repeat=repeats)
-        except ClientError as error:
-            self.call_later(self._quotes_failed, error)
-        else:
-            self.call_later(self._arrived, board)
-
     def _arrived(self, board: QuoteResult) -> None:
-        self._asking = False
         self._again.answered()
-        self.refresh_frame()
         state, before = self.state, self.state.row
         for screen in self.app.screen_stack:
             take = getattr(screen, "take", None)
@@ -668,14 +657,13 @@ class CreateScreen(Page):
             self.show_notice(worse_quote(board, state.row, lost), "warning")
 
     def _quotes_failed(self, error: ClientError) -> None:
-        self._asking = False
         wait = self.link.api.budget.wait_for("quote") if self.link is not None else None
         self._again.refused(error, wait, self.session.clock.monotonic())
         self.show_failure(error)
         self.show()
 
     def work_failed(self, group: str) -> None:
-        self._asking = False
+        super().work_failed(group)
         if group == "create" and self.state.step == "sent":
             self.waiting()
 

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.widget import Widget
 
-from swapdesk.client.chain_lookup import LookupFailed
+from swapdesk.chain.node_http import NodeError
 from swapdesk.client.errors import ClientError
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.link_search import Comparison
@@ -27,7 +27,7 @@ from swapdesk.flows.demo.stage import (
 )
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import clock_time, copied_amount, short_clock
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.commands.demo import (
     COPY_HASH,
     END,
@@ -165,15 +165,12 @@ class DemoScreen(Page):
         yield self._panes
         yield self._compared
 
-    def on_mount(self) -> None:
-        self._show()
-
     def on_resize(self) -> None:
-        self._show()
+        self.show()
 
     def session_changed(self) -> None:
-        link, catalog = self.link, self.catalog
-        if link is None or catalog is None or self._begun:
+        self.show()
+        if self.link is None or self._begun:
             return
         self._begun = True
         self.run_worker(self._carry_out(), group="demo", exclusive=True, exit_on_error=False)
@@ -191,12 +188,12 @@ class DemoScreen(Page):
             shown = Demonstration(self.desk, self._demo, self._choice, tag)
             await shown.begin()
             self._shown = shown
-            self.call_later(self._show)
+            self.call_later(self.show)
             await shown.run(self._tell)
             self.call_later(self.reached, await shown.last_look())
             # The speed can still be changed, and is given back when the page is left.
             await asyncio.Event().wait()
-        except (DemoFailed, LookupFailed, JournalUnavailable) as error:
+        except (DemoFailed, NodeError, JournalUnavailable) as error:
             self.call_later(self._stop, str(error))
         except ClientError as error:
             self.call_later(self._stop, f"The sandbox stopped answering: {error}.")
@@ -217,11 +214,11 @@ class DemoScreen(Page):
         self._said = ""
         if place > self._at and (self._waits or self._at < 0):
             self._at, self._waits = place, False
-        self._show()
+        self.show()
 
     def _stop(self, said: str) -> None:
         self._said, self._waits = said, False
-        self._show()
+        self.show()
 
     # drawing
 
@@ -236,7 +233,7 @@ class DemoScreen(Page):
         stage = StageState(at, len(rows), mark)
         return partial(track_lines, stage, names, [row.short for row in rows])
 
-    def _show(self) -> None:
+    def show(self) -> None:
         if not self.is_mounted:
             return
         self._say_frame()
@@ -300,29 +297,25 @@ class DemoScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        stage = self._stage
-        if verb in (READ_ON, READ_BACK):
-            return self._body.standing(verb)
-        shown = {
-            NEXT_STAGE: stage is not None and stage.number < len(self._demo.rows),
-            STAGE_BEFORE: self._at > 0,
-            SEARCH_LINK: stage is not None and stage.search is not None and self._demo.private,
-            EXPLAIN: stage is not None,
-            COPY_HASH: stage is not None and bool(stage.moved),
-            FASTER: self._shown is not None and not self._said,
-            SLOWER: self._shown is not None and not self._said,
+    def standings(self) -> Standings:
+        stage, runs = self._stage, self._shown is not None and not self._said
+        searched = stage is not None and stage.search is not None and self._demo.private
+        chains = "chains" if self._linking else "link search"
+        last = stage is None or stage.number == len(self._demo.rows)
+        later = "it has not come yet" if self._waits else ""
+        return {
             SHOW_DEMO: False,
+            NEXT_STAGE: CommandState(locked=later, hidden=last),
+            FASTER: runs,
+            SLOWER: runs,
+            EXPLAIN: stage is not None,
+            SEARCH_LINK: CommandState(verb=chains, hidden=not searched),
+            STAGE_BEFORE: self._at > 0,
+            COPY_HASH: stage is not None and bool(stage.moved),
+            READ_ON: self._body.standing(READ_ON),
+            READ_BACK: self._body.standing(READ_BACK),
+            END: CommandState(verb="close" if self._more or self._linking else ""),
         }
-        if not shown.get(verb, True):
-            return HIDDEN
-        if verb is NEXT_STAGE and self._waits:
-            return CommandState(locked="it has not come yet")
-        if verb is SEARCH_LINK:
-            return CommandState(verb="chains" if self._linking else "link search")
-        if verb is END and (self._more or self._linking):
-            return CommandState(verb="close")
-        return READY
 
     def do_scroll(self, by: int) -> None:
         self._body.scroll(by)
@@ -333,21 +326,21 @@ class DemoScreen(Page):
             self._at += 1
         elif not self._said:
             self._waits = True
-        self._show()
+        self.show()
 
     def do_stage_before(self) -> None:
         self._at, self._waits = self._at - 1, False
-        self._show()
+        self.show()
 
     def do_explain(self) -> None:
         self._more = not self._more
         self._panes.scroll_home(animate=False)
-        self._show()
+        self.show()
 
     def do_search_link(self) -> None:
         self._linking = not self._linking
         self._panes.scroll_home(animate=False)
-        self._show()
+        self.show()
 
     def do_copy_hash(self) -> None:
         if self._stage is not None and self._stage.moved:
@@ -363,7 +356,7 @@ class DemoScreen(Page):
     async def _take_speed(self, shown: Demonstration, wanted: Decimal) -> None:
         try:
             await shown.change_speed(wanted)
-            self.call_later(self._show)
+            self.call_later(self.show)
         except ClientError as error:
             self.call_later(self._stop, f"The speed stayed: {error}.")
 
@@ -371,7 +364,7 @@ class DemoScreen(Page):
         if self._more or self._linking:
             self._more = self._linking = False
             self._panes.scroll_home(animate=False)
-            self._show()
+            self.show()
             return
         self.post_message(self.Go(BACK))
 

@@ -27,7 +27,6 @@ from swapdesk.flows.deposits.deposit_phase import (
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_merge import payout_hash
 from swapdesk.flows.notation import (
     clock_time,
     copied_amount,
@@ -45,6 +44,7 @@ from swapdesk.flows.orders.order_fields import (
     short_id,
     unsaid,
 )
+from swapdesk.flows.orders.order_merge import payout_hash
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, reported_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
@@ -286,14 +286,9 @@ class DepositScreen(DepositPage):
         if verb is ACCEPT_LOWER:
             return READY if lower_output(self.tracked) is not None else HIDDEN
         if verb is FUND:
-            if self.link is None:
-                return HIDDEN
+            payable = self.payment() is not None
             return fund_standing(
-                self.desk.deposit_ways,
-                self.link,
-                self.tracked,
-                payable=self.payment() is not None,
-                paying=self._funding,
+                self, self.tracked, payable=payable, paying=self._funding, brief=False
             )
         if verb in (READ_ON, READ_BACK):
             return self._reading.standing(verb)
@@ -302,7 +297,7 @@ class DepositScreen(DepositPage):
         return self.copy_standing(verb)
 
     def do_fund(self) -> None:
-        if begin_funding(self, self.desk.deposit_ways, self.tracked):
+        if begin_funding(self, self.tracked):
             self._funding = True
             self.step_changed("funding")
 
@@ -332,7 +327,7 @@ class DepositScreen(DepositPage):
             if not yes or self.link is None:
                 return
             try:
-                self.link.exchange.accept_output(self.service_id, given)
+                self.desk.journal.orders.accept_output(self.service_id, given)
             except JournalUnavailable:
                 self.show_notice(f"{NO_JOURNAL.cause} Nothing was accepted.", "error")
                 return

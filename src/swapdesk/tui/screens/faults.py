@@ -19,7 +19,7 @@ from swapdesk.flows.faults.triggers import (
     variants,
 )
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.commands.faults import (
     ADVANCE_CLOCK,
     BACK,
@@ -73,7 +73,6 @@ class FaultsScreen(Page):
         self._setting: Fault | None = None
         self._varied: Counter[str] = Counter()
         self._step = 0
-        self.busy = False
         self._table = LineTable(FAULT_COLUMNS, id="faults", empty="")
         self._meets = LineTable(TARGET_COLUMNS, id="targets", empty=NOTHING_TO_MEET)
         self._notes = FittedLines(id="notes")
@@ -89,57 +88,48 @@ class FaultsScreen(Page):
 
     def on_mount(self) -> None:
         self.set_money(PLAY_MONEY, "you: choose what goes wrong", where_short="play money.")
-        self._show()
+        self.show()
 
     def session_changed(self) -> None:
         known = self._triggers.control if self._triggers is not None else None
         # A sandbox that was started again has another control.
         if self.link is not None and self.link.control is not known:
             self._triggers = Triggers(self.desk)
-            self._do("")
+            self._do(self._triggers, "")
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         if self._setting is not None:
             self._show_targets(self._setting)
 
-    def work_failed(self, group: str) -> None:
-        self.busy = False
-        self.refresh_keys()
-
     # asking the sandbox
 
-    def _do(self, said: str, work: Awaitable[object] | None = None) -> None:
+    def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
         """Carry ``work`` out, look at what is set, and say ``said``; {} is what the work gave."""
-        self.busy = True
-        self.run_worker(
-            self._carry_out(said, work), group="faults", exclusive=True, exit_on_error=False
-        )
+        work_and_look = self._carry_out(triggers, said, work)
+        self.fetch("faults", work_and_look, self._say, self._not_done)
         self.refresh_keys()
 
-    async def _carry_out(self, said: str, work: Awaitable[object] | None) -> None:
-        assert self._triggers is not None
-        warns, active = False, self._active
-        try:
-            if work is not None:
-                said = said.replace("{}", str(await work))
-            active = await self._triggers.active()
-        except ApiError as error:
-            said, warns = f"The sandbox refused: {error.message.rstrip('.')}.", True
-        except ClientError as error:
-            said, warns = f"The sandbox gave no answer: {error}.", True
-        self.call_later(self._was_done, active, said, warns=warns)
+    async def _carry_out(
+        self, triggers: Triggers, said: str, work: Awaitable[object] | None
+    ) -> Span | None:
+        if work is not None:
+            said = said.replace("{}", str(await work))
+        self._active = await triggers.active()
+        return Span(said) if said else self._done
 
-    def _was_done(self, active: list[str], said: str, *, warns: bool) -> None:
-        """The sandbox answered: what is set, and what to say."""
-        self.busy = False
-        self._active = active
-        if said:
-            self._done = Span(said, "status-trouble" if warns else "foreground")
-        self._show()
+    def _not_done(self, error: ClientError) -> None:
+        said = f"The sandbox gave no answer: {error}."
+        if isinstance(error, ApiError):
+            said = f"The sandbox refused: {error.message.rstrip('.')}."
+        self._say(Span(said, "status-trouble"))
+
+    def _say(self, done: Span | None) -> None:
+        self._done = done
+        self.show()
 
     # drawing
 
-    def _show(self) -> None:
+    def show(self) -> None:
         self._table.set_rows(
             [
                 Row(name, {"fault": name, "given": self._given(fault), "shows": fault.does})
@@ -196,30 +186,27 @@ class FaultsScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
+    def standings(self) -> Standings:
         fault, setting = self._fault, self._setting
-        busy = "asking" if self.busy else ""
-        if verb is SHOW_FAULTS or (fault is None and verb in (CHOOSE_FAULT, VARY_FAULT)):
-            return HIDDEN
-        if verb is BACK and setting is not None:
-            return CommandState(verb="to the faults")
-        if verb is CHOOSE_FAULT and setting is not None:
+        asking = "asking" if self.fetching else ""
+        chooses: CommandState | bool = fault is not None
+        if setting is not None:
             nobody = "" if self.targets else "nothing is there to meet it"
-            return CommandState(verb=f"set {setting.name}", locked=nobody)
-        if verb is VARY_FAULT and fault is not None:
-            return READY if len(variants(fault)) > 1 else HIDDEN
-        if verb is NEXT_STEP:
-            return CommandState(verb="other step")
-        if verb is ADVANCE_CLOCK:
-            return CommandState(verb=f"clock {CLOCK_STEPS[self._step]}", locked=busy)
-        if verb is CLEAR_FAULTS:
-            return CommandState(locked=busy)
-        return READY
+            chooses = CommandState(verb=f"set {setting.name}", locked=nobody)
+        return {
+            SHOW_FAULTS: False,
+            CHOOSE_FAULT: chooses,
+            VARY_FAULT: fault is not None and len(variants(fault)) > 1,
+            ADVANCE_CLOCK: CommandState(verb=f"clock {CLOCK_STEPS[self._step]}", locked=asking),
+            NEXT_STEP: CommandState(verb="other step"),
+            CLEAR_FAULTS: CommandState(locked=asking),
+            BACK: CommandState(verb="to the faults" if setting is not None else ""),
+        }
 
     @on(LineTable.Chosen)
     def do_choose_fault(self) -> None:
         fault, triggers = self._fault, self._triggers
-        if fault is None or triggers is None or self.busy:
+        if fault is None or triggers is None or self.fetching:
             return
         if self._setting is None:
             self._setting = fault
@@ -228,33 +215,33 @@ class FaultsScreen(Page):
             if self._meets.cursor_key != before:
                 # What was met last stays chosen; of another kind the list begins at its top.
                 self._meets.move_to(next(iter(self.targets), ""))
-            self._show()
+            self.show()
         elif (key := self._meets.cursor_key) is not None:
             call = FaultDocument(fault.name, self.targets[key], self._members(fault))
             self._setting = None
-            self._do(call.said, triggers.set(call))
+            self._do(triggers, call.said, triggers.set(call))
 
     def do_vary_fault(self) -> None:
         if (fault := self._fault) is not None:
             self._varied[fault.name] += 1
-            self._show()
+            self.show()
 
     def do_next_step(self) -> None:
         self._step = (self._step + 1) % len(CLOCK_STEPS)
         self.refresh_keys()
 
     def do_advance_clock(self) -> None:
-        if self._triggers is not None:
+        if (triggers := self._triggers) is not None:
             step = CLOCK_STEPS[self._step]
-            self._do("The sandbox's clock shows {}.", self._triggers.advance(step))
+            self._do(triggers, "The sandbox's clock shows {}.", triggers.advance(step))
 
     def do_clear_faults(self) -> None:
-        if self._triggers is not None:
-            self._do("Every fault and every hold has ended.", self._triggers.clear())
+        if (triggers := self._triggers) is not None:
+            self._do(triggers, "Every fault and every hold has ended.", triggers.clear())
 
     def do_back(self) -> None:
         if self._setting is not None:
             self._setting = None
-            self._show()
+            self.show()
         else:
             self.post_message(self.Go(everywhere.BACK))

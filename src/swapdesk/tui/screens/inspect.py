@@ -28,9 +28,14 @@ from swapdesk.flows.support.case_file import (
     program_facts,
     write_case,
 )
-from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
+from swapdesk.flows.support.order_search import (
+    SECRET_REPLY,
+    Answer,
+    OrderSearch,
+    Searched,
+    begun_here,
+)
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, read_pasted
-from swapdesk.flows.support.replies import SECRET_REPLY
 from swapdesk.flows.support.support_case import (
     CaseFacts,
     CaseSheet,
@@ -40,7 +45,7 @@ from swapdesk.flows.support.support_case import (
     sheet_of,
 )
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import HIDDEN, CommandState, Standings
 from swapdesk.tui.commands.inspect import (
     BACK,
     CASE_HISTORY,
@@ -74,10 +79,10 @@ SHOWN = 200
 """Characters of what was pasted that stand in the field."""
 LABEL = 10
 _MARKS: dict[Answer, tuple[str, str]] = {
-    Answer.FOUND: (VALID, "status-done"),
-    Answer.NOTHING: (DOT, "muted"),
-    Answer.FAILED: (TROUBLE, "status-trouble"),
-    Answer.NOT_ASKED: (REFUSED, "muted"),
+    "found": (VALID, "status-done"),
+    "nothing": (DOT, "muted"),
+    "failed": (TROUBLE, "status-trouble"),
+    "not asked": (REFUSED, "muted"),
 }
 COLUMNS = (
     Column("order", "Order", 8),
@@ -136,7 +141,6 @@ class InspectScreen(Page):
         self._begin_with = service_id
         self._pasted: PastedText | None = None
         self._search: OrderSearch | None = None
-        self._asking = False
         self._sheets: dict[str, CaseSheet] = {}
         self._opened: str | None = None
         self._field = PasteField()
@@ -152,7 +156,6 @@ class InspectScreen(Page):
         yield self._body
 
     def on_mount(self) -> None:
-        self._show()
         if self._begin_with is not None:
             with self.prevent(TextField.Changed):
                 self._field.set_value(self._begin_with)
@@ -162,17 +165,13 @@ class InspectScreen(Page):
             begin, self._begin_with = self._begin_with, None
             self._read(begin)
             self.do_look_up()
-        self._show()
+        self.show()
 
     def on_tick(self) -> None:
-        self._show()
+        self.show()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
-        self._show()
-
-    def work_failed(self, group: str) -> None:
-        self._asking = False
-        self._show()
+        self.show()
 
     # what was pasted
 
@@ -186,7 +185,7 @@ class InspectScreen(Page):
         with self.prevent(TextField.Changed):
             self._field.set_value(visible)
         self._field.action_edit("home")
-        self._show()
+        self.show()
         if self._pasted is not None and self._pasted.secret:
             # Letters are keys again: y copies what to write.
             self._body.focus()
@@ -208,7 +207,7 @@ class InspectScreen(Page):
         )
         self._search, self._sheets, self._opened = None, {}, None
         self._body.scroll_home(animate=False)
-        self._show()
+        self.show()
 
     # searching
 
@@ -229,33 +228,29 @@ class InspectScreen(Page):
         if self._table.has_focus and self._table.cursor_key is not None and self._opened is None:
             self._opened = self._table.cursor_key
             self._body.focus()
-            self._show()
-        elif self._search.next_cost is not None and not self._asking:
+            self.show()
+        elif self._search.next_cost is not None and not self.fetching:
             self._ask(self._search)
         elif self._sheet is not None:
             self.controls.navigation.open_order(self._sheet.order_id)
 
     def _ask(self, search: OrderSearch) -> None:
-        self._asking = True
-        self.run_worker(self._go_on(search), group="inspect", exclusive=True, exit_on_error=False)
-        self._show()
+        self.fetch("inspect", self._go_on(search), self._was_searched)
+        self.show()
 
-    async def _go_on(self, search: OrderSearch) -> None:
+    async def _go_on(self, search: OrderSearch) -> OrderSearch:
         async for _ in search.go_on():
-            self.call_later(self._was_searched, search, over=False)
-        self.call_later(self._was_searched, search, over=True)
+            self.call_later(self._was_searched, search)
+        return search
 
-    def _was_searched(self, search: OrderSearch, *, over: bool) -> None:
-        """A place answered; ``over`` when nothing more is asked."""
-        if search is not self._search:
-            return
-        if over:
-            self._asking = False
-        self._took_in()
+    def _was_searched(self, search: OrderSearch) -> None:
+        """A place answered, or nothing more is asked."""
+        if search is self._search:
+            self._took_in()
 
     def _took_in(self) -> None:
         """The focus goes to what was found, so that letters are keys again."""
-        self._show()
+        self.show()
         (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
 
     def on_descendant_focus(self) -> None:
@@ -270,7 +265,7 @@ class InspectScreen(Page):
             return self._sheets.get(self._opened)
         return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None
 
-    def _show(self) -> None:
+    def show(self) -> None:
         if not self.is_mounted:
             return
         pasted, search = self._pasted, self._search
@@ -302,8 +297,8 @@ class InspectScreen(Page):
     @property
     def _verdict(self) -> str:
         """Why nothing was found; empty while somebody is still asked."""
-        if self._search is None or self._asking:
-            return "Asking …" if self._asking and not self._sheets else ""
+        if self._search is None or self.fetching:
+            return "Asking …" if self.fetching and not self._sheets else ""
         return self._search.verdict
 
     @property
@@ -318,7 +313,7 @@ class InspectScreen(Page):
     @property
     def _nothing(self) -> bool:
         """Whether all were asked that can be, and nothing was found."""
-        return self._search is not None and not self._asking and bool(self._search.verdict)
+        return self._search is not None and not self.fetching and bool(self._search.verdict)
 
     @property
     def _field_used(self) -> bool:
@@ -371,7 +366,7 @@ class InspectScreen(Page):
                     asks = again if failed else "the desk: it connects"
             if self._pasted is not None and self._pasted.secret:
                 asks = "the customer: move the money to a new wallet; y copies what to write"
-            elif self._asking:
+            elif self.fetching:
                 asks = "the service: it is asked"
             elif self._search is not None and self._search.verdict:
                 money, asks = f"{self._search.money}.", self._search.next
@@ -380,32 +375,26 @@ class InspectScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        typing, sheet, search = self._field.has_focus, self._sheet, self._search
-        if verb is INSPECT:
-            return HIDDEN if typing else CommandState(verb="look for another")
-        if verb is LOOK_UP:
-            return self._look_up_standing()
-        if verb is TRY_AGAIN:
-            return READY if not typing and self._line_again() else HIDDEN
-        if verb is BACK and self._opened is not None and search is not None:
-            return CommandState(verb="to the list")
-        shown = {
-            COPY_REPLY: bool(self._ready_reply),
-            COPY_ESCALATION: sheet is not None or self._nothing,
-            WRITE_BUNDLE: sheet is not None,
-            CASE_HISTORY: sheet is not None,
+    def standings(self) -> Standings:
+        reads, found = not self._field.has_focus, self._sheet is not None
+        return {
+            LOOK_UP: self._look_up_standing(),
+            COPY_REPLY: reads and bool(self._ready_reply),
+            COPY_ESCALATION: reads and (found or self._nothing),
+            WRITE_BUNDLE: reads and found,
+            CASE_HISTORY: reads and found,
+            TRY_AGAIN: reads and bool(self._line_again()),
+            INSPECT: CommandState(verb="look for another", hidden=not reads),
+            BACK: CommandState(verb="" if self._opened is None else "to the list"),
         }
-        return HIDDEN if verb in shown and (typing or not shown[verb]) else READY
 
     def _look_up_standing(self) -> CommandState:
         if self._pasted is None or not self._pasted.searchable:
             return HIDDEN
         if self._search is None:
-            failed = self.session.phase == "failed"
-            waits = CommandState(locked="not connected" if failed else "connecting")
-            return READY if self.link is not None else waits
-        if self._asking:
+            waits = "not connected" if self.session.phase == "failed" else "connecting"
+            return CommandState(locked=waits if self.link is None else "")
+        if self.fetching:
             return CommandState(locked="asking")
         if len(self._sheets) > 1 and self._opened is None:
             return CommandState(verb="open")
@@ -420,18 +409,16 @@ class InspectScreen(Page):
         self._pasted = self._search = self._opened = None
         self._sheets = {}
         self._field.focus()
-        self._show()
+        self.show()
 
     def do_copy_reply(self) -> None:
-        if self._ready_reply:
-            self.controls.copy_value("reply", self._ready_reply)
+        self.controls.copy_value("reply", self._ready_reply)
 
     def do_copy_escalation(self) -> None:
         text = "\n".join(self._sheet.escalation) if self._sheet is not None else ""
         if self._search is not None and self._nothing:
             text = self._search.escalation
-        if text:
-            self.controls.copy_value("text for the service", text)
+        self.controls.copy_value("text for the service", text)
 
     def do_case_history(self) -> None:
         from swapdesk.tui.screens.order_history import OrderHistoryScreen
@@ -445,9 +432,7 @@ class InspectScreen(Page):
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
     async def do_try_again(self) -> None:
-        line = self._line_again()
-        if line:
-            await self.controls.navigation.begin_with(line)
+        await self.controls.navigation.begin_with(self._line_again())
 
     def _line_again(self) -> str:
         facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
@@ -513,13 +498,10 @@ class BundleScreen(Page):
         )
         self.refresh_keys()
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb is MASK_OR_SHOW:
-            kind = self._kind
-            if kind is None:
-                return HIDDEN
-            return CommandState(verb=f"mask {kind}" if kind in self._shown else f"show {kind}")
-        return READY
+    def standings(self) -> Standings:
+        kind = self._kind
+        does = f"mask {kind}" if kind in self._shown else f"show {kind}"
+        return {MASK_OR_SHOW: CommandState(verb=does, hidden=kind is None)}
 
     @property
     def _kind(self) -> Shown | None:
@@ -588,7 +570,7 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
         glyph, role = _MARKS[one.answer]
         label = "Searched" if not at else ""
         head = [Span(label.ljust(LABEL), "muted"), Span(f"{glyph} ", role)]
-        place = Span(one.place.ljust(25), "foreground" if one.answer is Answer.FOUND else "muted")
+        place = Span(one.place.ljust(25), "foreground" if one.answer == "found" else "muted")
         rows.append(cut([*head, place, Span(one.said, "muted")], width))
     return rows
 

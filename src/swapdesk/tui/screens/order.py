@@ -18,8 +18,6 @@ from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.intents.intent import NO_ADDRESS_TEXT, DepositRelease, Intent
-from swapdesk.flows.journal.order_merge import display_of, linked_deposit, payout_hash
-from swapdesk.flows.journal.transaction_log import OrderTransaction
 from swapdesk.flows.notation import copied_amount, date, exact_amount, percent, tracker_amount
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
@@ -44,11 +42,13 @@ from swapdesk.flows.orders.order_fields import (
     transaction_page,
 )
 from swapdesk.flows.orders.order_history import Leg, legs_of
+from swapdesk.flows.orders.order_merge import display_of, linked_deposit, payout_hash
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.situations import COMPLETED
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import Standings
 from swapdesk.tui.commands.order import (
     BACK,
     COPY_FACT,
@@ -71,6 +71,7 @@ from swapdesk.tui.screens.order_actions import (
     fund_standing,
     put_away,
     put_away_standing,
+    refresh_standing,
 )
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, width_of
@@ -134,7 +135,6 @@ class OrderScreen(Page):
     def __init__(self, session: Session, service_id: str) -> None:
         super().__init__(session, context=short_id(service_id))
         self.service_id = service_id
-        self._reading = False
         self._paying = False
         self._legs: tuple[Leg, ...] = ()
         self._made: tuple[OrderTransaction, ...] = ()
@@ -162,9 +162,6 @@ class OrderScreen(Page):
     def on_mount(self) -> None:
         # The top of the order stays in view, with what must be read first.
         self._facts.focus(scroll_visible=False)
-        self._show()
-        if self.tracked is None:
-            self._begin_reading()
 
     @property
     def tracked(self) -> TrackedOrder | None:
@@ -176,24 +173,20 @@ class OrderScreen(Page):
         return tracked is not None and not order_status(tracked, self.service_time()).closed
 
     def on_tick(self) -> None:
-        self._show()
+        self.show()
 
     def on_resize(self) -> None:
-        self._show()
+        self.show()
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         if not ids or self.service_id in ids:
             self._paying = self._paying and self.service_id not in ids
-            self._show()
+            self.show()
 
     def session_changed(self) -> None:
-        self._show()
-        if self.tracked is None and self.link is not None and not self._reading:
-            self._begin_reading()
-
-    def work_failed(self, group: str) -> None:
-        self._reading = False
-        self._show()
+        self.show()
+        if self.tracked is None and not self.fetching:
+            self.do_refresh()
 
     @property
     def signing(self) -> SigningSession[Any] | None:
@@ -205,7 +198,7 @@ class OrderScreen(Page):
 
     # drawing
 
-    def _show(self) -> None:
+    def show(self) -> None:
         if not self.is_mounted:
             return
         tracked = self.tracked
@@ -269,34 +262,22 @@ class OrderScreen(Page):
 
     def _show_unknown(self) -> None:
         self._said.display = True
-        if self._reading or self.link is None:
+        if self.fetching or self.link is None:
             self._said.show([[Span(f"Reading order {self.service_id}.", "muted")]])
             self.set_money("not known to this desk yet.", "the service: it answers")
         self.refresh_keys()
 
     # reading
 
-    def _begin_reading(self) -> None:
+    def do_refresh(self) -> None:
         if self.link is None or self.link.connection.read_only:
             return
-        self._reading = True
-        self.run_worker(self._read(), group="order-read", exclusive=True, exit_on_error=False)
-        self._show()
+        question = self.link.tracker.read(self.service_id)
+        self.fetch("order-read", question, lambda _: self.show(), self._not_read)
+        self.show()
 
-    async def _read(self) -> None:
-        try:
-            await self.desk.link.tracker.read(self.service_id)
-        except ClientError as error:
-            self.call_later(self._answered, error)
-        else:
-            self.call_later(self._answered)
-
-    def _answered(self, error: ClientError | None = None) -> None:
-        self._reading = False
-        self.refresh_frame()
-        self._show()
-        if error is None:
-            return
+    def _not_read(self, error: ClientError) -> None:
+        self.show()
         failure = failure_of_error(error)
         if self.tracked is not None:
             self.show_failure(error)
@@ -309,51 +290,30 @@ class OrderScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        tracked, link = self.tracked, self.link
-        if verb is REFRESH:
-            if link is None or link.connection.read_only:
-                return HIDDEN
-            return CommandState(locked="reading") if self._reading else CommandState(cost="1 read")
-        if verb is BACK or verb.everywhere:
-            return READY
-        if verb is GO_ON_SIGNING:
-            return signing_standing(self.signing)
-        if tracked is None or link is None:
-            return HIDDEN
-        if verb is AGAIN:
-            return again_standing(self, tracked)
-        if verb is PUT_AWAY:
-            return put_away_standing(tracked)
+    def standings(self) -> Standings:
+        tracked, signing = self.tracked, signing_standing(self.signing)
+        reading = refresh_standing(self)
+        if tracked is None:
+            known = (verb for verb in self.VERBS if verb is not BACK)
+            return {**dict.fromkeys(known, False), REFRESH: reading, GO_ON_SIGNING: signing}
         summary = order_status(tracked, self.service_time())
-        withheld = tracked.withheld is not None and not summary.ended
-        shown = {
-            COPY_FACT: self._copied() is not None,
+        return {
+            GO_ON_SIGNING: signing,
+            DEPOSIT_CARD: summary.payable or (tracked.withheld is not None and not summary.ended),
+            FUND: fund_standing(self, tracked, payable=summary.payable, paying=self._paying),
+            AGAIN: again_standing(self, tracked),
+            PUT_AWAY: put_away_standing(tracked),
             OPEN_LINK: self._linked() is not None,
-            DEPOSIT_CARD: summary.payable or withheld,
+            REFRESH: reading,
         }
-        if verb is not FUND:
-            return READY if shown.get(verb, True) else HIDDEN
-        return fund_standing(
-            self.desk.deposit_ways,
-            link,
-            tracked,
-            payable=summary.payable,
-            paying=self._paying,
-            brief=True,
-        )
-
-    def _copied(self) -> tuple[str, str] | None:
-        """Label and value of the fact under the cursor; the id when it has none to copy."""
-        fact = self._facts.current
-        if fact is not None and fact.copied:
-            return fact.label.lower(), fact.copied
-        return ("order id", self.service_id) if self.tracked is not None else None
 
     def do_copy_fact(self) -> None:
-        value = self._copied()
-        if value is not None:
-            self.controls.copy_value(*value)
+        """The fact under the cursor; the id when it has none to copy."""
+        fact = self._facts.current
+        if fact is not None and fact.copied:
+            self.controls.copy_value(fact.label.lower(), fact.copied)
+        else:
+            self.controls.copy_value("order id", self.service_id)
 
     def _linked(self) -> str | None:
         fact = self._facts.current
@@ -389,7 +349,7 @@ class OrderScreen(Page):
         self.app.push_screen(OrderHistoryScreen(self.session, self.service_id))
 
     def do_fund(self) -> None:
-        if begin_funding(self, self.desk.deposit_ways, self.tracked):
+        if begin_funding(self, self.tracked):
             self._paying = True
             self.step_changed("funding")
 
@@ -406,9 +366,6 @@ class OrderScreen(Page):
         from swapdesk.tui.screens.raw_order import RawOrderScreen
 
         self.app.push_screen(RawOrderScreen(self.session, self.service_id))
-
-    def do_refresh(self) -> None:
-        self._begin_reading()
 
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:

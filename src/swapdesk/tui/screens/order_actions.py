@@ -30,15 +30,17 @@ from swapdesk.tui.widgets.overlay import SpokenOverlay, TextOverlay
 from swapdesk.tui.widgets.table_layout import MARGIN
 
 if TYPE_CHECKING:
-    from swapdesk.flows.connected_desk import ConnectedDesk
-    from swapdesk.flows.deposits.funding import DepositWays
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.tui.page import Page
 
 
+def refresh_standing(page: Page) -> CommandState:
+    hidden = page.link is None or page.link.connection.read_only
+    return CommandState(cost="1 read", locked="reading" if page.fetching else "", hidden=hidden)
+
+
 def again_standing(page: Page, tracked: TrackedOrder | None) -> CommandState:
-    link = page.link
-    if tracked is None or link is None or not came_to_nothing(tracked):
+    if tracked is None or not came_to_nothing(tracked):
         return HIDDEN
     asked = page.session.quote_options or PLAIN
     receive = tracked.intent is not None and tracked.intent.receive
@@ -47,7 +49,7 @@ def again_standing(page: Page, tracked: TrackedOrder | None) -> CommandState:
 
 def ask_again(page: Page, tracked: TrackedOrder | None) -> None:
     """Quotes for the same input; what was typed stands in the form that follows."""
-    if tracked is None or not came_to_nothing(tracked):
+    if tracked is None:
         return
     from swapdesk.tui.screens.quotes import QuotesScreen
 
@@ -63,15 +65,16 @@ def ask_again(page: Page, tracked: TrackedOrder | None) -> None:
 
 
 def put_away_standing(tracked: TrackedOrder | None) -> CommandState:
-    if tracked is None or tracked.trouble is None:
+    if tracked is None:
         return HIDDEN
-    return CommandState(verb="take back") if tracked.put_away else READY
+    back = "take back" if tracked.put_away else ""
+    return CommandState(verb=back, hidden=tracked.trouble is None)
 
 
 def put_away(page: Page, tracked: TrackedOrder | None) -> None:
     """Put it away, or take it back where it is."""
     link = page.link
-    if tracked is None or tracked.trouble is None or link is None:
+    if tracked is None or link is None:
         return
     name = tracked.short_id
     try:
@@ -92,16 +95,11 @@ FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "o
 
 
 def fund_standing(
-    ways: DepositWays,
-    link: ConnectedDesk | None,
-    tracked: TrackedOrder | None,
-    *,
-    payable: bool,
-    paying: bool,
-    brief: bool = False,
+    page: Page, tracked: TrackedOrder | None, *, payable: bool, paying: bool, brief: bool = True
 ) -> CommandState:
     """``payable``: the order may be paid now; ``paying``: the faucet pays it from here;
     ``brief``: where the footer has no room to say who pays."""
+    link, ways = page.link, page.desk.deposit_ways
     if tracked is None or link is None:
         return HIDDEN
     if ways.under_way(tracked):
@@ -123,10 +121,10 @@ def fund_standing(
     return CommandState(verb=FROM_WALLET if by == "wallet" else FROM_FAUCET)
 
 
-def begin_funding(page: Page, ways: DepositWays, tracked: TrackedOrder | None) -> bool:
+def begin_funding(page: Page, tracked: TrackedOrder | None) -> bool:
     """Whether the faucet pays now. From the wallet nothing is paid yet: the screen that signs
     opens."""
-    controls = page.controls
+    controls, ways = page.controls, page.desk.deposit_ways
     if tracked is not None and (ways.under_way(tracked) or ways.of(tracked) == "wallet"):
         controls.signing.pay_from_wallet(tracked)
         return False

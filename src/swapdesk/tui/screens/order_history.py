@@ -12,7 +12,7 @@ from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import clock_time
 from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.support_case import calls_about, facts_of, record_of
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import Standings
 from swapdesk.tui.commands.order_history import BACK, COPY_UPDATE, EARLIER_UPDATE, LATER_UPDATE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
@@ -43,14 +43,11 @@ class OrderHistoryScreen(Page):
         yield self._line
         yield self._heard
 
-    def session_changed(self) -> None:
-        self._show()
-
     def orders_changed(self, ids: frozenset[str]) -> None:
         if self.service_id in ids:
-            self._show()
+            self.show()
 
-    def _show(self) -> None:
+    def show(self) -> None:
         if self.link is None:
             return
         try:
@@ -75,10 +72,8 @@ class OrderHistoryScreen(Page):
         self.refresh_frame()
         self.refresh_keys()
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb is COPY_UPDATE:
-            return READY if self._line.moment is not None else HIDDEN
-        return READY
+    def standings(self) -> Standings:
+        return {COPY_UPDATE: self._line.moment is not None}
 
     def do_step(self, by: int) -> None:
         self._line.step(by)

@@ -26,9 +26,9 @@ from swapdesk.flows.orders.order_listing import (
     stale_words,
 )
 from swapdesk.flows.orders.order_sentence import created_words, order_sentence
-from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.orders.order_status import order_status
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.commands.orders import (
     AGAIN,
     BACK,
@@ -54,6 +54,7 @@ from swapdesk.tui.screens.order_actions import (
     fund_standing,
     put_away,
     put_away_standing,
+    refresh_standing,
 )
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
@@ -124,7 +125,6 @@ class OrdersScreen(Page):
         self._filling: asyncio.Task[None] | None = None
         self._update: Timer | None = None
         self._settle: Timer | None = None
-        self._reading = False
         self._begun = False
         """Filled when it came on the screen, which resumes it for the first time, too."""
         self._paying: set[str] = set()
@@ -145,11 +145,11 @@ class OrdersScreen(Page):
             self._field.set_value(self._filter.text)
         self._table.focus()
         self._begun = True
-        self._fill()
+        self.show()
 
     def on_resize(self) -> None:
         if self._fit():
-            self._fill()
+            self.show()
         # The pane has another place on a wide screen, and stays on no other.
         self._show_pane()
 
@@ -173,7 +173,7 @@ class OrdersScreen(Page):
         """Times of the open orders in view, the labels and the pane."""
         self._ticks += 1
         if not self._filter.empty and self._ticks % AGES == 0:
-            self._fill()
+            self.show()
         else:
             self._redraw(self._table.running_in_view())
 
@@ -187,7 +187,7 @@ class OrdersScreen(Page):
         if self._begun:
             self._begun = False
         else:
-            self._fill()
+            self.show()
 
     # the table
 
@@ -200,7 +200,7 @@ class OrdersScreen(Page):
             return
         changed, self._changed = self._changed, set()
         if changed and not self._filter.empty:
-            self._fill()
+            self.show()
         else:
             self._redraw(changed)
 
@@ -210,14 +210,14 @@ class OrdersScreen(Page):
         found = [one for one in map(self._tracked, keys) if one is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
         if self._filling is None and not self._table.redraw(found, skipped):
-            self._fill()
+            self.show()
             return
         self._table.relabel(self._stale())
         current = self._table.cursor_key
         if current is None or current in keys:
             self._show_pane()
 
-    def _fill(self) -> None:
+    def show(self) -> None:
         link = self.link
         if link is None:
             self._table.say("The desk is connecting. Orders appear then.")
@@ -267,10 +267,6 @@ class OrdersScreen(Page):
     def current(self) -> TrackedOrder | None:
         return self._tracked(self._table.cursor_key)
 
-    def _summary(self) -> OrderStatus | None:
-        tracked = self.current
-        return order_status(tracked, self.service_time()) if tracked is not None else None
-
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
         if self._settle is not None:
@@ -306,48 +302,32 @@ class OrdersScreen(Page):
         )
         self.step_is(f"{tracked.service_id} {summary.payable}")
 
-    def work_failed(self, group: str) -> None:
-        self._reading = False
-        self.refresh_keys()
-
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb is ORDERS:
-            return HIDDEN
-        typing = self._field.has_focus
-        if verb is BACK:
-            return CommandState(verb="clear the filter") if self._field.opened else READY
-        if verb in (OPEN_ORDER, COPY_ADDRESS, FUND, SAY_ROW) and self.current is None:
-            return HIDDEN
-        if verb is OPEN_ORDER:
-            return CommandState(verb="to the list") if typing else READY
-        if typing and not verb.everywhere:
-            return HIDDEN
-        if verb in (COPY_ADDRESS, FUND):
-            return self._paying_standing(verb)
-        if verb is AGAIN:
-            return again_standing(self, self.current)
-        if verb is PUT_AWAY:
-            return put_away_standing(self.current)
-        if verb is REFRESH:
-            if self.link is None or self.link.connection.read_only:
-                return HIDDEN
-            return CommandState(locked="reading") if self._reading else CommandState(cost="1 read")
-        rows = bool(self._table.rows)
-        shown = {FILTER_ROWS: rows or self._field.opened, SORT_ROWS: rows, EXPORT_ROWS: rows}
-        return READY if shown.get(verb, True) else HIDDEN
-
-    def _paying_standing(self, verb: Verb) -> CommandState:
-        summary = self._summary()
-        payable = summary is not None and summary.payable
-        if verb is COPY_ADDRESS:
-            return READY if payable else HIDDEN
+    def standings(self) -> Standings:
+        tracked, rows, field = self.current, bool(self._table.rows), self._field
+        opens = "to the list" if field.has_focus else ""
+        always: Standings = {
+            ORDERS: False,
+            BACK: CommandState(verb="clear the filter" if field.opened else ""),
+            OPEN_ORDER: CommandState(verb=opens, hidden=tracked is None),
+        }
+        if field.has_focus:
+            return {**dict.fromkeys(self.VERBS, False), **always}
+        payable = tracked is not None and order_status(tracked, self.service_time()).payable
         paying = self._table.cursor_key in self._paying
-        ways = self.desk.deposit_ways
-        return fund_standing(
-            ways, self.link, self.current, payable=payable, paying=paying, brief=True
-        )
+        return {
+            **always,
+            COPY_ADDRESS: payable,
+            FUND: fund_standing(self, tracked, payable=payable, paying=paying),
+            AGAIN: again_standing(self, tracked),
+            PUT_AWAY: put_away_standing(tracked),
+            FILTER_ROWS: rows or field.opened,
+            SORT_ROWS: rows,
+            EXPORT_ROWS: rows,
+            SAY_ROW: tracked is not None,
+            REFRESH: refresh_standing(self),
+        }
 
     @on(LineTable.Chosen)
     def do_open_order(self) -> None:
@@ -356,14 +336,13 @@ class OrdersScreen(Page):
             self.controls.navigation.open_order(key)
 
     def do_copy_address(self) -> None:
-        tracked, summary = self.current, self._summary()
-        address = tracked.order.deposit_address if tracked is not None else None
-        if summary is not None and summary.payable and address is not None:
-            self.controls.copy_value("address", address)
+        tracked = self.current
+        if tracked is not None and tracked.order.deposit_address is not None:
+            self.controls.copy_value("address", tracked.order.deposit_address)
 
     def do_fund(self) -> None:
         tracked = self.current
-        if begin_funding(self, self.desk.deposit_ways, tracked) and tracked is not None:
+        if begin_funding(self, tracked) and tracked is not None:
             self._paying.add(tracked.service_id)
             self.step_changed("funding")
 
@@ -382,7 +361,7 @@ class OrdersScreen(Page):
 
     def do_sort_rows(self) -> None:
         self._sorting = sorting_after(self._sorting)
-        self._fill()
+        self.show()
         plain = self._sorting == "deadline"
         self.context = CONTEXT if plain else f"by {self._sorting}"
         self.refresh_frame()
@@ -399,7 +378,7 @@ class OrdersScreen(Page):
         self._field.close()
         self._filter = EVERYTHING
         self._table.focus()
-        self._fill()
+        self.show()
 
     @on(TextField.Changed)
     def _typed(self) -> None:
@@ -414,7 +393,7 @@ class OrdersScreen(Page):
         else:
             self._field.say("")
             self.settle_notice("understood")
-            self._fill()
+            self.show()
 
     def _understood(self) -> FilterLine:
         """The line as a filter. Raises FilterProblem."""
@@ -435,10 +414,6 @@ class OrdersScreen(Page):
         self._table.focus()
         self.refresh_keys()
 
-    @on(TextField.Refused)
-    def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.value, "warning")
-
     # taking them along
 
     def do_export_rows(self) -> None:
@@ -450,30 +425,20 @@ class OrdersScreen(Page):
     # reading again
 
     def do_refresh(self) -> None:
-        if self.link is None:
-            return
-        self._reading = True
-        self.run_worker(self._read(), group="orders-read", exclusive=True, exit_on_error=False)
-        self.refresh_keys()
+        if self.link is not None:
+            question = self.link.tracker.sweep()
+            self.fetch("orders-read", question, lambda _: self._read(), self._not_read)
+            self.refresh_keys()
 
-    async def _read(self) -> None:
-        try:
-            await self.desk.link.tracker.sweep()
-        except ClientError as error:
-            self.call_later(self._orders_read, error)
-        else:
-            self.call_later(self._orders_read)
+    def _read(self) -> None:
+        self.show()
+        tracker = self.desk.link.tracker
+        said = left_out_words(tracker.skipped)
+        self.show_notice(
+            f"{counted(len(tracker.orders()), 'order')}, read now. {said}".rstrip(),
+            "warning" if said else "information",
+        )
 
-    def _orders_read(self, error: ClientError | None = None) -> None:
-        self._reading = False
-        self.refresh_frame()
-        self._fill()
-        if error is None:
-            known = len(self.link.tracker.orders()) if self.link is not None else 0
-            said = left_out_words(self.link.tracker.skipped) if self.link is not None else ""
-            self.show_notice(
-                f"{counted(known, 'order')}, read now. {said}".rstrip(),
-                "warning" if said else "information",
-            )
-        else:
-            self.show_failure(error)
+    def _not_read(self, error: ClientError) -> None:
+        self.show()
+        self.show_failure(error)

@@ -29,9 +29,6 @@ from swapdesk.flows.notation import (
     usd,
 )
 from swapdesk.flows.quotes.quote_columns import (
-    Part,
-    SumVerdict,
-    Unit,
     Waterfall,
     WaterfallStep,
     compare_route_types,
@@ -67,7 +64,7 @@ from swapdesk.flows.tracking.announcements import (
 )
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.tui.commands import waterfall as walk
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import HIDDEN, CommandState, Standings, Verb
 from swapdesk.tui.commands.quotes import (
     ALL_IN,
     ALL_ROUTES,
@@ -189,7 +186,7 @@ class QuotesScreen(Page):
         self.board: QuoteResult | None = None
         self.arrangement = Arrangement()
         self._error: ClientError | None = None
-        self._asked_at: float | None = None
+        self._asked_at = 0.0
         self._again = AskingAgain()
         self._only_fixed = False
         self._explained = False
@@ -227,29 +224,24 @@ class QuotesScreen(Page):
         ``only_fixed`` adds fixed rates to the answer in view. ``by_itself``: what was refused
         before is asked once more.
         """
-        if self._asked_at is not None or self.link is None:
+        if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
         self._only_fixed = only_fixed
         self._again.begin(by_itself=by_itself)
         self._error = None
-        self.set_timer(SAY_ASKING_AFTER, self._show)
+        self.set_timer(SAY_ASKING_AFTER, self.show)
         beside = self.board if only_fixed else None
-        self.run_worker(self._fetch(beside), group="quotes", exclusive=True, exit_on_error=False)
-        self._show()
+        failed = partial(self._failed, beside=beside is not None)
+        self.fetch("quotes", self._quotes(beside), self._arrived, failed)
+        self.show()
 
-    async def _fetch(self, beside: QuoteResult | None) -> None:
+    async def _quotes(self, beside: QuoteResult | None) -> QuoteResult:
         quotes, repeats = self.desk.link.quotes, self._again.may_repeat
-        try:
-            if beside is None:
-                await self._name_sender()
-                board = await quotes.ask(self.request, repeats)
-            else:
-                board = await quotes.ask_rate(beside, fixed=True, on_repeat=repeats)
-        except ClientError as error:
-            self.call_later(self._failed, error, beside=beside is not None)
-        else:
-            self.call_later(self._arrived, board)
+        if beside is not None:
+            return await quotes.ask_rate(beside, fixed=True, on_repeat=repeats)
+        await self._name_sender()
+        return await quotes.ask(self.request, repeats)
 
     async def _name_sender(self) -> None:
         """Routes are told for the account that would pay them, where one was chosen."""
@@ -263,32 +255,24 @@ class QuotesScreen(Page):
     def on_tick(self) -> None:
         if self._again.is_due(self.session.clock.monotonic()):
             self.ask(only_fixed=self._only_fixed, by_itself=True)
-        self._show()
+        self.show()
 
     def _arrived(self, board: QuoteResult) -> None:
-        self._asked_at = None
         self._again.answered()
         self.take(board)
         if board.refused is None:
             self.show_notice(quotes_arrived(board))
         else:
             self.show_failure(board.refused, "warning")
-        self.refresh_frame()
 
     def _failed(self, error: ClientError, *, beside: bool) -> None:
         """``beside``: the rates were to stand beside those of an answer, which stays."""
-        self._asked_at = None
         self._again.refused(error, self._wait(), self.session.clock.monotonic())
         if beside:
             self.show_failure(error, "warning")
         else:
             self._error = error
-        self._show()
-        self.refresh_frame()
-
-    def work_failed(self, group: str) -> None:
-        self._asked_at = None
-        self._show()
+        self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
         """Beside the rows stands why: then the keys are those of the explanation."""
@@ -312,13 +296,13 @@ class QuotesScreen(Page):
             self._former = former_places(before.ranking, board.ranking)
             self._former_until = self.session.clock.monotonic() + MOVED_FOR
             self.set_timer(MOVED_FOR, self._forget_former)
-        self._show()
+        self.show()
         follow = board.ranking.follow(stood) if stood is not None else None
         signs = board.token_in.chain_data.kind in KINDS
         wanted = follow or board.ranking.default_at(self.now(), signs=signs)
         if wanted is not None and not self._table.move_to(wanted.quote_id) and self.composed:
             self.arrangement = self.arrangement.unfolded()
-            self._show()
+            self.show()
             self._table.move_to(wanted.quote_id)
         self.step_changed(board.received_at.isoformat())
 
@@ -328,7 +312,7 @@ class QuotesScreen(Page):
             self.set_timer(left, self._forget_former)
             return
         self._former = {}
-        self._show()
+        self.show()
 
     # drawing
 
@@ -348,15 +332,12 @@ class QuotesScreen(Page):
         """When the desk asks again by itself; empty when it does not."""
         return self._again.words(self.session.clock.monotonic())
 
-    def session_changed(self) -> None:
-        self._show()
-
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
         self._show_below()
         self.refresh_keys()
 
-    def _show(self) -> None:
+    def show(self) -> None:
         if not self.composed:
             return
         board = self.board
@@ -377,9 +358,7 @@ class QuotesScreen(Page):
             head = "You send" if board.wish.receive else "You get, net"
             ways = compare_route_types(board, self.now())
             self._ways.show(partial(ways_lines, ways, head, symbol) if ways else None)
-        passed = None
-        if self._asked_at is not None:
-            passed = self.session.clock.monotonic() - self._asked_at
+        passed = self.session.clock.monotonic() - self._asked_at if self.fetching else None
         answered, turn = board is not None, self._again.turn
         self._table.set_empty(nothing_yet(passed, self._error, answered=answered, turn=turn))
         self._show_below()
@@ -401,7 +380,7 @@ class QuotesScreen(Page):
     def _ranked_by(self) -> list[Line]:
         if self.board is None:
             return []
-        if self._asked_at is not None:
+        if self.fetching:
             turn = self._again.turn
             said = f"asking again, {turn}" if turn else "asking again"
             return [[Span(said, "status-moving")]]
@@ -474,14 +453,14 @@ class QuotesScreen(Page):
         return body.content_size.height - head - sentences
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self.show)
 
     def _say_money(self) -> None:
         funds = "in your wallet."
         board, row = self.board, self.row
-        if self._asked_at is not None and board is None:
+        if self.fetching and board is None:
             self.set_money(funds, "the service: it asks every route")
-        elif self._asked_at is None and (again := self._said_again()):
+        elif not self.fetching and (again := self._said_again()):
             self.set_money(funds, f"the desk: it asks {again}")
         elif self._error is not None and board is None:
             self.set_money(funds, failure_of_error(self._error).next)
@@ -523,54 +502,50 @@ class QuotesScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        """Cost, lock and visibility of one verb."""
+    def standings(self) -> Standings:
         board, row, arrangement = self.board, self.row, self.arrangement
-        rows = board.ranking.rows if board is not None else ()
-        closes = CommandState(verb="close") if self._beside else READY
-        shown = {
+        several = board is not None and len(board.ranking.rows) > 1
+        locked = self._locked_asking()
+        closes = "close" if self._beside else ""
+        both = "[ ]" if self._beside else ""
+        cost = cost_in_words(self.request, self._again.most)
+        no_fixed = board is None or self.request.fixed
+        narrowing = (DEX_ONLY, STANDARD_ONLY, PRIVATE_ONLY)
+        return {
             REVIEW: row is not None and not row.expired(self.now()),
             # On a wide screen the explanation stands beside the rows always.
-            EXPLAIN: row is not None and self.app.size.width < WIDE,
-            OPTIONS: self._asked_at is None,
+            EXPLAIN: CommandState(verb=closes, hidden=row is None or self.app.size.width >= WIDE),
+            SORT_ROWS: several,
+            REFRESH: CommandState(cost=cost, locked=locked),
+            FIXED_TOO: CommandState(cost="1 quote", locked=locked, hidden=no_fixed),
+            OPTIONS: not self.fetching,
+            ALL_IN: CommandState(
+                verb="net ranking" if arrangement.all_in else "", hidden=not several
+            ),
             ALL_ROUTES: arrangement.only is not None,
-            FIXED_TOO: board is not None and not self.request.fixed,
-            **dict.fromkeys((NEXT_QUOTE, PREVIOUS_QUOTE, SORT_ROWS, ALL_IN), len(rows) > 1),
+            MORE_ROUTES: CommandState(
+                verb="fewer routes" if arrangement.whole else "", hidden=not self._folds
+            ),
+            NEXT_QUOTE: CommandState(key=both, hidden=not several),
+            PREVIOUS_QUOTE: several,
+            BACK: CommandState(verb=closes),
+            **{verb: self._narrowing(*verb.given) for verb in narrowing},
         }
-        if not shown.get(verb, True):
-            return HIDDEN
-        if verb in (EXPLAIN, BACK):
-            return closes
-        if verb is REFRESH:
-            cost = cost_in_words(self.request, self._again.most)
-            return self._locked_asking() or CommandState(cost=cost)
-        if verb is FIXED_TOO:
-            return self._locked_asking() or CommandState(cost="1 quote")
-        if verb in (DEX_ONLY, STANDARD_ONLY, PRIVATE_ONLY):
-            return self._narrowing(*verb.given)
-        if verb is MORE_ROUTES:
-            return self._folding()
-        if verb is NEXT_QUOTE and self._beside:
-            return CommandState(key="[ ]")
-        back = verb is ALL_IN and arrangement.all_in
-        return CommandState(verb="net ranking") if back else READY
 
-    def _folding(self) -> CommandState:
+    @property
+    def _folds(self) -> bool:
+        """Whether routes that are alike are left out, or would be."""
         if self.board is None:
-            return HIDDEN
+            return False
         folded = self.arrangement.unfolded(False)
-        if not folded.left_out(folded.arrange(self.board.ranking, self.now())):
-            return HIDDEN
-        return CommandState(verb="fewer routes") if self.arrangement.whole else READY
+        return bool(folded.left_out(folded.arrange(self.board.ranking, self.now())))
 
-    def _locked_asking(self) -> CommandState | None:
-        """Why no quotes can be asked for now, None where they can."""
-        if self._asked_at is not None:
-            return CommandState(locked="asked already")
-        if again := self._said_again():
-            return CommandState(locked=again)
+    def _locked_asking(self) -> str:
+        """Why no quotes can be asked for now; empty where they can."""
+        if self.fetching:
+            return "asked already"
         wait = self._wait()
-        return CommandState(locked=f"next one in {countdown(wait)}") if wait else None
+        return self._said_again() or (f"next one in {countdown(wait)}" if wait else "")
 
     def _narrowing(self, kind: object) -> CommandState:
         if self.arrangement.only == kind:
@@ -580,7 +555,7 @@ class QuotesScreen(Page):
         ranking = self.board.ranking
         quotes = [*(row.quote for row in ranking.rows), *(one.quote for one in ranking.unusable)]
         of_kind = sum(quote.type == kind for quote in quotes)
-        return READY if 0 < of_kind < len(quotes) else HIDDEN
+        return CommandState(hidden=not 0 < of_kind < len(quotes))
 
     def do_refresh(self) -> None:
         self.ask()
@@ -603,7 +578,7 @@ class QuotesScreen(Page):
     def rearrange(self, arrangement: Arrangement) -> None:
         """Another order or filter of the rows; the cursor stays on its quote."""
         self.arrangement = arrangement
-        self._show()
+        self.show()
 
     def do_step(self, steps: int) -> None:
         """The usable route this far from the cursor, as far as there are any."""
@@ -617,8 +592,8 @@ class QuotesScreen(Page):
     def do_explain(self) -> None:
         if self.app.size.width >= ROOMY:
             self._explained = not self._explained
-            self._show()
-            self.call_after_refresh(self._show)
+            self.show()
+            self.call_after_refresh(self.show)
         elif self.row is not None:
             self.app.push_screen(WaterfallScreen(self.session, self))
 
@@ -637,7 +612,7 @@ class QuotesScreen(Page):
         self.request, self._again = request, AskingAgain()
         said = f"Options changed. r asks with them, {cost_in_words(request)}."
         self.show_notice(said)
-        self._show()
+        self.show()
 
     def do_back(self) -> None:
         if self._beside:
@@ -698,20 +673,14 @@ class WaterfallScreen(Page):
         yield self._head
         yield self._view
 
-    def on_mount(self) -> None:
-        self._show()
-
     @property
     def counting(self) -> bool:
         return True
 
     def on_tick(self) -> None:
-        self._show()
+        self.show()
 
-    def session_changed(self) -> None:
-        self._show()
-
-    def _show(self) -> None:
+    def show(self) -> None:
         quotes, row, board = self._quotes, self._quotes.row, self._quotes.board
         if row is None or board is None:
             return
@@ -739,26 +708,23 @@ class WaterfallScreen(Page):
         self.refresh_frame()
         self.refresh_keys()
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        row, board = self._quotes.row, self._quotes.board
-        if verb is walk.REVIEW:
-            return HIDDEN if row is None or row.expired(self.now()) else READY
-        if verb in (walk.NEXT_QUOTE, walk.PREVIOUS_QUOTE, walk.ALL_IN):
-            several = board is not None and len(board.ranking.rows) > 1
-            if several and verb is walk.ALL_IN and self._quotes.arrangement.all_in:
-                return CommandState(verb="net ranking")
-            if several and verb is walk.NEXT_QUOTE:
-                return CommandState(key="[ ]")
-            return READY if several else HIDDEN
-        return READY
+    def standings(self) -> Standings:
+        quotes = self._quotes.standings()
+        several = quotes[PREVIOUS_QUOTE]
+        return {
+            walk.REVIEW: quotes[REVIEW],
+            walk.NEXT_QUOTE: CommandState(key="[ ]", hidden=not several),
+            walk.ALL_IN: quotes[ALL_IN],
+            walk.PREVIOUS_QUOTE: several,
+        }
 
     def do_step(self, steps: int) -> None:
         self._quotes.do_step(steps)
-        self._show()
+        self.show()
 
     def do_all_in(self) -> None:
         self._quotes.do_all_in()
-        self._show()
+        self.show()
 
     async def do_close(self) -> None:
         await self.app.pop_screen()
@@ -968,22 +934,22 @@ def _lay(
     found: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
     """The steps in their order, with a rule before every sum; ``put`` writes one."""
-    for step in found.of(Part.SEND):
+    for step in found.of("send"):
         put(step)
     rows.append([])
-    for step in found.of(Part.LINE):
+    for step in found.of("line"):
         put(step)
     rows.append(rule(width))
-    for part in (Part.TOTAL, Part.CHECK):
+    for part in ("total", "check"):
         for step in found.of(part):
             put(step)
-    outside = found.of(Part.OUTSIDE)
+    outside = found.of("outside")
     if outside:
         rows += [[], [Span("Not in net", "muted")]]
         for step in outside:
             put(step)
     rows.append(rule(width))
-    for step in found.of(Part.BELOW):
+    for step in found.of("below"):
         put(step)
 
 
@@ -1010,26 +976,26 @@ def _label(step: WaterfallStep) -> Line:
 
 
 def _value(found: Waterfall, step: WaterfallStep, sold: str) -> Line:
-    role, bold, text = "foreground", step.part in (Part.TOTAL, Part.BELOW), step.word
+    role, bold, text = "foreground", step.part in ("total", "below"), step.word
     if step.amount is None:
         return [Span(text, "muted")]
-    if step.part is Part.CHECK:
-        good = found.verdict is SumVerdict.SUMS
+    if step.part == "check":
+        good = found.verdict == "sums"
         glyph, role = (VALID, "status-done") if good else (TROUBLE, "status-waiting")
         size = percent(step.amount).lstrip("−+")
         return [Span(f"{glyph} {size}", role)]
-    if step.unit is Unit.USD:
+    if step.unit == "usd":
         text = usd(step.amount)
-    elif step.unit is Unit.PERCENT:
+    elif step.unit == "percent":
         text = percent(step.amount)
-    elif step.unit is Unit.SOLD:
-        amount = exact_amount(step.amount) if step.part is Part.SEND else table_amount(step.amount)
+    elif step.unit == "sold":
+        amount = exact_amount(step.amount) if step.part == "send" else table_amount(step.amount)
         text = f"{amount} {sold}"
     else:
         text = _amount(found, step.amount)
         if step.amount < 0:
             role = "amount-down"
-        elif step.part is Part.TOTAL:
+        elif step.part == "total":
             role = "best-quote" if found.row.place == 1 else "foreground"
     return [Span(text, role, bold)]
 

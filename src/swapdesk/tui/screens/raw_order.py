@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.widget import Widget
 
@@ -18,14 +18,17 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.wire.encoding.codec import encode_json
 
+if TYPE_CHECKING:
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
+
 MARGINS = 4
 
 
 class RawText(LineTable):
     """Every row can be stood on, so that all of it is read with the keys of a table."""
 
-    def __init__(self) -> None:
-        super().__init__([Column("text", "", 20, grow=1)], heads=False)
+    def __init__(self, **place: Any) -> None:
+        super().__init__([Column("text", "", 20, grow=1)], heads=False, **place)
         self._lines: list[str] = []
 
     @property
@@ -34,8 +37,10 @@ class RawText(LineTable):
         return "\n".join(self._lines)
 
     def show(self, lines: Sequence[str]) -> None:
+        """These lines, wrapped to the screen; the cursor stands on the first."""
         self._lines = list(lines)
         self._wrap()
+        self.action_move(-len(self.rows))
 
     def on_resize(self) -> None:
         # The table's own handler follows; the toolkit calls both.
@@ -51,7 +56,25 @@ class RawText(LineTable):
         self.set_rows(rows)
 
 
-class RawOrderScreen(Page):
+class RawPage(Page, bare=True):
+    """A document that is read with the keys of a table, and copied whole as ``COPIED``."""
+
+    VERBS = (COPY_ALL, BACK)
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+    COPIED: ClassVar[str] = ""
+
+    def __init__(self, session: Session, context: str) -> None:
+        super().__init__(session, context=context)
+        self._text = RawText()
+
+    def compose_body(self) -> Iterable[Widget]:
+        yield self._text
+
+    def do_copy_all(self) -> None:
+        self.controls.copy_value(self.COPIED, self._text.value)
+
+
+class RawOrderScreen(RawPage):
     """One order as the service wrote it.
 
     Its newest answer, or what the journal kept of it.
@@ -59,33 +82,27 @@ class RawOrderScreen(Page):
 
     NAME = "Raw order"
     SPENDS = "read"
-    VERBS = (COPY_ALL, BACK)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+    COPIED = "order as JSON"
 
     def __init__(self, session: Session, service_id: str) -> None:
+        super().__init__(session, short_id(service_id))
         self.service_id = service_id
-        super().__init__(session, context=short_id(service_id))
-        self._text = RawText()
-
-    def compose_body(self) -> Iterable[Widget]:
-        yield self._text
 
     def on_mount(self) -> None:
         self._text.show(self._read())
-        self._text.focus()
-        self._say_money()
+        self.on_tick()
 
-    def _say_money(self) -> None:
-        tracked = self.link.tracker.recall(self.service_id) if self.link is not None else None
-        if tracked is not None:
+    @property
+    def _tracked(self) -> TrackedOrder | None:
+        return self.link.tracker.recall(self.service_id) if self.link is not None else None
+
+    def on_tick(self) -> None:
+        if (tracked := self._tracked) is not None:
             summary = order_status(tracked, self.service_time())
             self.set_money(summary.money, summary.brief, where_short=summary.place)
 
-    def on_tick(self) -> None:
-        self._say_money()
-
     def _read(self) -> list[str]:
-        entry = self.desk.journal.orders.get(self.service_id)
+        entry, known = self.desk.journal.orders.get(self.service_id), self._tracked
         raw = self.link.api.raw_order(self.service_id) if self.link is not None else None
         source = "as the service wrote it"
         if raw is None:
@@ -93,22 +110,16 @@ class RawOrderScreen(Page):
                 return ["The service did not write this order to this desk yet."]
             raw, source = encode_json(entry.order), "from this desk's journal"
         self.context = f"{short_id(self.service_id)} · {source}"
-        self.refresh_frame()
-        tracked = self.link.tracker.recall(self.service_id) if self.link is not None else None
-        withheld = tracked.withheld if tracked is not None else entry and entry.withheld
         hidden = None
-        if withheld is not None:
-            known = tracked.order if tracked is not None else entry and entry.order
-            hidden = (known.deposit_address if known else None) or ""
+        kept = known or entry
+        if kept is not None and kept.withheld is not None:
+            hidden = kept.order.deposit_address or ""
             self.context += ", deposit address left out"
-            self.refresh_frame()
+        self.refresh_frame()
         return raw_lines(raw, hidden=hidden)
 
-    def do_copy_all(self) -> None:
-        self.controls.copy_value("order as JSON", self._text.value)
 
-
-class RawPayloadScreen(Page):
+class RawPayloadScreen(RawPage):
     """What is asked to be signed, field by field as it came.
 
     Nothing is signed from here.
@@ -116,21 +127,12 @@ class RawPayloadScreen(Page):
 
     NAME = "Raw fields"
     SPENDS = "exchange"
-    VERBS = (COPY_ALL, BACK)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
+    COPIED = "fields as JSON"
 
     def __init__(self, session: Session, context: str, lines: Sequence[str]) -> None:
-        super().__init__(session, context=context)
+        super().__init__(session, context)
         self._lines = list(lines)
-        self._text = RawText()
-
-    def compose_body(self) -> Iterable[Widget]:
-        yield self._text
 
     def on_mount(self) -> None:
         self._text.show(self._lines)
-        self._text.focus()
         self.set_money("as on the review.", "you: esc goes back to the review")
-
-    def do_copy_all(self) -> None:
-        self.controls.copy_value("fields as JSON", self._text.value)

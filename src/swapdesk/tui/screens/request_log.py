@@ -16,7 +16,7 @@ from swapdesk.flows.request_lines import (
     logged_call,
 )
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.commands.request_log import (
     BACK,
     COPY_AS_COMMAND,
@@ -26,8 +26,9 @@ from swapdesk.tui.commands.request_log import (
     SHOW_ALL,
 )
 from swapdesk.tui.page import Page
+from swapdesk.tui.screens.raw_order import RawText
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import Span, plain_text, wrapped
+from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.form_fields import FilterField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import SectionLabel
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from swapdesk.client.exchange_log import Exchange
     from swapdesk.tui.widgets.frame import KeptNotice
 
-MARGINS = 4
 COLUMNS = (
     Column("time", "Time", 8, role="muted"),
     Column("method", "Call", 6),
@@ -77,12 +77,12 @@ class RequestLogScreen(Page):
         self._field = FilterField(id="filter")
         self._table = LineTable(COLUMNS, empty="No call has been made yet.", id="calls")
         self._label = SectionLabel("", id="label")
-        self._pane = LineTable([Column("text", "", 20, grow=1)], heads=False, id="pane")
+        self._pane = RawText(id="pane")
         self._rows: dict[str, TableRow] = {}
         self._calls: dict[str, Exchange] = {}
         self._notices: dict[str, KeptNotice] = {}
         self._drawn = (-1, -1, "")
-        self._paned: tuple[str | None, int] = (None, 0)
+        self._paned: str | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -92,27 +92,17 @@ class RequestLogScreen(Page):
 
     def on_mount(self) -> None:
         self._table.focus()
-        self._fill()
-        self._say_money()
-
-    def on_resize(self) -> None:
-        self._show_pane()
-
-    def session_changed(self) -> None:
-        self._fill()
+        self.show()
 
     def on_tick(self) -> None:
-        self._fill()
-        self._say_money()
-
-    def _say_money(self) -> None:
-        funds = self.funds()
-        self.set_money(funds.where, "you: read, or esc goes back", where_short=funds.short)
+        self.show()
 
     # rows
 
-    def _fill(self) -> None:
+    def show(self) -> None:
         """Take what is new; rows that are drawn already stay as they are."""
+        funds = self.funds()
+        self.set_money(funds.where, "you: read, or esc goes back", where_short=funds.short)
         if not self.session.opened:
             return
         log, kept = self.desk.exchange_log, self.controls.notices
@@ -157,17 +147,15 @@ class RequestLogScreen(Page):
 
     @on(LineTable.Highlighted, "#calls")
     def _show_pane(self) -> None:
-        key, width = self._table.cursor_key, max(20, self.app.size.width - MARGINS)
-        notice, call = self._notices.get(key or ""), self.current
+        key, call = self._table.cursor_key, self.current
+        notice = self._notices.get(key or "")
         shown = call is not None or notice is not None
         self._label.display = self._pane.display = shown
-        if shown and (key, width) != self._paned:
-            self._paned = (key, width)
+        if shown and key != self._paned:
+            self._paned = key
             number = f"{call.method} {call.status or ''}".strip() if call else _NOTICE
             self._label.show(number, "enter shows all" if call else "")
-            lines = call_lines(call) if call is not None else [notice.text if notice else ""]
-            self._pane.set_rows(_wrapped(lines, width))
-            self._pane.action_move(-len(self._pane.rows))
+            self._pane.show(call_lines(call) if call else [notice.text if notice else ""])
         self.refresh_keys()
 
     @property
@@ -177,23 +165,18 @@ class RequestLogScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        typing = self._field.has_focus
-        call = self.current
-        shown = {
+    def standings(self) -> Standings:
+        typing, call = self._field.has_focus, self.current
+        listed = "to the list"
+        clears = "clear the filter" if self._field.opened else ""
+        return {
             REQUESTS: False,
             FILTER_CALLS: not typing and not self.whole,
             COPY_REQUEST_ID: not typing and call is not None and bool(call.request_id),
             COPY_AS_COMMAND: not typing and call is not None,
-            SHOW_ALL: typing or (call is not None and not self.whole),
+            SHOW_ALL: CommandState(verb=listed) if typing else call is not None and not self.whole,
+            BACK: CommandState(verb=listed if self.whole else clears),
         }
-        if not shown.get(verb, True):
-            return HIDDEN
-        if verb is BACK:
-            if self.whole:
-                return CommandState(verb="to the list")
-            return CommandState(verb="clear the filter") if self._field.opened else READY
-        return CommandState(verb="to the list") if verb is SHOW_ALL and typing else READY
 
     @on(LineTable.Chosen, "#calls")
     def do_show_all(self) -> None:
@@ -228,7 +211,7 @@ class RequestLogScreen(Page):
             self.remove_class("-whole")
         elif self._field.opened:
             self._field.close()
-            self._fill()
+            self.show()
         else:
             self.post_message(self.Go(everywhere.BACK))
             return
@@ -238,16 +221,12 @@ class RequestLogScreen(Page):
     @on(TextField.Changed)
     def _typed(self) -> None:
         if self._field.opened:
-            self._fill()
+            self.show()
 
     @on(TextField.Submitted)
     def _submitted(self) -> None:
         self._table.focus()
         self.refresh_keys()
-
-    @on(TextField.Refused)
-    def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.value, "warning")
 
 
 def _call_row(key: str, call: LoggedCall) -> Row:
@@ -269,10 +248,3 @@ def _notice_row(key: str, notice: KeptNotice) -> Row:
     role = "foreground" if notice.severity == "information" else "status-waiting"
     cells: dict[str, Cell] = {"time": time, "method": Span(_NOTICE, "muted")}
     return Row(key, cells, tail=Span(notice.text, role), tail_from="path")
-
-
-def _wrapped(lines: Iterable[str], width: int) -> Iterable[Row]:
-    for at, line in enumerate(lines):
-        indent = min(len(line) - len(line.lstrip()) + 2, width // 2)
-        for part, text in enumerate(wrapped(line, width, indent) or [[]]):
-            yield Row(f"{at}.{part}", {"text": plain_text(text)})

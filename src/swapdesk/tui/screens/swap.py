@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
@@ -29,7 +28,7 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.tui.commands.account import SHOW_ACCOUNT
 from swapdesk.tui.commands.batch import BATCH
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings, Verb
 from swapdesk.tui.commands.inspect import INSPECT
 from swapdesk.tui.commands.orders import ORDERS
 from swapdesk.tui.commands.swap import (
@@ -573,8 +572,7 @@ class SwapScreen(Page):
         """Put a letter into the line that is a key as long as it stands alone."""
         self.line.insert(letter)
 
-    def _subject(self) -> object:
-        """What a notice of this screen speaks of."""
+    def subject(self) -> object:
         return self.line.value, self._read.choose, self._read.sold, self.private, self.session.phase
 
     # reading the line
@@ -587,7 +585,7 @@ class SwapScreen(Page):
                 said = self._where_to_go()
             named = self.desk.catalog.provider_name
             self._say(with_options(said, self.session.quote_options, named))
-        self.settle_notice(self._subject())
+        self.settle_notice(self.subject())
         self._say_money()
         self.refresh_keys()
 
@@ -608,35 +606,19 @@ class SwapScreen(Page):
         if line is None or self.link is None or not (line.ready or line.share is not None):
             return
         self._ask_balance()
-        if (
-            line.ready
-            and self._read.pair is not None
-            and self._read.known_limits(self.link) is None
-        ):
-            self.run_worker(self._fetch_limits(), group="limits", exclusive=True,
-                            exit_on_error=False)  # fmt: skip
+        pair = self._read.pair
+        if line.ready and pair is not None and self._read.known_limits(self.link) is None:
+            # Limits are a comfort: without them the quotes themselves say what is too small.
+            asked = self.link.quotes.limits(*pair)
+            self.fetch("limits", asked, lambda _: self._understand(), lambda _: None)
 
     def _ask_balance(self) -> None:
         line = self._read.line
         if line is not None and line.token_in is not None and (self._read.pair or line.share):
-            work = self._fetch_balance(line.token_in)
-            self.run_worker(work, group="balance", exclusive=True, exit_on_error=False)
+            from swapdesk.flows.wallet.own_accounts import own_balance
 
-    async def _fetch_limits(self) -> None:
-        from swapdesk.client.errors import ClientError
-
-        pair, link = self._read.pair, self.link
-        if pair is None or link is None:
-            return
-        # Limits are a comfort: without them the quotes themselves say what is too small.
-        with contextlib.suppress(ClientError):
-            await link.quotes.limits(*pair)
-            self.call_later(self._understand)
-
-    async def _fetch_balance(self, sold: Token) -> None:
-        from swapdesk.flows.wallet.own_accounts import own_balance
-
-        self.call_later(self._balance_known, sold.id, await own_balance(self.desk, sold))
+            asked = own_balance(self.desk, line.token_in)
+            self.fetch("balance", asked, partial(self._balance_known, line.token_in.id))
 
     def _balance_known(self, token_id: str, found: OwnBalance | str) -> None:
         """What the own wallet has of a token, or why nobody can say."""
@@ -689,26 +671,21 @@ class SwapScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
+    def standings(self) -> Standings:
         session, read, text = self.session, self._read, self.line.value
-        if verb is GO_ON_SIGNING:
-            return signing_standing(None if text else self.signing)
-        naming = "@" in text
-        shown = {
+        names = "complete @name" if "@" in text else ""
+        asks = session.ready and read.complete
+        return {
             RETRY: session.phase == "failed" and not text,
-            ASK_QUOTES: session.ready and read.complete,
-            OTHER_CHAIN: read.several or naming,
+            GO_ON_SIGNING: signing_standing(None if text else self.signing),
+            ASK_QUOTES: CommandState(cost=self._cost()) if asks else False,
+            TO_RECENT: self._lists.filled is not None,
+            OTHER_CHAIN: CommandState(verb=names, hidden=not (names or read.several)),
             OTHER_CHAIN_SOLD: read.sold_elsewhere,
             FIND_TOKEN: session.opened,
             OPTIONS: session.ready,
-            TO_RECENT: self._lists.filled is not None,
             BACK: bool(text) or self.private,
         }
-        if not shown.get(verb, True):
-            return HIDDEN
-        if verb is ASK_QUOTES:
-            return CommandState(cost=self._cost())
-        return CommandState(verb="complete @name") if verb is OTHER_CHAIN and naming else READY
 
     def do_go_on_signing(self) -> None:
         if self.signing is not None:
@@ -771,10 +748,6 @@ class SwapScreen(Page):
         self.line.set_value("")
         self.line.focus()
 
-    @on(TextField.Refused)
-    def _refused(self, event: TextField.Refused) -> None:
-        self.show_notice(event.value, "warning", about=self._subject())
-
     def on_key(self, event: Key) -> None:
         """While the line has text a character is typed, wherever the focus is."""
         field, character = self.line, event.character
@@ -802,21 +775,21 @@ class SwapScreen(Page):
         line = self._read.line
         if not self.line.value.strip():
             said = NOTHING_SENT if self.private else NOTHING_SWAPPED
-            self.show_notice(said, about=self._subject())
+            self.show_notice(said, about=self.subject())
         elif not self.session.ready or line is None:
             said = "The desk is still starting. The line stays here."
-            self.show_notice(said, "warning", about=self._subject())
+            self.show_notice(said, "warning", about=self.subject())
         elif line.wants_amount:
             # The cursor goes to where it belongs.
             self.line.set_value(f" {self.line.value.strip()}")
             self.line.action_edit("home")
-            self.show_notice(line.message, "warning", about=self._subject())
+            self.show_notice(line.message, "warning", about=self.subject())
         elif not line.ready:
             said = line.message or "The line is not complete."
-            self.show_notice(said, "warning", about=self._subject())
+            self.show_notice(said, "warning", about=self.subject())
         elif (outside := self._read.outside()) is not None:
             short = self._read.nearest()
-            self.show_notice(outside, "warning", about=self._subject(), short=short)
+            self.show_notice(outside, "warning", about=self.subject(), short=short)
         elif line.token_in is not None and line.token_out is not None and line.amount is not None:
             try:
                 wish = QuoteRequest.of(
@@ -829,7 +802,7 @@ class SwapScreen(Page):
                 )
             except WishRefused as refused:
                 said = f"{refused.message} f2 changes the options."
-                self.show_notice(said, "warning", about=self._subject())
+                self.show_notice(said, "warning", about=self.subject())
                 return
             screen = QuotesScreen(self.session, wish, recipient=self._read.recipient)
             self.app.push_screen(screen)

@@ -36,7 +36,7 @@ from swapdesk.flows.notation import (
     trimmed,
     usd_market,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.commands.key_names import shown_key
 from swapdesk.tui.commands.tokens import (
     ASK_LIMITS,
@@ -209,7 +209,6 @@ class TokensScreen(Page):
         self._side = TokenPane()
         self.beside = beside
         """The token that stands in the line already: it is sold for the one chosen."""
-        self.asking = False
         self._query = TokenSearch()
         self._wide = False
         self._whole: set[str] = set()
@@ -243,13 +242,13 @@ class TokensScreen(Page):
 
     def session_changed(self) -> None:
         if self._filled is None or self._filled is not (self.catalog and self.catalog.rows):
-            self.fill()
+            self.show()
         else:
             self.show_pane()
 
     @on(TextField.Changed)
     def _typed(self) -> None:
-        self.fill()
+        self.show()
         self._table.action_move(-LIMIT)
 
     @on(LineTable.Highlighted)
@@ -260,9 +259,9 @@ class TokensScreen(Page):
 
     def _ask(self, query: TokenSearch) -> None:
         self._query = query
-        self.fill()
+        self.show()
 
-    def fill(self) -> None:
+    def show(self) -> None:
         """All rows anew."""
         catalog = self.catalog
         self._query = self._query.about(self._field.value)
@@ -340,7 +339,7 @@ class TokensScreen(Page):
         known = self.link.quotes.known_limits(*pair)
         if known is not None:
             return limits_line(pair, known)
-        if self.asking:
+        if "limits" in self.fetching:
             return [Span("asking", "status-moving")]
         key = shown_key(ASK_LIMITS.key)
         return [Span(key, "accent", bold=True), Span(" asks the service, 1 read", "muted")]
@@ -349,86 +348,56 @@ class TokensScreen(Page):
         row = self.row
         token = self.desk.catalog.token(row.id) if row is not None else None
         pair = self._pair(token) if token is not None else None
-        if pair is None or self.asking:
-            return
-        self.asking = True
-        self.run_worker(self._fetch_limits(*pair), group="limits", exclusive=True,
-                        exit_on_error=False)  # fmt: skip
-        self.show_pane()
+        if pair is not None:
+            question = self.desk.link.quotes.limits(*pair)
+            self.fetch("limits", question, lambda _: self.show_pane(), self._no_limits)
+            self.show_pane()
 
-    async def _fetch_limits(self, sold: Token, bought: Token) -> None:
-        from swapdesk.client.errors import ClientError
-
-        try:
-            await self.desk.link.quotes.limits(sold, bought)
-        except ClientError as error:
-            self.call_later(self._limits_asked, error)
-        else:
-            self.call_later(self._limits_asked)
-
-    def _limits_asked(self, error: ClientError | None = None) -> None:
-        self.asking = False
-        if error is not None:
-            self.show_failure(error, "warning")
-        self.refresh_frame()
+    def _no_limits(self, error: ClientError) -> None:
+        self.show_failure(error, "warning")
         self.show_pane()
 
     def do_fetch_unlisted(self) -> None:
         contract, _ = named_contract(self._field.value.strip())
-        self.run_worker(self._fetch(contract), group="tokens", exclusive=True,
-                        exit_on_error=False)  # fmt: skip
+        self.fetch("tokens", self._unlisted(contract), self._fetched, self._not_fetched)
 
-    async def _fetch(self, address: str) -> None:
-        from swapdesk.client.errors import ClientError
-
+    async def _unlisted(self, contract: str) -> tuple[str, str]:
+        """Ask for a contract address; what is wrong with the answer, or with keeping it, and how
+        severe that is. Nothing is said of one that is kept."""
+        catalog = self.desk.catalog
         try:
-            found = await self.desk.catalog.fetch_by_address(self.desk.link.api, address)
-        except (ClientError, OSError) as error:
-            self.call_later(self._unlisted, 0, error)
-        else:
-            self.call_later(self._unlisted, len(found))
+            found = await catalog.fetch_by_address(self.desk.link.api, contract)
+        except OSError as error:
+            said = f"The list of tokens cannot be written: {error.strerror}; make room."
+            return said, "error"
+        if catalog.gap is not None:
+            return f"{catalog.gap}.", "warning"
+        return "" if found else "The service does not know this contract either.", "warning"
 
-    def _unlisted(self, count: int, error: ClientError | OSError | None = None) -> None:
-        """How many tokens the service has for a contract address, or why it did not say, or why
-        they could not be kept."""
-        if isinstance(error, OSError):
-            why = error.strerror
-            self.show_notice(f"The list of tokens cannot be written: {why}; make room.", "error")
-        elif error is not None:
-            self.show_failure(error)
-        elif (gap := self.desk.catalog.gap) is not None:
-            self.show_notice(f"{gap}.", "warning")
-        elif not count:
-            self.show_notice("The service does not know this contract either.", "warning")
-        self.fill()
+    def _fetched(self, notice: tuple[str, str]) -> None:
+        if notice[0]:
+            self.show_notice(*notice)
+        self.show()
 
-    def work_failed(self, group: str) -> None:
-        self.asking = False
-        self.show_pane()
+    def _not_fetched(self, error: ClientError) -> None:
+        self.show_failure(error)
+        self.show()
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        # Looked up for the few verbs that ask: all of them are asked at every letter.
-        row = self.row if verb in (COPY_CONTRACT, ASK_LIMITS, CHOOSE) else None
-        if verb is FETCH_UNLISTED:
-            unlisted = self._query.is_contract and not self._table.rows
-            return CommandState(cost="1 read") if unlisted and self.session.ready else HIDDEN
-        if verb is COPY_CONTRACT:
-            return READY if row is not None and row.contract else HIDDEN
-        if verb is ASK_LIMITS:
-            if row is None or not self.session.ready:
-                return HIDDEN
-            return (
-                CommandState(locked="asked already") if self.asking else CommandState(cost="1 read")
-            )
-        if verb is CHOOSE and row is None:
-            return HIDDEN
-        if verb in (CHOOSE, NEXT_CHAIN) and not self.session.opened:
-            return CommandState(locked=OPENING)
-        if verb is BACK:
-            return CommandState(verb="clear" if self._field.value else "back")
-        return READY
+    def standings(self) -> Standings:
+        row, ready = self.row, self.session.ready
+        opening = "" if self.session.opened else OPENING
+        asked = "asked already" if "limits" in self.fetching else ""
+        unlisted = self._query.is_contract and not self._table.rows
+        return {
+            CHOOSE: CommandState(locked=opening, hidden=row is None),
+            NEXT_CHAIN: CommandState(locked=opening),
+            FETCH_UNLISTED: CommandState(cost="1 read", hidden=not (unlisted and ready)),
+            COPY_CONTRACT: row is not None and bool(row.contract),
+            ASK_LIMITS: CommandState(cost="1 read", locked=asked, hidden=row is None or not ready),
+            BACK: CommandState(verb="clear" if self._field.value else "back"),
+        }
 
     def do_move(self, by: int) -> None:
         self._table.action_move(by)
@@ -446,9 +415,8 @@ class TokensScreen(Page):
         self._ask(self._query.in_next_order())
 
     def do_copy_contract(self) -> None:
-        row = self.row
-        if row is not None and row.contract:
-            self.controls.copy_value("contract", row.contract)
+        if self.row is not None and self.row.contract:
+            self.controls.copy_value("contract", self.row.contract)
 
     def do_back(self) -> None:
         if self._field.value:

@@ -17,7 +17,7 @@ from swapdesk.agent.shapes.calls import SHAPE, nonce_of
 from swapdesk.agent.shapes.claim import Act, ClaimField, Meaning
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.kind import AddressProblem
-from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08
+from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.smart_account import NO_SALT, EntryPointVersion, nonce_key
 from swapdesk.wallet.promise import DepositPromise, Purpose
 
@@ -69,7 +69,7 @@ def sender_is_the_owners_account(case: Case) -> Objections:
 
 @refuses("FACTORY_DIFFERS", "account factory", "owner")
 def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
-    claim, factory = case.claim, case.policy.accounts
+    claim, known = case.claim, case.policy.smart_accounts
     senders = [sender for _, sender in claim.texts("smart account")]
     code = case.facts.code.get(senders[0]) if senders else None
     if code is None:
@@ -78,7 +78,7 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
             _field(case, "smart account"),
         )
     for field, maker in claim.texts("account factory"):
-        if factory is None or maker != factory.address:
+        if not known or maker != SANDBOX_ACCOUNT_FACTORY:
             yield Objection("The smart account would be made by somebody else.", field)
         elif code:
             yield Objection("The smart account exists already and cannot be made again.", field)

@@ -13,7 +13,7 @@ from swapdesk.agent.shapes.claim import Act, Target
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.display import looks_like
 from swapdesk.chain.addresses.kind import AddressProblem
-from swapdesk.chain.deployments import PERMIT2
+from swapdesk.chain.deployments import PERMIT2, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.wallet.promise import Purpose
 
 
@@ -111,14 +111,8 @@ def is_contract(code: bytes | None) -> bool:
 
 @refuses("SHAPE_UNKNOWN")
 def shape_is_known(case: Case) -> Objections:
-    if case.claim.act == "unknown" and not case.policy.blind:
+    if case.claim.act == "unknown":
         yield Objection("What this document does is not known here. It is never signed blindly.")
-
-
-@warns("SHAPE_BLIND")
-def blind_signing_is_told(case: Case) -> Objections:
-    if case.claim.act == "unknown" and case.policy.blind:
-        yield Objection("What this document does is not known here. Type its digest to sign it.")
 
 
 @refuses("PURPOSE_DIFFERS", "method")
@@ -147,7 +141,7 @@ def contract_is_the_shapes_own(case: Case) -> Objections:
             for one in case.policy.contracts_of(case.promise.venue)
             if one.role in claim.roles
         },
-        "factory": {case.policy.accounts.address if case.policy.accounts else None},
+        "factory": {SANDBOX_ACCOUNT_FACTORY if case.policy.smart_accounts else None},
         "any": {claim.contract},
     }
     if claim.contract not in own[claim.target]:
@@ -188,7 +182,6 @@ def domain_is_the_contracts_own(case: Case) -> Objections:
 
 CONTRACT_RULES = (
     shape_is_known,
-    blind_signing_is_told,
     act_is_what_was_asked_for,
     contract_is_the_shapes_own,
     contract_has_code,
@@ -206,7 +199,6 @@ def spender_is_the_venues(case: Case) -> Objections:
     if claim.act == "allow" and not spenders:
         yield Objection("Nobody is named who may take the token.")
     allowed = {one.address for one in case.policy.contracts_of(case.promise.venue)}
-    allowed |= case.policy.spenders
     if claim.target == "token":
         # Permit2 takes nothing without a further signature of the owner.
         allowed.add(PERMIT2)

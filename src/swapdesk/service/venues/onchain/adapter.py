@@ -14,14 +14,12 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from swapdesk.chain.rpc.evm import Call, EvmError
-from swapdesk.chain.rpc.solana import SolanaError
+from swapdesk.chain.rpc.evm import Call
 from swapdesk.service.venues.adapter import LegReport, Unavailable
 from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.tokens import Token
 
-CHAIN_ERRORS = (EvmError, SolanaError)
 """What a venue raises when its chain does not answer, or not as it should."""
 
 AUTO_SLIPPAGE = Decimal("0.5")
@@ -184,7 +182,7 @@ class Progress(Struct, frozen=True):
 
 
 class DexVenue(Protocol):
-    """One on-chain venue. Methods that ask a chain raise one of CHAIN_ERRORS."""
+    """One on-chain venue. Methods that ask a chain raise NodeError."""
 
     @property
     def provider(self) -> SwapProvider: ...

@@ -23,7 +23,8 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from swapdesk.chain.rpc.solana import SolanaClient, SolanaRefused
+from swapdesk.chain.node_http import NodeRefused
+from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.chain.solana import (
     PACKET_BYTES,
     ComputeLimit,
@@ -209,7 +210,7 @@ class Atoll(Unsigned):
         """Raises DexRefused when the programs would not execute it now."""
         try:
             outcome = await self._client.simulate(raw, account_names(raw))
-        except SolanaRefused as refused:
+        except NodeRefused as refused:
             raise DexRefused("the swap would fail now: the node does not take it") from refused
         if outcome.error is not None:
             raise DexRefused(f"the swap would fail now: {_reason(outcome.error)}")

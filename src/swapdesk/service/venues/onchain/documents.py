@@ -13,7 +13,7 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import Method, method
 from swapdesk.chain.deployments import PERMIT2
-from swapdesk.chain.rpc.evm import EvmUncertain
+from swapdesk.chain.node_http import NodeUncertain
 from swapdesk.chain.typed_data import (
     ORDER,
     PERMIT,
@@ -186,7 +186,7 @@ async def find_domain(
 ) -> Domain | None:
     """The domain that signatures for a token are made in; None for a token that does not answer
     ``needed`` with a word, or whose own hash is not that of its name and version. Raises
-    EvmError."""
+    NodeError."""
     separator, word, name, version = await reader.aggregate(
         [
             (token, erc20.DOMAIN_SEPARATOR, ()),
@@ -233,7 +233,7 @@ class Permits:
             return None
         (nonce,) = await self._reader.numbers([(token, erc20.NONCES, (owner,))])
         if nonce is None:
-            raise EvmUncertain("the token answers no nonce")
+            raise NodeUncertain("the token answers no nonce")
         return permit_document(domain, owner, spender, amount, nonce, deadline)
 
 

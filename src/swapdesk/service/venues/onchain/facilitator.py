@@ -7,7 +7,8 @@ paid, since its owner may cancel it.
 from __future__ import annotations
 
 from swapdesk.chain.calldata import erc20
-from swapdesk.chain.rpc.evm import EvmError, EvmRefused, EvmUnreachable
+from swapdesk.chain.node_http import NodeError, NodeUnreachable
+from swapdesk.chain.rpc.evm import EvmRefused
 from swapdesk.chain.typed_data import Domain, authorization_document
 from swapdesk.clock import Clock
 from swapdesk.service.payments import CallPayment, CallTerms, Note, Reason, Settled
@@ -29,7 +30,7 @@ _DECIMALS = 6
 
 
 async def read_terms(reader: OnchainReader, token: str, pay_to: str) -> CallTerms:
-    """The terms of calls that are paid in ``token``, as its contract tells them. Raises EvmError,
+    """The terms of calls that are paid in ``token``, as its contract tells them. Raises NodeError,
     and ValueError for a token that calls cannot be paid in."""
     needed = erc20.AUTHORIZATION_STATE, (NOBODY, bytes(32))
     domain = await find_domain(reader, token, *needed)
@@ -71,7 +72,7 @@ class ChainFacilitator:
                     (terms.asset, erc20.AUTHORIZATION_STATE, (payment.payer, nonce)),
                 ]
             )
-        except EvmError:
+        except NodeError:
             return "chain_unavailable"
         if held is None or used is None:
             return "chain_unavailable"
@@ -97,12 +98,12 @@ class ChainFacilitator:
             sent = await self._wallet.send(self._reader, payment.terms.asset, data, note)
         except StoreUnavailable:
             return Settled(reason="chain_unavailable")
-        except (EvmRefused, EvmUnreachable) as error:
+        except (EvmRefused, NodeUnreachable) as error:
             refused = isinstance(error, EvmRefused)
             return Settled(
                 reason="invalid_exact_evm_transaction_failed" if refused else "chain_unavailable"
             )
-        except EvmError:
+        except NodeError:
             return Settled(reason="chain_unavailable", open=True)
         until = self._clock.monotonic() + SETTLE_SECONDS
         while (settled := await self.outcome(sent)).open:
@@ -114,7 +115,7 @@ class ChainFacilitator:
     async def outcome(self, transaction: str) -> Settled:
         try:
             receipt = await self._reader.client.receipt(transaction)
-        except EvmError:
+        except NodeError:
             receipt = None
         if receipt is None:
             return Settled(reason="chain_unavailable", open=True)

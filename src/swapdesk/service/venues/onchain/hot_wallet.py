@@ -46,7 +46,7 @@ class HotWallet:
         data: bytes,
         note: Callable[[str], Awaitable[None]] | None = None,
     ) -> str:
-        """Send a call; its hash, which ``note`` takes before the chain does. Raises EvmError:
+        """Send a call; its hash, which ``note`` takes before the chain does. Raises NodeError:
         EvmRefused when it would revert; and StoreUnavailable, which nothing was sent with."""
         from eth_account import Account
 
@@ -88,7 +88,7 @@ async def _alone() -> None:
 
 class Spender(Struct, frozen=True):
     """The one contract of a venue that takes what its deals sell, the first token of their path.
-    Every method raises EvmError."""
+    Every method raises NodeError."""
 
     address: str
 
@@ -134,7 +134,7 @@ class OwnTransaction(Struct, frozen=True):
 
 async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction | None:
     """None when the chain does not know it, or it was in vain: then it is sent anew. Raises
-    EvmError."""
+    NodeError."""
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:

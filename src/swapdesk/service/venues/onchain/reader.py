@@ -17,7 +17,8 @@ from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.calldata.venues import AGGREGATE, RESERVES
 from swapdesk.chain.deployments import MULTICALL3
-from swapdesk.chain.rpc.evm import Call, EvmClient, EvmUncertain, Fees
+from swapdesk.chain.node_http import NodeUncertain
+from swapdesk.chain.rpc.evm import Call, EvmClient, Fees
 from swapdesk.clock import Clock
 from swapdesk.wire.encoding.numbers import ROUGH
 
@@ -110,7 +111,7 @@ class ChainView(Struct, frozen=True):
 
 
 class OnchainReader:
-    """Reads one chain for all venues. Every method raises EvmError."""
+    """Reads one chain for all venues. Every method raises NodeError."""
 
     def __init__(self, place: ChainPlace, client: EvmClient, clock: Clock) -> None:
         self.place = place
@@ -182,9 +183,9 @@ class OnchainReader:
         try:
             ((results),) = decode(("(bool,bytes)[]",), output)
         except (DecodingError, ValueError, OverflowError) as error:
-            raise EvmUncertain("the multicall answered another shape") from error
+            raise NodeUncertain("the multicall answered another shape") from error
         if len(results) != len(calls):
-            raise EvmUncertain("the multicall answered another number of calls")
+            raise NodeUncertain("the multicall answered another number of calls")
         return [bytes(data) if succeeded else None for succeeded, data in results]
 
     async def numbers(
@@ -200,7 +201,7 @@ class OnchainReader:
         """Units of the token that the spender may take."""
         (found,) = await self.numbers([(token, erc20.ALLOWANCE, (owner, spender))])
         if found is None:
-            raise EvmUncertain("the token answers no allowance")
+            raise NodeUncertain("the token answers no allowance")
         return found
 
 

@@ -17,8 +17,8 @@ from msgspec import Struct
 from swapdesk.background import BackgroundTasks
 from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import Source
 from swapdesk.flows.journal.order_log import OrderLog
+from swapdesk.flows.orders.order_transactions import Source
 from swapdesk.wire.orders import Order
 
 log = logging.getLogger(__name__)
