@@ -626,7 +626,7 @@ CONFIRMED = (
     Defect(
         "payee-of-a-batch-by-the-service-alone",
         "Whoever the service says a row of a batch was paid to is a known payee from then on.",
-        "swapdesk/flows/journal/order_index.py",
+        "swapdesk/flows/journal/order_log.py",
         "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
         "      AND (confirmed > '' OR confirmed LIKE '0x%'",
         (
@@ -783,7 +783,7 @@ PAYING = (
         "asked-in-vain-and-told-unknown",
         "A deposit of a desk that was killed before its wallet signed is told to be on its way.",
         "swapdesk/flows/deposits/wallet_funding.py",
-        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not (entry.fresh or self.client.accounts.read_only)\n",
         "        asked = entry.asked\n",
         (
             "tests/flows/test_deposits.py"
@@ -794,7 +794,7 @@ PAYING = (
         "told-unsigned-while-another-desk-signs",
         "A review of a deposit takes back what another desk, which has the wallet, asks for.",
         "swapdesk/flows/deposits/wallet_funding.py",
-        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not (entry.fresh or self.client.accounts.read_only)\n",
         "        asked = entry.asked or not entry.fresh\n",
         (
             "tests/flows/test_deposits.py"
@@ -1051,8 +1051,8 @@ SHOWING = (
     Defect(
         "found-payment-forgotten",
         "A payment that was found on its chain is told as money in the wallet, and paid again.",
-        "swapdesk/flows/tracking/tracking.py",
-        "            payments=self._shown(entry.order.service_id),\n",
+        "swapdesk/flows/journal/order_log.py",
+        '        payments=tuple(_payments(row["payments"]).values()),\n',
         "",
         (
             "tests/flows/support/test_told_facts.py"
@@ -1084,8 +1084,8 @@ SHOWING = (
         "payment-of-another-program-unseen",
         "A command of the same home paid the deposit, and the desk asks for it once more.",
         "swapdesk/flows/tracking/tracking.py",
-        "            if payment != before.own_payment:\n",
-        "            if False:\n",
+        '        moved += self._changed("own_payment", self._own_payments(self._unpaid))\n',
+        "",
         (
             "tests/flows/test_tracking.py"
             "::test_what_another_program_of_this_home_pays_is_not_asked_for",

@@ -24,6 +24,7 @@ from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
+from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
 from swapdesk.flows.wallet.policy_change import (
@@ -41,7 +42,6 @@ from swapdesk.flows.wallet.replacement import (
     WAITS,
     Replacement,
 )
-from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.answers import Allowance, SignedTransaction
 from swapdesk.wallet.promise import Purpose

@@ -390,7 +390,7 @@ def _tell(
     session: CommandSession, tracked: TrackedOrder, account: Account, outcome: Outcome
 ) -> None:
     output, order = session.call.output, tracked.order
-    made = session.desk.journal.transactions.of(tracked.service_id)
+    made = session.desk.journal.orders.transactions_of(tracked.service_id)
     known = session.link.tracker.get(tracked.service_id) or tracked
     symbol = tracked.symbols[0]
     paid = "" if order.in_amount is None else f"{exact_amount(order.in_amount)} {symbol}"

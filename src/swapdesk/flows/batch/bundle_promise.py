@@ -14,8 +14,8 @@ from swapdesk.flows.batch.bundles import (
     BundleItem,
     bundles,
     group_of,
-    intent_of,
     open_bundles,
+    signed_under,
     taken_of,
     withdrawals,
 )
@@ -55,7 +55,7 @@ def funding_intent(multi_id: str, need: Sum, number: int) -> str:
 
 def funded_bundle(payment: Operation) -> int:
     """The number of the bundle that a funding is for."""
-    return int(intent_of(payment).split(" ")[2])
+    return int(signed_under(payment).split(" ")[2])
 
 
 def item_promise(

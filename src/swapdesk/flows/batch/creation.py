@@ -110,7 +110,7 @@ class BatchCreation:
                 return
 
     async def _create(self, group: Group) -> ClientError | None:
-        known = self._orders.index.ids() | self._ledger.subjects("row")
+        known = self._orders.ids() | self._ledger.subjects("row")
         groups = self._ledger.subjects("create_group")
         move = partial(move_group, self._ledger, group)
         if not move(State.SENT, server_at=self._api.server_now()):

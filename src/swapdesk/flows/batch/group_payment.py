@@ -51,10 +51,10 @@ from swapdesk.flows.batch.bundles import (
     accept_bundle,
     add_bundle,
     begin_transaction,
-    intent_of,
     move_bundle,
     newest_bundle,
     sign_bundle,
+    signed_under,
     sum_of,
     transactions_of,
 )
@@ -294,7 +294,7 @@ class GroupPayment:
         await self._require_same(bundle)
         self._refuse_beside_another()
         self._require_untouched(bundle)
-        begun = {intent_of(act) for act in self._transactions if act.hash is not None}
+        begun = {signed_under(act) for act in self._transactions if act.hash is not None}
         missing = [need for need in bundle.needs if self._funding(bundle, need) not in begun]
         await require_held(self._client, self._account, self._chain, missing)
         try:
@@ -486,7 +486,7 @@ class GroupPayment:
     def _transaction(self, intent_id: str) -> Operation | None:
         """The newest one under an intent."""
         acts = reversed(self._transactions)
-        return next((act for act in acts if intent_of(act) == intent_id), None)
+        return next((act for act in acts if signed_under(act) == intent_id), None)
 
     async def _send(
         self,
@@ -530,7 +530,7 @@ class GroupPayment:
         for act in self._transactions:
             if not act.open:
                 continue
-            signed = await self._transactor.resume(intent_of(act), _PURPOSES[act.kind])
+            signed = await self._transactor.resume(signed_under(act), _PURPOSES[act.kind])
             entry = ActEntry(self._ledger, partial(self._begun_anew, act), act)
             if signed is None:
                 entry.refused("NOT_SIGNED")
@@ -540,7 +540,7 @@ class GroupPayment:
 
     def _begun_anew(self, act: Operation) -> Operation:
         kind: Literal["fund", "part"] = "fund" if act.kind == "fund" else "part"
-        told = sum_of(act), intent_of(act), paid_orders(act)
+        told = sum_of(act), signed_under(act), paid_orders(act)
         return begin_transaction(self._ledger, kind, self._act, *told)
 
     async def _settle(self, entry: ActEntry, signed: SignedTransaction, until: datetime) -> None:

@@ -327,7 +327,7 @@ class _Work:
         if create is not None and create.subject is not None:
             return await self._again(create.subject)
         if create is not None and create.sent_at is not None:
-            before = self._flow.journal.orders.index.seen_before(create.sent_at)
+            before = self._flow.journal.orders.seen_before(create.sent_at)
             if create.state is State.SENT:
                 self._ledger.move(create.id, State.UNKNOWN, code="INTERRUPTED")
             since = create.server_at or create.sent_at

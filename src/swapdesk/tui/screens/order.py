@@ -244,10 +244,10 @@ class OrderScreen(Page):
         """Once for every state of the order, and not for every second of it."""
         if self._legs_of is not tracked:
             self._legs_of = tracked
-            seen = self.desk.journal.orders.events(self.service_id)
+            seen = self.desk.journal.orders.history.of(self.service_id)
             label = tracked.intent.recipient_label if tracked.intent is not None else None
             self._legs = legs_of(tracked.order, seen, now, label)
-            self._made = self.desk.journal.transactions.of(self.service_id)
+            self._made = self.desk.journal.orders.transactions_of(self.service_id)
 
     def _show_legs(self, tracked: TrackedOrder) -> None:
         now = self.service_time()

@@ -166,7 +166,7 @@ def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> Non
 
 def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datetime) -> None:
     """Write and say where; the whole path, however long it is."""
-    made = page.desk.journal.transactions.all()
+    made = page.desk.journal.orders.transactions()
     try:
         written = write_export(path, export_bytes(orders, now, form_of(path), made))
     except OSError as error:

@@ -399,7 +399,7 @@ class OrdersScreen(Page):
         """The line as a filter. Raises FilterProblem."""
         kept = read_filter(self._field.text)
         try:
-            return kept.looked_up(self.desk.journal.orders.index.named, self.desk.book.labels())
+            return kept.looked_up(self.desk.journal.orders.named, self.desk.book.labels())
         except JournalUnavailable as error:
             raise FilterProblem(f"The journal cannot be searched: {error}.") from None
 

@@ -53,7 +53,6 @@ from swapdesk.tui.commands.tokens import (
     UP,
 )
 from swapdesk.tui.glyphs import ENDED, REFUSED, STALE, TROUBLE, UNKNOWN, VALID
-from swapdesk.tui.messages import TokenChosen
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
@@ -455,7 +454,8 @@ class TokensScreen(Page):
 
         token = self.desk.catalog.token(row.id)
         if token is not None:
-            self.post_message(TokenChosen(token_spec(TokenFacts.of(token), self.desk.catalog)))
+            spec = token_spec(TokenFacts.of(token), self.desk.catalog)
+            self.app.call_later(self.controls.navigation.write_token, spec)
 
 
 def token_lines(notes: TokenNotes, width: int) -> list[Line]:
