@@ -44,7 +44,7 @@ from swapdesk.tui.commands.swap import (
 )
 from swapdesk.tui.commands.tokens import TOKENS
 from swapdesk.tui.commands.wallets import WALLETS
-from swapdesk.tui.glyphs import ABOUT, DOT, REFUSED, TROUBLE, VALID, GlyphState
+from swapdesk.tui.glyphs import ABOUT, DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
 from swapdesk.tui.session import Session, starting_words
 from swapdesk.tui.spans import (
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.order_status import OrderStatus
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.flows.quotes.intent_line import IntentLine
+    from swapdesk.flows.quotes.intent_line import IntentLine, LineState
     from swapdesk.flows.quotes.quote_request import Named, QuoteOptions
     from swapdesk.flows.quotes.recent import Recent
     from swapdesk.flows.signing.signing_session import SigningSession
@@ -246,20 +246,20 @@ class SwapLists(Vertical):
         )
 
 
-class Reading(GlyphState):
-    """How far a line was understood: glyph and role."""
-
-    EMPTY = ("", "muted")
-    INCOMPLETE = (DOT, "muted")
-    AMBIGUOUS = (TROUBLE, "status-waiting")
-    VALID = (VALID, "status-done")
-    REFUSED = (REFUSED, "status-trouble")
+MARKS: dict[LineState, tuple[str, str]] = {
+    "empty": ("", "muted"),
+    "incomplete": (DOT, "muted"),
+    "ambiguous": (TROUBLE, "status-waiting"),
+    "valid": (VALID, "status-done"),
+    "refused": (REFUSED, "status-trouble"),
+}
+"""Glyph and role of how far a line was understood."""
 
 
 class IntentReading(Struct, frozen=True):
     """``text``, its ``right`` end (the value in USD), muted ``below``, wrong ``marked`` places."""
 
-    reading: Reading = Reading.EMPTY
+    state: LineState = "empty"
     text: LineLike = ""
     right: LineLike = ""
     below: LineLike = ""
@@ -314,7 +314,7 @@ class SwapLine:
         pair = line.pair
         self.limits = link.quotes.known_limits(*pair) if link is not None and pair else None
         if line.state == "empty":
-            return IntentReading(Reading.EMPTY)
+            return IntentReading()
         has = self.held.get(line.token_in.id) if line.token_in is not None else None
         have = None if has is None or isinstance(has, str) else has.amount
         return reading_of(line, self.limits, self.outside(), have)
@@ -513,7 +513,7 @@ class SwapScreen(Page):
         )
         if verb is not None:
             does = f"{PLACES.get(verb, verb.words)} in a moment, or the beginning of a token"
-            self._say(IntentReading(Reading.EMPTY, f"{key}: {does}"))
+            self._say(IntentReading(text=f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
         """Put a letter into the line that is a key as long as it stands alone."""
@@ -528,7 +528,7 @@ class SwapScreen(Page):
         """Read the line again and say so; no call is made."""
         if self.session.opened:
             said = self._read.read(self.line.value, self.desk, self.link, private=self.private)
-            if said.reading is Reading.EMPTY:
+            if said.state == "empty":
                 said = self._where_to_go()
             named = self.desk.catalog.provider_name
             self._say(with_options(said, self.session.quote_options, named))
@@ -602,7 +602,7 @@ class SwapScreen(Page):
         if session.phase == "failed":
             what = "the service" if session.live else "the sandbox"
             self.set_money(short, f"you: r tries {what} again")
-            self._say(IntentReading(Reading.REFUSED, session.reason))
+            self._say(IntentReading("refused", session.reason))
         elif session.phase == "starting":
             self.set_money(short, starting_words(live=session.live, done=session.done))
         elif not self.line.value and (signing := self.signing) is not None and signing.waits:
@@ -756,21 +756,21 @@ class SwapScreen(Page):
             self.app.push_screen(screen)
 
 
-def reading_lines(state: IntentReading, width: int) -> list[Line]:
+def reading_lines(reading: IntentReading, width: int) -> list[Line]:
     """Two rows at most widths: what was understood, then what else could be said."""
-    role = "status-trouble" if state.reading is Reading.REFUSED else "muted"
-    text = line_of(state.text, role)
+    role = "status-trouble" if reading.state == "refused" else "muted"
+    text = line_of(reading.text, role)
     rows: list[Line] = []
     if text:
-        glyph = state.reading.glyph
-        head: Line = [Span(f"{glyph} ", state.reading.role), *text] if glyph else text
-        right = line_of(state.right, "foreground")
+        glyph, hue = MARKS[reading.state]
+        head: Line = [Span(f"{glyph} ", hue), *text] if glyph else text
+        right = line_of(reading.right, "foreground")
         rows += wrapped(head, width, indent=2)
         # The value goes before anything of the sentence would: an amount is never cut.
         if right and width_of(rows[-1]) + 2 + width_of(right) <= width:
             rows[-1] = spread(rows[-1], right, width)
-    if state.below:
-        below = wrapped(line_of(state.below, "muted"), width - 2)
+    if reading.below:
+        below = wrapped(line_of(reading.below, "muted"), width - 2)
         rows += [[Span("  "), *row] for row in below]
     return rows
 
@@ -783,21 +783,20 @@ def reading_of(
 ) -> IntentReading:
     """``limits`` of the pair if they are known; ``outside`` says why no route takes the amount;
     ``have`` is what the own wallet has of the token sold, where that is known."""
-    reading = Reading[line.state.upper()]
     if outside is not None and line.ready:
-        return IntentReading(Reading.REFUSED, outside, _value(line), _below(line, limits, have))
+        return IntentReading("refused", outside, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
-    if reading is Reading.REFUSED:
-        return IntentReading(reading, line.message, marked=marked)
+    if line.state == "refused":
+        return IntentReading(line.state, line.message, marked=marked)
     if line.token_in is None or line.amount is None:
-        return IntentReading(reading, line.message)
+        return IntentReading(line.state, line.message)
     text = _understood(line)
     below: LineLike = _below(line, limits, have)
     if line.token_out is None:
-        return IntentReading(reading, text, _value(line), line.message)
-    if reading is Reading.AMBIGUOUS:
+        return IntentReading(line.state, text, _value(line), line.message)
+    if line.state == "ambiguous":
         below = f"{line.derived} {DOT} {line.message}" if line.derived else line.message
-    return IntentReading(reading, text, _value(line), below)
+    return IntentReading(line.state, text, _value(line), below)
 
 
 def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
@@ -821,7 +820,7 @@ def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading
         places += [Span(f" {DOT} ", "rule")] if at else []
         places += [Span(key, "accent"), Span(f" {place}", "muted")]
     said = f"{whose} is this desk's account at the service of the sandbox." if whose else ""
-    return IntentReading(Reading.EMPTY, places, below=said)
+    return IntentReading(text=places, below=said)
 
 
 def with_options(
