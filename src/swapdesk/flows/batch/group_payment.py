@@ -187,7 +187,7 @@ class GroupPayment:
         if bundle is not None:
             # Nothing is built or signed beside what an earlier run left open.
             await self._follow_transactions(bundle.expires)
-            bundle = self._current()
+            bundle = self._moved()
         # Signatures that never left are given up by a new bundle.
         anew = until is Until.BUILT and bundle and not bundle.paid and not bundle.under_way
         if bundle is None or anew:
@@ -196,27 +196,28 @@ class GroupPayment:
             return
         if bundle.kind == "solana":
             await self._pay_parts(bundle)
+            self._moved()
             return
         if bundle.unsigned:
             await self._sign(bundle)
-            bundle = self._current()
+            bundle = self._moved()
         if until is Until.SIGNED:
             return
         if bundle.signed:
             await self._submit(bundle)
-            bundle = self._current()
+            bundle = self._moved()
         if bundle.under_way and not bundle.accepted:
             await self._look_for(bundle)
-            self._watch.moved()
-            bundle = self._current()
+            bundle = self._moved()
         if until is Until.SETTLED and bundle.accepted:
             await self._follow(bundle)
-            self._watch.moved()
+            self._moved()
 
-    def _current(self) -> Bundle:
+    def _moved(self) -> Bundle:
+        """The bundle as it stands now, which who watches may read, too."""
+        self._watch.moved()
         bundle = newest_bundle(self._ledger, self._act)
-        if bundle is None:
-            raise LookupError("the bundle is not in the journal")
+        assert bundle is not None  # none is ever deleted
         return bundle
 
     # Building
@@ -237,9 +238,8 @@ class GroupPayment:
         address = self._account.address
         built = await build(self._api, self._multi_id, address, payable.rows, self._coin)
         await self._require_same(built)
-        bundle = add_bundle(self._ledger, self._act, built)
-        self._watch.moved()
-        return bundle
+        add_bundle(self._ledger, self._act, built)
+        return self._moved()
 
     async def _to_pay(self) -> Payables:
         """The rows to pay, once no order is being set up any more."""
@@ -318,7 +318,6 @@ class GroupPayment:
             signatures.append(signed.signature)
         if not sign_bundle(self._ledger, bundle, signatures):
             raise Stopped("BUILT_BEFORE")
-        self._watch.moved()
 
     def _funding(self, bundle: Bundle, need: Sum) -> str:
         return promises.funding_intent(self._multi_id, need, bundle.number)
@@ -372,7 +371,6 @@ class GroupPayment:
                 self._refused(bundle, code, problems or error.message)
         else:
             accept_bundle(self._ledger, bundle)
-        self._watch.moved()
 
     async def _look_for(self, bundle: Bundle) -> None:
         """What the service has of a bundle whose answer was lost, once or until it is decided.
@@ -459,7 +457,6 @@ class GroupPayment:
                 raise Stopped("PART_FAILED", hash_=part.hash if part else None, word=word)
         last = next(act.hash for act in reversed(self._transactions) if act.hash is not None)
         move_bundle(self._ledger, bundle, State.DONE, hash=last)
-        self._watch.moved()
 
     def _part(self, bundle: Bundle, item: BundleItem) -> Operation | None:
         """The newest transaction of a part; None where none was begun."""

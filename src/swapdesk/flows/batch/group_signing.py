@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from swapdesk.flows.batch.batches import read_group
-from swapdesk.flows.batch.bundles import Bundle, open_bundles, sum_of
+from swapdesk.flows.batch.bundles import open_bundles, sum_of
 from swapdesk.flows.batch.group_payment import first_token, pay_group
 from swapdesk.flows.batch.progress import (
     GroupStanding,
@@ -44,17 +44,6 @@ if TYPE_CHECKING:
 
 
 _BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
-
-
-def _step_of(bundle: Bundle) -> int:
-    """The step that goes on, or that it ended in."""
-    if bundle.paid:
-        return _PAID + 1
-    if bundle.unsigned:
-        return _SIGN
-    if bundle.code == "REPLACED":
-        return _BUILD
-    return _PAID if bundle.accepted or bundle.code in ("FAILED", "WITHDRAWN") else _SUBMIT
 
 
 class GroupRun(Struct):
@@ -96,13 +85,15 @@ def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
 
 
 def _at(session: GroupSession, standing: GroupStanding) -> int:
-    """The step that goes on."""
+    """The step that goes on, or that it ended in."""
     bundle, turn = standing.bundle, session.turn
-    if bundle is None:
+    if bundle is None or bundle.code == "REPLACED":
         return _BUILD
     if standing.solana:
-        return 3 if bundle.paid else int(bundle.code != "REPLACED")
-    if bundle.unsigned and (turn is None or turn.funding):
+        return 3 if bundle.paid else 1
+    if bundle.unsigned and turn is not None and not turn.funding:
+        return _SIGN
+    if bundle.unsigned:
         filled = {
             sum_of(act).contract
             for act in standing.fundings
@@ -110,7 +101,9 @@ def _at(session: GroupSession, standing: GroupStanding) -> int:
         }
         lacking = any(need.contract not in filled for need in bundle.needs)
         return _FUND if lacking or session.transaction is not None else _SIGN
-    return _step_of(bundle)
+    if bundle.paid:
+        return _PAID + 1
+    return _PAID if bundle.accepted or bundle.code in ("FAILED", "WITHDRAWN") else _SUBMIT
 
 
 def _doing(session: GroupSession) -> str:
