@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from swapdesk.acts import State
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundles
-from swapdesk.flows.batch.bundle_promise import group_name, relying, smart_accounts
-from swapdesk.flows.batch.bundles import Bundle
+from swapdesk.flows.batch.bundles import Bundle, group_name, relying, smart_accounts
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
