@@ -531,14 +531,8 @@ class BatchPlanner:
             if len(rows) % (5 * STEP) == 0:
                 await self._clock.sleep(0)
         judged = plan_of(plan.sheet, rows, limits_known=True)
-        others = any(
-            one.level == "problem" and one.code != UNKNOWN_LIMITS
-            for row in judged.problems
-            for one in row.findings
-        )
-        if others or not judged.problems:
-            return judged
-        return replace(judged, unasked=unasked)
+        codes = {finding.code for row in judged.problems for finding in row.problems}
+        return replace(judged, unasked=unasked) if codes == {UNKNOWN_LIMITS} else judged
 
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi

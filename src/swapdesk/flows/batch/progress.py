@@ -478,52 +478,35 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
     """How one order of the group is paid."""
     if standing.solana:
         return _on_solana(standing, service_id)
-    bundle = standing.bundle
-    if bundle is None:
-        return _due(standing)
-    inside = service_id in bundle.service_ids
-    if bundle.paid and inside:
-        return _at_address(bundle.operation.hash)
-    if not inside and (bundle.under_way or bundle.paid):
-        return _left_out()
-    if bundle.under_way:
-        place = f"{standing.brief or IN_WALLET}."
-        money = f"{standing.whereabouts}."
+    bundle, in_account = standing.bundle, standing.brief is not None
+    money, place = f"{standing.whereabouts}.", f"{standing.brief or IN_WALLET}."
+    if bundle is not None and (bundle.paid or bundle.under_way):
+        if service_id not in bundle.service_ids:
+            return _left_out()
+        if bundle.paid:
+            return _at_address(bundle.operation.hash)
         return BatchPayment(State.SENT, money, place, "the service", "it carries the bundle out")
-    return _due(standing, in_account=standing.brief is not None)
+    problem = outcome_of(bundle, standing).cause if bundle and bundle.code in _IN_VAIN else ""
+    act = or_take_back(PAY_BATCH, standing)
+    return BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)
 
 
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
     """Each of several transactions pays some of the orders."""
-    part = _part_of(standing, service_id)
-    if part is not None and part.state is State.DONE:
-        return _at_address(part.hash)
-    if part is not None:
-        money = f"on its way to the deposit address, or still in your wallet: {part.hash}."
-        return BatchPayment(State.SENT, money, "on its way.", "the chain", "it takes the payment")
-    if standing.over:
-        return _left_out()
-    money = f"{IN_WALLET}; the deposit of this order was not paid."
-    return BatchPayment(State.PREPARED, money, f"{IN_WALLET}.", "you", PAY_BATCH)
-
-
-def _part_of(standing: GroupStanding, service_id: str) -> Operation | None:
-    """The transaction that pays an order, or may."""
     parts = [
         part
         for part in standing.parts
         if service_id in paid_orders(part) and (part.left or part.state is State.DONE)
     ]
-    return parts[-1] if parts else None
-
-
-def _due(standing: GroupStanding, *, in_account: bool = False) -> BatchPayment:
-    place = f"{standing.brief or IN_WALLET}."
-    bundle = standing.bundle
-    problem = outcome_of(bundle, standing).cause if bundle and bundle.code in _IN_VAIN else ""
-    act = or_take_back(PAY_BATCH, standing)
-    money = f"{standing.whereabouts}."
-    return BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)
+    if parts and parts[-1].state is State.DONE:
+        return _at_address(parts[-1].hash)
+    if parts:
+        money = f"on its way to the deposit address, or still in your wallet: {parts[-1].hash}."
+        return BatchPayment(State.SENT, money, "on its way.", "the chain", "it takes the payment")
+    if standing.over:
+        return _left_out()
+    money = f"{IN_WALLET}; the deposit of this order was not paid."
+    return BatchPayment(State.PREPARED, money, f"{IN_WALLET}.", "you", PAY_BATCH)
 
 
 def _at_address(hash_: str | None) -> BatchPayment:
