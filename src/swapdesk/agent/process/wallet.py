@@ -21,7 +21,12 @@ from swapdesk.agent.keys.key_file import (
     short_name,
     write_key,
 )
-from swapdesk.agent.keys.material import PUBLISHED_WORDS, KeyMaterial, address_of, is_published
+from swapdesk.agent.keys.material import (
+    PUBLISHED_ADDRESSES,
+    PUBLISHED_WORDS,
+    KeyMaterial,
+    address_of,
+)
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
@@ -112,7 +117,7 @@ class Wallet:
         for file, outcome in zip(files, outcomes, strict=True):
             if isinstance(outcome, str):
                 closed.append(UnusableKey(file.account.address, outcome))
-            elif self.live and is_published(file.account.address):
+            elif self.live and file.account.address in PUBLISHED_ADDRESSES:
                 outcome.wipe()
                 closed.append(UnusableKey(file.account.address, PUBLISHED_WORDS))
             else:
@@ -223,7 +228,7 @@ class Wallet:
                 material.secret.wipe()
 
     def _new_account(self, material: KeyMaterial, name: str, now: datetime) -> Account:
-        if self.live and is_published(material.address):
+        if self.live and material.address in PUBLISHED_ADDRESSES:
             raise Refused("published_key", PUBLISHED_WORDS)
         if name and not is_name(name):
             raise Refused("bad_request", "a name has 1 to 32 printable characters")
