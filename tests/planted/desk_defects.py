@@ -62,7 +62,7 @@ CREATING = (
     Defect(
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
-        "swapdesk/cli/batch_making.py",
+        "swapdesk/cli/batch_report.py",
         "tell_plan(session, plan, output.before_a_question)",
         "tell_plan(session, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
@@ -896,7 +896,7 @@ PAYING = (
     Defect(
         "row-matched-to-another-recipient",
         "An order that pays somebody else is taken for a row of the batch.",
-        "swapdesk/flows/batch/payable.py",
+        "swapdesk/flows/batch/building.py",
         "order.receiver_address is None or not _same(order.receiver_address, asked.address_to)",
         "order.receiver_address is None",
         ("tests/flows/batch/test_creation.py::test_what_differs_from_the_row_is_named",),

@@ -277,9 +277,11 @@ def begin_part(
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Commits that the prepared parts of a swap are never signed: it goes on without them."""
+    """Commits that the prepared parts of a swap are never signed: it goes on without them. What was
+    signed may still be executed, and stays open."""
     for part in ledger.parts(intent_id):
-        ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
+        if part.hash is None:
+            ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
 
 
 _NOTHING = "0" * 64

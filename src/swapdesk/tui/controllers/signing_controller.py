@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from swapdesk.flows.batch.group_signing import GroupSession
-    from swapdesk.flows.batch.group_status import Until
+    from swapdesk.flows.batch.progress import Until
     from swapdesk.flows.dex.dex_plan import SwapPlan
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -171,7 +171,7 @@ class SigningController:
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
         from swapdesk.flows.batch.group_signing import groups_left_open, standing_of
-        from swapdesk.flows.batch.group_status import Stopped, Until
+        from swapdesk.flows.batch.progress import Stopped, Until
 
         try:
             found = groups_left_open(self.running)
