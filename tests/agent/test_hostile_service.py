@@ -242,13 +242,13 @@ class Confirmed(Struct, frozen=True):
             assert got.units >= int(self.least.scaleb(wanted.decimals)), (got, self)
 
 
-class _InProcess:
+class _InProcess(WalletClient):
     """The agent's own table of what may be asked, without a pipe between."""
-
-    gone = None
 
     def __init__(self, opened: OpenedWallet) -> None:
         self._opened = opened
+        self.gone = None
+        self.accounts = Accounts((), (), (), False)
 
     async def ask(
         self,
@@ -318,8 +318,7 @@ class Trader:
         self.links = tuple(
             ChainLink(name, Kind.EVM, one.chain_id, URL, 1) for name, one in nodes.items()
         )
-        agent: Any = _InProcess(opened)
-        self.client = WalletClient(agent, Accounts((), (), (), False))
+        self.client = _InProcess(opened)
         self.wallet = _Wallet(load_settings({}, Home.at(directory)), self.clock, self.links)
         self.wallet.made = self.client
         self._number = 0

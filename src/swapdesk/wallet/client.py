@@ -18,6 +18,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from swapdesk.certificates import VARIABLE, authorities
 from swapdesk.installation import install, missing
 from swapdesk.secret import Secret, SecretBytes
@@ -74,8 +76,12 @@ _SAID_LINES = 20
 _COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
 
 
-class AgentProcess:
-    """One agent. ``on_locked`` is called when it drops the keys by itself.
+class WalletClient:
+    """One agent with the wallet of one profile. ``accounts`` are as last heard of, ``gone`` is why
+    there is no agent any more. ``on_locked`` is called when it drops the keys by itself.
+
+    Every request raises AgentGone when the process ended, and Refused (WrongPassphrase
+    among it) when the agent says no. Every method may be cancelled.
 
     Requests and answers go over two socket pairs and no pipes: every process of the same user may
     open a pipe of the desk through ``/proc``, also where it may not debug, and whoever writes into
@@ -97,15 +103,35 @@ class AgentProcess:
         self._last_id = 0
         self._ready: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         self._said: deque[str] = deque(maxlen=_SAID_LINES)
-        self._gone: AgentGone | None = None
+        self.gone: AgentGone | None = None
+        self.accounts = Accounts((), (), (), read_only=True)
         self._hearing = asyncio.create_task(self._hear(), name="wallet agent")
         self._draining = asyncio.create_task(self._drain(), name="wallet agent's complaints")
 
     @classmethod
     async def start(
-        cls, on_locked: Callable[[], None], program: Sequence[str] = AGENT
-    ) -> AgentProcess:
-        """A process that says it is ready. Raises AgentMissing when none can be started."""
+        cls,
+        place: WalletPlace,
+        *,
+        on_locked: Callable[[], None] = lambda: None,
+        program: Sequence[str] = AGENT,
+    ) -> WalletClient:
+        """Start an agent and open a wallet in it; its keys stay locked.
+
+        ``on_locked`` is called when the agent drops the keys by itself. Raises AgentMissing
+        when none can be started, and Refused for a wallet that is not safe to open.
+        """
+        agent = await cls._started(on_locked, program)
+        try:
+            await agent._is_ready()
+            agent.accounts = await agent._told(Accounts, "open", place=to_json(place))
+        except BaseException:
+            await agent.close()
+            raise
+        return agent
+
+    @classmethod
+    async def _started(cls, on_locked: Callable[[], None], program: Sequence[str]) -> WalletClient:
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("the wallet agent is started from the main thread")
         with contextlib.ExitStack() as opened:
@@ -126,11 +152,6 @@ class AgentProcess:
             except OSError as error:
                 raise AgentMissing(f"the wallet agent could not be started: {error}") from None
             agent = cls(process, *await _streams(asking.dup(), hearing.dup()), on_locked)
-        try:
-            await agent._is_ready()
-        except BaseException:
-            await agent.close()
-            raise
         return agent
 
     async def _is_ready(self) -> None:
@@ -147,11 +168,6 @@ class AgentProcess:
     @property
     def pid(self) -> int:
         return self._process.pid
-
-    @property
-    def gone(self) -> AgentGone | None:
-        """Why there is no agent any more; None while there is one."""
-        return self._gone
 
     async def close(self) -> None:
         """End the agent; its keys are gone with it."""
@@ -181,8 +197,8 @@ class AgentProcess:
         self, operation: AgentOperation, arguments: Mapping[str, Any], **secrets: Secret | None
     ) -> Frame:
         """The same with the secrets of the answer, which the caller wipes."""
-        if self._gone is not None:
-            raise self._gone
+        if self.gone is not None:
+            raise self.gone
         self._last_id += 1
         number = self._last_id
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
@@ -242,6 +258,7 @@ class AgentProcess:
             if not self._ready.done():
                 self._ready.set_result(frame)
         elif event == "locked":
+            self.accounts = replace(self.accounts, unlocked=())
             self._on_locked()
         else:
             # Whoever asked may have gone; then nobody waits for the answer.
@@ -250,10 +267,10 @@ class AgentProcess:
                 waiting.set_result(frame)
 
     def _end(self, words: str) -> None:
-        self._gone = AgentGone(words, tuple(self._said))
+        self.gone = AgentGone(words, tuple(self._said))
         for future in (self._ready, *self._waiting.values()):
             if not future.done():
-                future.set_exception(self._gone)
+                future.set_exception(self.gone)
         # Nobody may be waiting for the first word any more.
         self._ready.exception()
 
@@ -263,120 +280,8 @@ class AgentProcess:
             for line in chunk.decode("ascii", "replace").splitlines():
                 self._said.append(_COULD_BE_SECRET.sub("***", line[:200]))
 
-
-def _environment() -> dict[str, str]:
-    """All that the agent learns of the desk's."""
-    file = authorities()
-    return {"LANG": "C.UTF-8", **({VARIABLE: file} if file else {})}
-
-
-async def _streams(
-    asking: socket.socket, hearing: socket.socket
-) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
-    """One way each. As of a pipe, what is written is copied at once: a frame is wiped after it was
-    given away, and the transport of a socket would keep the frame itself."""
-    loop = asyncio.get_running_loop()
-    answers = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), hearing)
-    transport, protocol = await loop.connect_write_pipe(
-        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), asking
-    )
-    return asyncio.StreamWriter(transport, protocol, None, loop), answers
-
-
-def _refusal(refused: Any) -> Exception:
-    """A code that this desk does not know is told as a defect."""
-    try:
-        findings = tuple(from_json(RuleFinding, one) for one in refused["findings"])
-        code, words = refused["code"], str(refused["words"])
-    except (MessageError, KeyError, TypeError):
-        return AgentGone("the wallet agent answered something else than it should")
-    known: RefusalCode = next((one for one in REFUSALS if one == code), "defect")
-    # The agent lists accounts without the packages that it makes and opens keys with.
-    if known == "defect" and (lacking := _without_packages()) is not None:
-        return lacking
-    kind = WrongPassphrase if known == "wrong_passphrase" else Refused
-    return kind(known, words, findings)
-
-
-def _how_it_ended(code: int) -> str:
-    how = f"was killed (signal {-code})" if code < 0 else f"has ended (code {code})"
-    return f"the wallet agent {how}: its keys are gone with it; unlock again"
-
-
-def _without_packages() -> AgentMissing | None:
-    """What signing lacks, and the command that installs it; None where nothing is missing."""
-    lacking = missing("wallet")
-    if not lacking:
-        return None
-    return AgentMissing(f"signing needs {', '.join(lacking)}", install("wallet"))
-
-
-def _not_started(gone: AgentGone) -> AgentMissing:
-    said = f" ({gone.said[-1]})" if gone.said else ""
-    words = f"the wallet agent could not start: {gone.words}{said}"
-    return _without_packages() or AgentMissing(words)
-
-
-class WalletClient:
-    """One agent with the wallet of one profile. ``accounts`` are as last heard of.
-
-    Every request raises AgentGone when the process ended, and Refused (WrongPassphrase
-    among it) when the agent says no. Every method may be cancelled.
-    """
-
-    def __init__(self, agent: AgentProcess, accounts: Accounts) -> None:
-        self._agent = agent
-        self.accounts = accounts
-
-    @classmethod
-    async def start(
-        cls,
-        place: WalletPlace,
-        *,
-        on_locked: Callable[[], None] = lambda: None,
-        program: Sequence[str] = AGENT,
-    ) -> WalletClient:
-        """Start an agent and open a wallet in it; its keys stay locked.
-
-        ``on_locked`` is called when the agent drops the keys by itself. Raises AgentMissing
-        when none can be started, and Refused for a wallet that is not safe to open.
-        """
-        begun: list[WalletClient] = []
-
-        def dropped() -> None:
-            for client in begun:
-                client._dropped()
-            on_locked()
-
-        agent = await AgentProcess.start(dropped, program)
-        try:
-            told = await agent.ask("open", {"place": to_json(place)})
-            begun.append(cls(agent, from_json(Accounts, told)))
-        except BaseException:
-            await agent.close()
-            raise
-        return begun[0]
-
-    def _dropped(self) -> None:
-        known = self.accounts
-        self.accounts = Accounts(known.accounts, known.unusable, (), known.read_only)
-
-    @property
-    def pid(self) -> int:
-        return self._agent.pid
-
-    @property
-    def gone(self) -> AgentGone | None:
-        """Why there is no agent any more; None while there is one."""
-        return self._agent.gone
-
-    async def close(self) -> None:
-        """End the agent; its keys are gone with it."""
-        await self._agent.close()
-
     async def _told(self, kind: type[S], operation: AgentOperation, **arguments: Any) -> S:
-        return from_json(kind, await self._agent.ask(operation, arguments))
+        return from_json(kind, await self.ask(operation, arguments))
 
     # Keys
 
@@ -391,7 +296,7 @@ class WalletClient:
 
         Raises WrongPassphrase when none opened."""
         arguments = {"addresses": None if addresses is None else list(addresses)}
-        answer = await self._agent.ask("unlock", arguments, passphrase=passphrase)
+        answer = await self.ask("unlock", arguments, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, one) for one in answer["closed"])
 
@@ -402,7 +307,7 @@ class WalletClient:
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
         """A new key, unlocked. The first one sets the pass phrase of the wallet."""
         arguments = {"kind": kind, "name": name}
-        return await self._added(await self._agent.ask("create", arguments, passphrase=passphrase))
+        return await self._added(await self.ask("create", arguments, passphrase=passphrase))
 
     async def _added(self, answer: Any) -> Account:
         await self.read_accounts()
@@ -421,7 +326,7 @@ class WalletClient:
         """The addresses that ``material`` leads to, for a mnemonic one for each path (the ones
         in use when None). Nothing is kept."""
         arguments = {"kind": kind, "origin": origin, "paths": paths and list(paths)}
-        answer = await self._agent.ask(
+        answer = await self.ask(
             "preview", arguments, material=material, file_passphrase=file_passphrase
         )
         return tuple(from_json(ImportChoice, one) for one in answer)
@@ -444,7 +349,7 @@ class WalletClient:
             "address": choice.address,
             "name": name,
         }
-        answer = await self._agent.ask(
+        answer = await self.ask(
             "import",
             arguments,
             material=material,
@@ -456,18 +361,18 @@ class WalletClient:
     async def export(self, address: str, phrase: str, passphrase: Secret) -> SecretBytes:
         """The key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is what
         ``accounts.export_phrase`` asks to be typed. The caller wipes the answer."""
-        frame = await self._agent.frame(
+        frame = await self.frame(
             "export", {"address": address, "phrase": phrase}, passphrase=passphrase
         )
         return frame.secrets["key"]
 
     async def rename(self, address: str, name: str) -> Account:
-        answer = await self._agent.ask("rename", {"address": address, "name": name})
+        answer = await self.ask("rename", {"address": address, "name": name})
         return await self._added(answer)
 
     async def set_clock(self, offset: float) -> None:
         """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
-        await self._agent.ask("clock", {"offset": offset})
+        await self.ask("clock", {"offset": offset})
 
     # What may be signed at most
 
@@ -480,9 +385,7 @@ class WalletClient:
     ) -> PolicyStatus:
         """Put a policy in the place of the one there is. Refused (PASSPHRASE_NEEDED) without the
         pass phrase for one that is not tighter in every respect."""
-        answer = await self._agent.ask(
-            "set_policy", {"policy": to_json(policy)}, passphrase=passphrase
-        )
+        answer = await self.ask("set_policy", {"policy": to_json(policy)}, passphrase=passphrase)
         return from_json(PolicyStatus, answer)
 
     # Looking at chains, for which nothing has to be open
@@ -569,7 +472,7 @@ class WalletClient:
         higher fee: judged against the promise that it was signed under, of which only the most
         that gas may cost is raised to ``gas_units`` (of the native coin). The call is as the
         agent's records have it."""
-        answer = await self._agent.ask("bump", {"hash": hash_, "gas": gas_units})
+        answer = await self.ask("bump", {"hash": hash_, "gas": gas_units})
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
 
@@ -578,7 +481,7 @@ class WalletClient:
     ) -> Signature | SignedTransaction:
         """Sign what was reviewed. A transaction is written down and not sent yet."""
         arguments = {"review": review.id, "digest": review.digest, "phrase": phrase}
-        answer = await self._agent.ask("sign", arguments)
+        answer = await self.ask("sign", arguments)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
         return from_json(SignedTransaction, answer["transaction"])
@@ -589,7 +492,7 @@ class WalletClient:
         after: int | None = 0
         while after is not None:
             arguments = {"intent": intent_id, "after": after}
-            page = await self._agent.ask("transactions", arguments)
+            page = await self.ask("transactions", arguments)
             found += [from_json(SignedTransaction, one) for one in page["transactions"]]
             after = page["after"]
         return tuple(found)
@@ -606,3 +509,57 @@ class WalletClient:
     async def abandon(self, hash_: str) -> SignedTransaction:
         """Give up a transaction that was never sent."""
         return await self._told(SignedTransaction, "abandon", hash=hash_)
+
+
+def _environment() -> dict[str, str]:
+    """All that the agent learns of the desk's."""
+    file = authorities()
+    return {"LANG": "C.UTF-8", **({VARIABLE: file} if file else {})}
+
+
+async def _streams(
+    asking: socket.socket, hearing: socket.socket
+) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
+    """One way each. As of a pipe, what is written is copied at once: a frame is wiped after it was
+    given away, and the transport of a socket would keep the frame itself."""
+    loop = asyncio.get_running_loop()
+    answers = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), hearing)
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), asking
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop), answers
+
+
+def _refusal(refused: Any) -> Exception:
+    """A code that this desk does not know is told as a defect."""
+    try:
+        findings = tuple(from_json(RuleFinding, one) for one in refused["findings"])
+        code, words = refused["code"], str(refused["words"])
+    except (MessageError, KeyError, TypeError):
+        return AgentGone("the wallet agent answered something else than it should")
+    known: RefusalCode = next((one for one in REFUSALS if one == code), "defect")
+    # The agent lists accounts without the packages that it makes and opens keys with.
+    if known == "defect" and (lacking := _without_packages()) is not None:
+        return lacking
+    kind = WrongPassphrase if known == "wrong_passphrase" else Refused
+    return kind(known, words, findings)
+
+
+def _how_it_ended(code: int) -> str:
+    how = f"was killed (signal {-code})" if code < 0 else f"has ended (code {code})"
+    return f"the wallet agent {how}: its keys are gone with it; unlock again"
+
+
+def _without_packages() -> AgentMissing | None:
+    """What signing lacks, and the command that installs it; None where nothing is missing."""
+    lacking = missing("wallet")
+    if not lacking:
+        return None
+    return AgentMissing(f"signing needs {', '.join(lacking)}", install("wallet"))
+
+
+def _not_started(gone: AgentGone) -> AgentMissing:
+    said = f" ({gone.said[-1]})" if gone.said else ""
+    words = f"the wallet agent could not start: {gone.words}{said}"
+    return _without_packages() or AgentMissing(words)

@@ -13,7 +13,7 @@ from flows.batch.paying import Payer, SolanaPayingPlace, paying_on_solana
 from flows.faulty_network import DishonestService
 from flows.killed_desk import gone_on_with, paid_once, sampled
 from swapdesk.flows.batch.bundles import signed_under
-from swapdesk.flows.batch.group_status import Until
+from swapdesk.flows.batch.progress import Until
 from swapdesk.flows.journal.ledger import State
 from swapdesk.wallet.promise import Purpose
 

@@ -178,7 +178,7 @@ class ExchangeFlow:
         digest = hashlib.sha256(encode_json(body)).hexdigest()
         sent_at = self._api.server_now()
         try:
-            known = self._journal.orders.index.ids()
+            known = self._journal.orders.ids()
             if not begun:
                 if ledger.get(intent.id) is not None:
                     return NotCreated(ALREADY_ASKED, "ALREADY_ASKED")
@@ -334,7 +334,7 @@ class ExchangeFlow:
 
     def of_others(self, intent: Intent) -> set[str]:
         """Orders of this journal that belong to other intents."""
-        return self._journal.orders.index.of_others(intent.id)
+        return self._journal.orders.of_others(intent.id)
 
     async def _adopt(
         self,

@@ -38,12 +38,12 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import OrderTaken, intent_of, open_creates, refuse_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import JournaledOrder
 from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.notation import clock_time, exact_amount, grouped_address
 from swapdesk.flows.orders.order_fields import route_of, short_id
 from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.flows.orders.order_status import cause_of
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 
 UNSAID = "the service does not say"
@@ -107,7 +107,7 @@ async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) ->
     """All of them at once: the wait for one is the wait for all."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
-    await together(*(_repeat(journal, flow, report, one) for one in journal.orders.unrepeated()))
+    await together(*(_repeat(flow, report, one) for one in journal.orders.unrepeated()))
 
 
 async def _look(
@@ -130,7 +130,7 @@ async def _look(
         create.id, State.UNKNOWN, code="INTERRUPTED"
     ):
         return
-    before = journal.orders.index.seen_before(create.sent_at)
+    before = journal.orders.seen_before(create.sent_at)
     # Nobody gives it up or takes an order for it while it is looked for.
     flow.running.add(intent.id)
     try:
@@ -145,15 +145,12 @@ async def _look(
         report.unknown.append((intent, outcome))
 
 
-async def _repeat(
-    journal: Journal, flow: ExchangeFlow, report: ResumeReport, known: JournaledOrder
-) -> None:
+async def _repeat(flow: ExchangeFlow, report: ResumeReport, known: TrackedOrder) -> None:
     """Let the service repeat an order that it has not repeated yet."""
-    create = journal.ledger.get(known.intent_id) if known.intent_id else None
+    intent = known.intent
     found = {created.order.service_id for _, created in report.found}
-    if create is None or ended(display_of(known.order)) or known.order.service_id in found:
+    if intent is None or ended(display_of(known.order)) or known.service_id in found:
         return
-    intent = intent_of(create)
     report.found.append((intent, await flow.confirm_again(intent, known.order)))
 
 
@@ -235,7 +232,7 @@ class Candidates:
         """One look through all orders since the create was sent. Raises CandidateRefused."""
         intent, sent_at = self._unknown(intent_id)
         # Orders that were there before, or that other intents became.
-        before = self._journal.orders.index.created_before(sent_at - SKEW)
+        before = self._journal.orders.created_before(sent_at - SKEW)
         known = before | self._flow.of_others(intent)
         try:
             found, complete = await orders_since(self._api, intent, sent_at=sent_at, known=known)

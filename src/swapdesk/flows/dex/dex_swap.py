@@ -277,9 +277,11 @@ def begin_part(
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Commits that the prepared parts of a swap are never signed: it goes on without them."""
+    """Commits that the prepared parts of a swap are never signed: it goes on without them. What was
+    signed may still be executed, and stays open."""
     for part in ledger.parts(intent_id):
-        ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
+        if part.hash is None:
+            ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
 
 
 _NOTHING = "0" * 64
@@ -327,7 +329,7 @@ class _Work:
         if create is not None and create.subject is not None:
             return await self._again(create.subject)
         if create is not None and create.sent_at is not None:
-            before = self._flow.journal.orders.index.seen_before(create.sent_at)
+            before = self._flow.journal.orders.seen_before(create.sent_at)
             if create.state is State.SENT:
                 self._ledger.move(create.id, State.UNKNOWN, code="INTERRUPTED")
             since = create.server_at or create.sent_at

@@ -436,7 +436,7 @@ class RunningSignings:
     """``changed`` is called with the id of a session after everything that is to be shown of
     it."""
 
-    def __init__(self, desk: Desk, changed: Callable[[str], None]) -> None:
+    def __init__(self, desk: Desk, changed: Callable[[str], object]) -> None:
         self.desk = desk
         self._changed = changed
         self._sessions: dict[str, SigningSession[Any]] = {}

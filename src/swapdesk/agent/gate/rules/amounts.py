@@ -49,7 +49,7 @@ def token_sold_is_the_confirmed_one(case: Case) -> Objections:
 def token_bought_is_the_confirmed_one(case: Case) -> Objections:
     claim = case.claim
     if claim.act in _SPENDING and claim.bought != case.promise.buy.contract:
-        field = next(claim.of("bought token"), None)
+        field = claim.first("bought token")
         yield Objection("Another token is bought than the one that was confirmed.", field)
 
 
@@ -58,8 +58,8 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
     """What a person confirms is whole tokens. Whoever names other decimals than the contract has
     multiplies what leaves by a power of ten, and the amount that is shown stays the same."""
     claim, promise = case.claim, case.promise
-    paid = next(claim.of("sold units", "allowed units"), None)
-    bought = next(claim.of("least units"), None)
+    paid = claim.first("sold units", "allowed units")
+    bought = claim.first("least units")
     coin = COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
     for asset in assets_here(claim, promise):
         told = coin if asset.contract is None else _decimals(case, asset)
@@ -99,8 +99,8 @@ def token_is_called_so_by_its_contract(case: Case) -> Objections:
     of what was meant become ten of something dearer. Lists shorten symbols too, so that a
     difference asks for a phrase and refuses nothing."""
     claim, promise = case.claim, case.promise
-    paid = next(claim.of("sold units", "allowed units"), None)
-    bought = next(claim.of("least units"), None)
+    paid = claim.first("sold units", "allowed units")
+    bought = claim.first("least units")
     crosses = claim.act in _SPENDING and promise.chain_out != promise.chain
     for asset in assets_here(claim, promise):
         if (words := _misnamed(asset, promise.chain_id, _symbol(case, asset))) is not None:
