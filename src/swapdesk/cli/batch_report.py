@@ -81,6 +81,7 @@ from swapdesk.flows.batch.rows import (
     Group,
     Row,
     Sheet,
+    selling,
     skipping,
 )
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
@@ -284,19 +285,17 @@ def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
 async def planned_sheet(
     session: CommandSession, sheet: Sheet, sell: str, *, payer: str = ""
 ) -> BatchPlan:
-    """The plan of rows that were read. Without a ``payer`` any account of the wallet may pay."""
+    """The plan of rows that were read, which ``sell`` this token where they name none. Without a
+    ``payer`` any account of the wallet may pay."""
     await session.load_catalog()
-    planner, desk = _planner(session, sell), session.desk
-    plan = await planner.with_limits(await planner.judged(sheet), session.link.api)
+    desk = session.desk
+    planner = BatchPlanner(
+        desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
+    )
+    judged = await planner.judged(selling(sheet, sell))
+    plan = await planner.with_limits(judged, session.link.api)
     means = await means_of_command(desk, plan, payer)
     return with_payers(against_means(plan, means), means)
-
-
-def _planner(session: CommandSession, sell: str) -> BatchPlanner:
-    desk = session.desk
-    return BatchPlanner(
-        desk.catalog, desk.book, desk.journal, desk.clock, sell, live=desk.settings.live
-    )
 
 
 async def show_plan(
