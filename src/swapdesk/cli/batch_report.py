@@ -121,7 +121,7 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
             budget = BudgetDocument(left.left, left.limit, round(left.resets_in))
         output.document(PlanDocument(plan, budget))
         return
-    rows = [_row(row) for row in plan.rows]
+    rows, calls = [_row(row) for row in plan.rows], plan.calls
     output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
     wanted = [row for row in plan.rows if not row.skipped]
     for row in wanted:
@@ -149,7 +149,10 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
             ("Arrives", arrives_words(plan)),
             ("Orders", ", ".join(f"{count} {route}" for route, count in plan.routes.items())),
             *((f"Group {group.number}", group_words(group)) for group in plan.groups),
-            ("Calls", calls_words(plan)),
+            (
+                "Calls",
+                f"{calls.create} create, {calls.build} build, {calls.submit} submit",
+            ),
             ("Budget", "" if left is None else f"exchanges {left.left} of {left.limit} left"),
         ]
     )
@@ -194,11 +197,6 @@ def group_words(group: Group) -> str:
     if group.paid == "solana":
         return f"{words}, {group.signatures} transactions or more, each signed"
     return f"{words}, each deposit paid by itself"
-
-
-def calls_words(plan: BatchPlan) -> str:
-    """``1 create, 1 build, 1 submit``."""
-    return f"{plan.calls.create} create, {plan.calls.build} build, {plan.calls.submit} submit"
 
 
 def _row(row: Row) -> tuple[str, ...]:

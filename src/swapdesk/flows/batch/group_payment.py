@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -116,7 +116,7 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, SolanaPayload
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
     BundleStatus,
@@ -717,9 +717,10 @@ def standing_of(session: GroupSession) -> GroupStanding:
 def _pays(session: GroupSession) -> tuple[Decimal, str]:
     """What the group sells of its first token, and how many deposits are paid."""
     standing = standing_of(session)
-    bundle, amounts = standing.bundle, standing.amounts
-    deposits = len(bundle.deposits) if bundle is not None else standing.created
-    return amounts[0][0] if amounts else Decimal(0), counted(deposits, "deposit")
+    items = standing.bundle.items if standing.bundle is not None else ()
+    amounts = [item.sum.amount for item in items if item.token_id == items[0].token_id]
+    deposits = sum(len(item.deposits) for item in items) if items else standing.created
+    return reduce(ROUGH.add, amounts, Decimal(0)), counted(deposits, "deposit")
 
 
 def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
