@@ -447,8 +447,8 @@ CONFIRMED = (
         "route-of-an-unknown-kind-ranked",
         "An order is created on a kind of route of which the desk does not know how it pays.",
         "swapdesk/flows/quotes/ranking.py",
-        "    if not is_known_kind(quote):\n",
-        "    if not quote.type:\n",
+        "(not is_known_kind(quote),",
+        "(not quote.type,",
         ("tests/flows/test_ranking.py::test_a_row_that_cannot_be_believed_as_shown_is_not_ranked",),
     ),
     Defect(

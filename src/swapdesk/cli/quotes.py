@@ -49,8 +49,15 @@ from swapdesk.flows.quotes.quote_request import (
     QuoteRequest,
     with_slippage,
 )
-from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, end_of, ranked_for, share
-from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, Ranking, UnusableQuote, fees_kind
+from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, end_of, share
+from swapdesk.flows.quotes.ranking import (
+    FeesKind,
+    RankedQuote,
+    Ranking,
+    UnusableQuote,
+    fees_kind,
+    rank,
+)
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -553,7 +560,7 @@ class QuoteCache(Struct, frozen=True):
             slippage=board.slippage,
         )
         ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
-        return QuoteResult(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)
+        return QuoteResult(board.asked_at, board.received_at, rank(ends, wish, now), wish)
 
     def _read(self) -> Sequence[CachedResult]:
         """What is kept; a file that cannot be used is as good as an empty one."""
