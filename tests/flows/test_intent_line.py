@@ -481,10 +481,13 @@ async def test_of_several_chains_the_chosen_one_is_named(
     assert second.chains == len(rows)
     name = rows[1].chain_name
     assert second.hint() == f"USDC is on {len(rows)} chains, {name} chosen"
-    assert second.hint(private=True) == f"USDC can be sent on {len(rows)} chains, {name} chosen"
+    assert second.hint("can be sent") == f"USDC can be sent on {len(rows)} chains, {name} chosen"
     assert second.question() == f"USDC is on {len(rows)} chains: tab chooses, now {name}"
     assert second.question("shift+tab").endswith(f": shift+tab chooses, now {name}")
-    assert (second.brief, picked(catalog, rows[:1]).brief) == (f"USDC is on {len(rows)} chains", "")
+    assert (second.brief(), picked(catalog, rows[:1]).brief()) == (
+        f"USDC is on {len(rows)} chains",
+        "",
+    )
 
 
 async def test_several_tokens_of_one_chain_are_counted_as_tokens(
@@ -492,5 +495,5 @@ async def test_several_tokens_of_one_chain_are_counted_as_tokens(
 ) -> None:
     twice = picked(catalog, (rows[0], rows[0]))
     assert twice.hint() == f"USDC on {rows[0].chain_name} is 2 tokens, the first chosen"
-    assert twice.brief == f"USDC on {rows[0].chain_name} is 2 tokens"
+    assert twice.brief() == f"USDC on {rows[0].chain_name} is 2 tokens"
     assert twice.tied

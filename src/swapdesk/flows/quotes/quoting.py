@@ -384,11 +384,10 @@ class QuoteDesk:
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
         """Smallest and largest amounts of a pair, at most a minute old."""
+        known = self.known_limits(token_in, token_out)
+        if known is not None:
+            return known
         pair = (token_in.id, token_out.id)
-        now = self._clock.monotonic()
-        kept = self._limits.get(pair)
-        if kept is not None and now - kept[0] < LIMITS_AGE:
-            return kept[1]
         limits = await self._api.get_pair_limits(
             PairLimitsQuery(token_id_from=token_in.id, token_id_to=token_out.id)
         )
