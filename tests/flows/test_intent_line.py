@@ -22,7 +22,6 @@ from swapdesk.flows.quotes.intent_line import (
     LineState,
     TokenChoice,
     parse_intent_line,
-    parse_private_line,
 )
 from swapdesk.flows.wallet.own_accounts import OwnBalance
 from swapdesk.wire.tokens import Token
@@ -56,7 +55,7 @@ def pair(line: IntentLine) -> tuple[str, str]:
 async def test_the_line_of_a_private_send_speaks_of_sending(
     catalog: Catalog, book: AddressBook
 ) -> None:
-    begun = parse_private_line("0.5", catalog, book)
+    begun = parse_intent_line("0.5", catalog, book, private=True)
     assert (begun.message, begun.private_send) == ("Name the token you send.", True)
     for read in (parse_intent_line, parse_private_line):
         (hint,) = read("0.5 eth @bob", catalog, book).hints
@@ -86,7 +85,7 @@ async def test_a_name_on_another_chain_is_refused_in_the_line(
 async def test_what_is_no_address_of_the_token_is_refused_in_the_line(
     to: str, says: str, catalog: Catalog, book: AddressBook
 ) -> None:
-    sent = parse_private_line(f"0.5 eth {to}", catalog, book)
+    sent = parse_intent_line(f"0.5 eth {to}", catalog, book, private=True)
     assert (sent.state, sent.ready) == ("refused", False)
     assert says in sent.message
     assert 8 <= sent.place < 8 + len(to)
@@ -96,7 +95,7 @@ async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
     catalog: Catalog, book: AddressBook
 ) -> None:
     address = derive_address("sol", b"p" * 32)
-    sent = parse_private_line(f"5 usdc {address}", catalog, book)
+    sent = parse_intent_line(f"5 usdc {address}", catalog, book, private=True)
     assert parse_private_line(f"5 usdc {grouped(address)}", catalog, book) == sent
     assert pair(sent) == ("USDC.solana", "USDC.solana")
     assert sent.recipient == address
@@ -118,7 +117,7 @@ async def test_a_line_without_its_amount_asks_for_it(
     line = parse_intent_line(text, catalog, book)
     assert (line.state, line.message) == ("incomplete", message)
     assert line.wants_amount
-    private = parse_private_line(text, catalog, book)
+    private = parse_intent_line(text, catalog, book, private=True)
     assert (private.state, private.ready) == ("incomplete", False)
 
 
@@ -425,20 +424,20 @@ async def test_a_token_link_names_its_token(catalog: Catalog, book: AddressBook)
     link = f"ethereum:{usdc}@8453/transfer?address={ME}&uint256=2500000"
     line = parse_intent_line(f"eth.base {link}", catalog, book)
     assert (line.amount, pair(line)) == (Decimal("2.5"), ("ETH.base", "USDC.base"))
-    private = parse_private_line(link, catalog, book)
+    private = parse_intent_line(link, catalog, book, private=True)
     assert (private.ready, private.amount) == (True, Decimal("2.5"))
     assert pair(private) == ("USDC.base", "USDC.base")
 
 
 async def test_a_private_line_takes_a_link_alone(catalog: Catalog, book: AddressBook) -> None:
-    alone = parse_private_line(BILL, catalog, book)
+    alone = parse_intent_line(BILL, catalog, book, private=True)
     assert (alone.ready, alone.amount, alone.recipient) == (True, Decimal("0.1"), BILL)
-    assert parse_private_line(f"bitcoin:{BITCOIN}", catalog, book).wants_amount
+    assert parse_intent_line(f"bitcoin:{BITCOIN}", catalog, book, private=True).wants_amount
     for text in (f"0.2 {BILL}", f"0.2 btc {BILL}"):
-        other = parse_private_line(text, catalog, book)
+        other = parse_intent_line(text, catalog, book, private=True)
         assert (other.ready, other.amount) == (True, Decimal("0.2"))
         assert other.derived == "the link asks for 0.1 BTC"
-    wrong = parse_private_line(f"0.5 btc base:{ME}", catalog, book)
+    wrong = parse_intent_line(f"0.5 btc base:{ME}", catalog, book, private=True)
     assert wrong.state == "refused"
     assert "This is for Base, and this BTC is on Bitcoin." in wrong.message
 
@@ -448,7 +447,7 @@ async def test_a_look_alike_is_refused_in_the_line(
 ) -> None:
     """Of a name in the address book, and of whom this desk paid before."""
     twin = bob.address[:6].lower() + "f" * 32 + bob.address[-4:].lower()
-    line = parse_private_line(f"0.5 eth {twin}", catalog, book)
+    line = parse_intent_line(f"0.5 eth {twin}", catalog, book, private=True)
     assert (line.state, line.ready) == ("refused", False)
     assert line.message.startswith("This address looks like @bob and is not.")
 
@@ -456,8 +455,8 @@ async def test_a_look_alike_is_refused_in_the_line(
         return check_recipient(text, asked, book=book, paid={ME: 2})
 
     other = ME[:6].lower() + "f" * 32 + ME[-4:].lower()
-    assert parse_private_line(f"0.5 eth {other}", catalog, book).ready
-    line = parse_private_line(f"0.5 eth {other}", catalog, book, check=paid_before)
+    assert parse_intent_line(f"0.5 eth {other}", catalog, book, private=True).ready
+    line = parse_intent_line(f"0.5 eth {other}", catalog, book, check=paid_before, private=True)
     assert "looks like" in line.message
 
 
