@@ -57,8 +57,8 @@ async def test_the_line_of_a_private_send_speaks_of_sending(
 ) -> None:
     begun = parse_intent_line("0.5", catalog, book, private=True)
     assert (begun.message, begun.private_send) == ("Name the token you send.", True)
-    for read in (parse_intent_line, parse_private_line):
-        (hint,) = read("0.5 eth @bob", catalog, book).hints
+    for private in (False, True):
+        (hint,) = parse_intent_line("0.5 eth @bob", catalog, book, private=private).hints
         assert hint.startswith("ETH can be sent on ")
     swap = parse_intent_line("0.5 btc eth", catalog, book)
     assert any(hint.startswith("ETH is on ") for hint in swap.hints)
@@ -96,7 +96,8 @@ async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
 ) -> None:
     address = derive_address("sol", b"p" * 32)
     sent = parse_intent_line(f"5 usdc {address}", catalog, book, private=True)
-    assert parse_private_line(f"5 usdc {grouped(address)}", catalog, book) == sent
+    again = parse_intent_line(f"5 usdc {grouped(address)}", catalog, book, private=True)
+    assert again == sent
     assert pair(sent) == ("USDC.solana", "USDC.solana")
     assert sent.recipient == address
 
