@@ -165,9 +165,9 @@ CREATING = (
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
         "swapdesk/cli/service_reports.py",
         "        answer = await _asked(session, method, path, query, body)\n"
-        "    except OutcomeUnknown as error:",
+        "    except ClientError as error:",
         "        answer = await session.link.api.call(method, path, query, body)\n"
-        "    except OutcomeUnknown as error:",
+        "    except ClientError as error:",
         ("tests/cli/test_refusals.py::test_an_unknown_outcome_is_in_the_journal",),
     ),
     Defect(
