@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.chain.calldata.method import method
-from swapdesk.chain.rpc.evm import text_in
+from swapdesk.chain.calldata.method import method, text_in
 
 UNLIMITED = (1 << 256) - 1
 """The amount that tokens take for an allowance without a bound."""

@@ -18,6 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.calldata.method import text_in
 from swapdesk.chain.node_http import NodeHttp, NodeRefused, NodeUncertain, plain_words
 
 _REASON: Final = bytes.fromhex("08c379a0")
@@ -46,15 +47,6 @@ def revert_words(data: bytes) -> str:
         said = (text_in(rest) or b"").decode("utf-8", "replace")
         return plain_words(said).strip() or "reverted without a readable reason"
     return f"error 0x{head.hex()} of the contract"
-
-
-def text_in(data: bytes) -> bytes | None:
-    """An ABI-encoded text that stands alone; None for anything else."""
-    if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
-        return None
-    length = int.from_bytes(data[32:64], "big")
-    text = data[64 : 64 + length]
-    return text if len(text) == length else None
 
 
 REVERTED = 3
