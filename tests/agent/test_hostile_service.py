@@ -79,7 +79,7 @@ from swapdesk.chain.typed_data import Domain, authorization_document
 from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import PaymentTerms, RequiredPayment
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.bundle_promise import (
+from swapdesk.flows.batch.building import (
     funding_payload,
     funding_promise,
     item_promise,

@@ -1188,7 +1188,7 @@ SHOWING = (
     Defect(
         "failed-bundle-told-as-waiting",
         "A bundle failed, and support tells its customers that the payment is on its way.",
-        "swapdesk/flows/batch/order_payments.py",
+        "swapdesk/flows/batch/progress.py",
         'BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)',
         'BatchPayment(State.PREPARED, money, place, "you", act, "", in_account)',
         (
