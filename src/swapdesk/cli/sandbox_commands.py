@@ -492,12 +492,12 @@ def demo(
         )
     choice = DemoChoice(name, seed, speed, amount, token)
     if page is not None:
-        from swapdesk.cli.demo_page import write_page
+        from swapdesk.cli.demo_report import write_page
 
         write_page(call, choice, page, told=auto)
         return 0
     if auto:
-        from swapdesk.cli.demo_transcript import tell_demo
+        from swapdesk.cli.demo_report import tell_demo
 
         tell_demo(call.output, choice)
         return 0
