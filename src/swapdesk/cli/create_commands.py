@@ -247,8 +247,8 @@ def _carry_out(call: CliContext, request: CreateRequest) -> int:
     """On the connected desk: by the wallet of this profile, or with a deposit to pay."""
     from swapdesk.cli.session import run_session
 
-    creation = named("creation:DexCreation" if request.on_chain else "creation:Creation")
-    ended: int = run_session(call, lambda session: creation(session, request).run())
+    way = named("creation:DexCreation" if request.on_chain else "creation:Creation")
+    ended: int = run_session(call, lambda session: way(session, request).run())
     return ended
 
 

@@ -232,8 +232,10 @@ class Creation:
             raise _lost_from_journal(created)
         if created.withheld is not None:
             # Without where to pay: its id must not be lost.
-            document = order_document(tracked, self._desk.service_clock.now())
-            self._output.say(f"Order {tracked.service_id}", document=document)
+            self._output.say(
+                f"Order {tracked.service_id}",
+                document=order_document(tracked, self._desk.service_clock.now()),
+            )
             raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = None
         if request.fund:
@@ -301,16 +303,14 @@ class Creation:
         checks: Iterable[CheckLine],
         hidden: frozenset[int] = frozenset(),
     ) -> list[str]:
-        now = self._desk.clock.now()
-        return review_lines(intent, checks, self._session.settings, now, hidden)
+        return review_lines(intent, checks, self._session.settings, self._desk.clock.now(), hidden)
 
     def _usable_lines(self, *tokens: Any) -> list[CheckLine]:
         """What is to be said of both tokens; a person who reads the review consents to it."""
         accepted = self._request.accept_warnings or not self._request.yes
         lines: list[CheckLine] = []
-        for token in dict.fromkeys(token.id for token in tokens):
-            found = next(t for t in tokens if t.id == token)
-            lines += require_usable(found, self._desk, accepted=accepted)
+        for token in {token.id: token for token in tokens}.values():
+            lines += require_usable(token, self._desk, accepted=accepted)
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
@@ -318,8 +318,10 @@ class Creation:
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
-        given = f"The order gives {out:f} {intent.token_out.symbol}"
-        less = f"{given}, {created.check.lower_by:.2f}% less than its quote."
+        less = (
+            f"The order gives {out:f} {intent.token_out.symbol},"
+            f" {created.check.lower_by:.2f}% less than its quote."
+        )
         if least is not None and out >= parse_amount(least):
             self._output.talk(f"{less} That is not below --min-out.")
         elif self._request.yes or not says_yes(self._output, f"{less} Accept it?"):
@@ -349,8 +351,9 @@ class Creation:
         )
         if isinstance(outcome, Created):
             if outcome.found_again:
-                name = outcome.order.service_id
-                self._output.talk(f"The order exists: {name}. It was not created twice.")
+                self._output.talk(
+                    f"The order exists: {outcome.order.service_id}. It was not created twice."
+                )
             return outcome
         if isinstance(outcome, NotCreated):
             raise _not_created(outcome)
@@ -451,8 +454,9 @@ class DexCreation(Creation):
         chain = token_in.chain_data
         kind = KINDS.get(chain.kind)
         if kind is None:
-            message = f"This wallet has no accounts of {chain.name}."
-            raise bad_input("NO_SUCH_CHAIN", message, field="from")
+            raise bad_input(
+                "NO_SUCH_CHAIN", f"This wallet has no accounts of {chain.name}.", field="from"
+            )
         accounts = await self._desk.wallet.accounts()
         return account_on(accounts, kind, chain.name, self._request.account, field="account")
 
@@ -516,14 +520,18 @@ class DexCreation(Creation):
 
     def _say(self, told: DryRun) -> None:
         intent, promise = told.intent, told.promise
-        rows = [
-            ("Quote", f"{intent.quote_id}, {intent.provider_name or intent.provider}"),
-            ("You sell", f"{intent.amount_in:f} {promise.sell.symbol} on {promise.chain}"),
-            ("You get", f"at least {promise.least:f} {promise.buy.symbol} on {promise.chain_out}"),
-            ("Account", promise.account),
-            ("Recipient", promise.recipient),
-        ]
-        self._output.facts(rows)
+        self._output.facts(
+            [
+                ("Quote", f"{intent.quote_id}, {intent.provider_name or intent.provider}"),
+                ("You sell", f"{intent.amount_in:f} {promise.sell.symbol} on {promise.chain}"),
+                (
+                    "You get",
+                    f"at least {promise.least:f} {promise.buy.symbol} on {promise.chain_out}",
+                ),
+                ("Account", promise.account),
+                ("Recipient", promise.recipient),
+            ]
+        )
         if not told.steps:
             self._output.say("Nothing has to be approved or signed before the order.")
         for place, step in enumerate(told.steps, 1):
@@ -664,8 +672,10 @@ def review_lines(
         ("Middle", grouped_address(intent.intermediate_refund or "")),
         ("Quote", f"{intent.quote_id}, valid {countdown(seconds)}"),
     ]
-    lines = [f"{label:<12}{value}" for label, value in rows if value]
-    return lines + [f"{_MARKS[check.level]}{check.text}" for check in checks]
+    return [
+        *(f"{label:<12}{value}" for label, value in rows if value),
+        *(f"{_MARKS[check.level]}{check.text}" for check in checks),
+    ]
 
 
 def _least(intent: Intent) -> str:
@@ -762,8 +772,11 @@ def _read_middle(
         return None
     token = find_intermediate_token(desk.catalog, board, row)
     if token is None:
-        message = "This route has no middle that could be refunded: it is not private over XMR."
-        raise bad_input("BAD_OPTION", message, field="middle-refund")
+        raise bad_input(
+            "BAD_OPTION",
+            "This route has no middle that could be refunded: it is not private over XMR.",
+            field="middle-refund",
+        )
     check = check_refund(
         request.middle_refund,
         token,
@@ -796,8 +809,9 @@ def _read_refund(
     if not address.ok:
         raise _refused(address, "refund", "BAD_REFUND_ADDRESS")
     if request.refund_memo and not address.address:
-        message = "A refund memo needs a refund address."
-        raise bad_input("BAD_REFUND_MEMO", message, field="refund-memo")
+        raise bad_input(
+            "BAD_REFUND_MEMO", "A refund memo needs a refund address.", field="refund-memo"
+        )
     refund = check(memo=request.refund_memo)
     if not refund.ok:
         raise bad_input("BAD_REFUND_MEMO", refund.problem or "", field="refund-memo")

@@ -21,7 +21,7 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.quotes import find_token
-from swapdesk.cli.sandbox_lifetime import require_sandbox
+from swapdesk.cli.sandbox_lifetime import require_extra
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
 from swapdesk.flows.demo.link_graph import link_graph
@@ -52,7 +52,7 @@ USUAL_SPEED = Decimal(1)
 
 def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
     """Carry it out, print what happened and give it back."""
-    require_sandbox()
+    require_extra("sandbox")
     try:
         return tell_in_new_world(output, choice)
     except DemoFailed as error:
@@ -153,8 +153,9 @@ class _Transcript:
         if last.search is None or not last.can_be_linked:
             return
         pane, rows = link_pane(last.search), last.compared
-        document = LinkSearchDocument(pane, rows)
-        self._output.say("", "Link search, from Alice to Bob", document=document)
+        self._output.say(
+            "", "Link search, from Alice to Bob", document=LinkSearchDocument(pane, rows)
+        )
         if self._output.json:
             return
         self._lines([*pane.lines, PaneLine(pane.ending)])
@@ -188,8 +189,11 @@ def write_page(call: CliContext, choice: DemoChoice, file: Path, *, told: bool) 
     """Carry it out in a new world and write the page; ``told`` prints its stages as well."""
     printed = str(file) == "-"
     if printed and told:
-        said = "--auto tells the stages on standard output, where --page - writes the page."
-        raise bad_input("TWO_CHOICES", said, field="page")
+        raise bad_input(
+            "TWO_CHOICES",
+            "--auto tells the stages on standard output, where --page - writes the page.",
+            field="page",
+        )
     if not printed:
         _check_place(file)
     output = call.output if told else Output("table", stdout=io.StringIO())
@@ -238,10 +242,12 @@ def _check_place(file: Path) -> None:
     except OSError as error:
         raise _not_written(file, error) from None
     if not ours:
-        said = f"{file} is there already and is no page of a demonstration; it was not replaced."
-        raise bad_input("FILE_EXISTS", said, field="page")
+        raise bad_input(
+            "FILE_EXISTS",
+            f"{file} is there already and is no page of a demonstration; it was not replaced.",
+            field="page",
+        )
 
 
 def _not_written(file: Path, error: OSError) -> CommandError:
-    said = f"{file} cannot be written: {error.strerror or error}."
-    return bad_input("FILE", said, field="page")
+    return bad_input("FILE", f"{file} cannot be written: {error.strerror or error}.", field="page")

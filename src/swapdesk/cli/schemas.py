@@ -116,7 +116,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "completion": ("completion_command:CompletionDocument",),
     "schema": ("schemas:SchemaDocument",),
     "errors": ("contract_commands:ErrorsDocument",),
-    "docs": ("docs_command:DocsDocument",),
+    "docs": ("contract_commands:DocsDocument",),
     "commands": ("contract_commands:CommandsDocument",),
 }
 """The command and what it prints, one of these each time; of this room where no other is named."""
