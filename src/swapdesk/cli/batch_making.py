@@ -443,7 +443,7 @@ class _Work:
             ) from None
 
     async def _look(self, review: Review) -> Agreed | None:
-        return consent(self._session.call.output, review, yes=self._yes)
+        return await consent(self._session.call.output, review, yes=self._yes)
 
 
 class _Progress(Watch):

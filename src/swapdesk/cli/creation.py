@@ -104,7 +104,6 @@ from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.flows.transactions import SAME_AGAIN, Agreed, Outcome
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
-from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.settings import Settings
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.answers import Review
@@ -191,16 +190,20 @@ class SwappedDocument(Struct, frozen=True):
         return f"with {venue}; at least {promise.least:f} {promise.buy.symbol} arrives"
 
 
-class FundingDocument(Struct, frozen=True, rename="camel"):
+class FundingDocument(Struct, frozen=True):
     """The deposit of an order, paid by ``account``."""
 
-    service_id: str
-    account: str
+    PRINTED: ClassVar = {
+        "serviceId": "tracked.service_id", "account": "account.address", "hash": "hash",
+        "amount": "tracked.order.in_amount", "depositAddress": "tracked.order.deposit_address",
+        "money": "money", "next": "next", "order": "order",
+    }  # fmt: skip
+    money: ClassVar[str] = "on its way to the venue; it counts confirmations"
+    next: ClassVar[str] = "the venue"
+
+    tracked: TrackedOrder
+    account: Account
     hash: str | None
-    amount: Decimal | None
-    deposit_address: str | None
-    money: str
-    next: str
     order: OrderDocument
 
 
@@ -482,7 +485,7 @@ class DexCreation(Creation):
 
     async def _look(self, review: Review) -> Agreed | None:
         """With ``--yes`` what needs no typed phrase is signed; else a person reads it."""
-        agreed = consent(self._output, review, yes=self._request.yes)
+        agreed = await consent(self._output, review, yes=self._request.yes)
         if agreed is not None:
             self._signed.append(review.title)
         return agreed
@@ -716,7 +719,24 @@ def read_payees(
         arrives=board.amount if board.wish.receive else row.key,
     )
     refund = _read_refund(desk, request, board.token_in, required=needs_refund_address(row))
-    return Checked(recipient, memo, refund, _read_middle(desk, request, board, row))
+    middle = None
+    if request.middle_refund is not None:
+        token = find_intermediate_token(desk.catalog, board, row)
+        if token is None:
+            raise bad_input(
+                "BAD_OPTION",
+                "This route has no middle that could be refunded: it is not private over XMR.",
+                field="middle-refund",
+            )
+        middle = _read_refund(
+            desk,
+            replace(request, refund=request.middle_refund, refund_memo=""),
+            token,
+            required=False,
+            field="middle-refund",
+            what="refund address of the middle",
+        )
+    return Checked(recipient, memo, refund, middle)
 
 
 def _read_recipient(
@@ -761,38 +781,14 @@ def _require_consent(request: CreateRequest, code: str, doubt: str | None, what:
         raise own_refusal(code, doubt, next=f"you: add --accept-warnings if you mean this {what}")
 
 
-def _read_middle(
+def _read_refund(
     desk: Desk,
     request: CreateRequest,
-    board: QuoteResult,
-    row: RankedQuote,
-) -> RecipientCheck | None:
-    """The refund address of the middle, on its chain; None when none was given."""
-    if request.middle_refund is None:
-        return None
-    token = find_intermediate_token(desk.catalog, board, row)
-    if token is None:
-        raise bad_input(
-            "BAD_OPTION",
-            "This route has no middle that could be refunded: it is not private over XMR.",
-            field="middle-refund",
-        )
-    check = check_refund(
-        request.middle_refund,
-        token,
-        required=False,
-        book=desk.book,
-        paid=paid_addresses(desk.journal),
-        memo="",
-    )
-    if not check.ok:
-        raise _refused(check, "middle-refund", "BAD_REFUND_ADDRESS")
-    _require_consent(request, "ADDRESS_WARNING", check.doubt, "refund address of the middle")
-    return check
-
-
-def _read_refund(
-    desk: Desk, request: CreateRequest, token: Token, *, required: bool
+    token: Token,
+    *,
+    required: bool,
+    field: str = "refund",
+    what: str = "refund address",
 ) -> RecipientCheck:
     """The refund address with its memo: the one given, else that which comes with it."""
     check = partial(
@@ -807,7 +803,7 @@ def _read_refund(
     )
     address = check(memo="")
     if not address.ok:
-        raise _refused(address, "refund", "BAD_REFUND_ADDRESS")
+        raise _refused(address, field, "BAD_REFUND_ADDRESS")
     if request.refund_memo and not address.address:
         raise bad_input(
             "BAD_REFUND_MEMO", "A refund memo needs a refund address.", field="refund-memo"
@@ -815,7 +811,7 @@ def _read_refund(
     refund = check(memo=request.refund_memo)
     if not refund.ok:
         raise bad_input("BAD_REFUND_MEMO", refund.problem or "", field="refund-memo")
-    _require_consent(request, "ADDRESS_WARNING", refund.doubt, "refund address")
+    _require_consent(request, "ADDRESS_WARNING", refund.doubt, what)
     _require_consent(request, "MEMO_WARNING", refund.memo_doubt, refund.memo_label)
     return refund
 
@@ -841,106 +837,82 @@ async def fund_order(session: CommandSession, order: str, account: str | None, y
     await session.settle()
     tracked = await find_order(session, order)
     await make_ready(session)
-    payer = await _payer(session.desk.wallet, tracked, account)
-    desk, output = session.desk, session.call.output
-
-    async def look(review: Review) -> Agreed | None:
-        return consent(output, review, yes=yes)
-
+    desk, intent = session.desk, tracked.intent
+    if intent is None:
+        raise _not_payable(
+            desk, "The order was not created at this desk, so nothing is known to pay for it."
+        )
+    kind, chain = kind_of(tracked), intent.token_in.chain_name
+    if kind is None:
+        raise _not_payable(desk, f"This wallet has no accounts of {chain}.")
+    payer = account_on(await desk.wallet.accounts(), kind, chain, account, field="wallet")
     funding = WalletFunding(
         await desk.wallet.client(),
         desk.journal,
         desk.clock,
-        look,
+        partial(consent, session.call.output, yes=yes),
         session.link.tracker.get,
         service_clock=desk.service_clock,
     )
     if (paid := await funding.paid_before(tracked)) is not None:
         raise _not_paid(paid)
     await unlock(session)
-    chain = tracked.intent.token_in.chain if tracked.intent is not None else ""
-    outcome = await funding.fund(tracked, payer, coin_price(session.desk.catalog, chain))
-    if outcome.refused:
+    outcome = await funding.fund(tracked, payer, coin_price(desk.catalog, intent.token_in.chain))
+    if not outcome.done:
         raise _not_paid(outcome)
-    if outcome.open:
-        hash_ = f" Transaction {outcome.hash}." if outcome.hash else ""
-        raise CommandError(
-            Exit.UNKNOWN,
-            outcome.code,
-            f"The payment is not confirmed yet. {outcome.cause}{hash_}",
-            money=MAYBE,
-            next=SAME_AGAIN,
-        )
-    _tell_paid(session, tracked, payer, outcome)
+    _tell_paid(session, tracked, payer, outcome.hash)
 
 
-async def _payer(wallet: LocalWallet, tracked: TrackedOrder, named: str | None) -> Account:
-    """The one that was named, else the first of the chain that is paid on."""
-    kind = kind_of(tracked)
-    if kind is None:
-        chain = "its chain" if tracked.intent is None else tracked.intent.token_in.chain_name
-        said = f"This wallet has no accounts of {chain}."
-        if tracked.intent is None:
-            said = "The order was not created at this desk, so nothing is known to pay for it."
-        # Chains that the sandbox does not run are kept in its ledger, where no wallet has keys.
-        faucet = "; the sandbox's faucet pays it by f on the deposit card"
-        raise CommandError(
-            Exit.OWN_REFUSAL,
-            "NOT_PAYABLE",
-            said,
-            money=HOME,
-            next=f"you: send it from a wallet of that chain{'' if wallet.live else faucet}",
-        )
-    accounts = await wallet.accounts()
-    chain = tracked.intent.token_in.chain_name if tracked.intent is not None else "its chain"
-    return account_on(accounts, kind, chain, named, field="wallet")
+def _not_payable(desk: Desk, message: str) -> CommandError:
+    # Chains that the sandbox does not run are kept in its ledger, where no wallet has keys.
+    faucet = "; the sandbox's faucet pays it by f on the deposit card"
+    return own_refusal(
+        "NOT_PAYABLE",
+        message,
+        money=HOME,
+        next=f"you: send it from a wallet of that chain{'' if desk.wallet.live else faucet}",
+    )
 
 
 def _not_paid(outcome: Outcome) -> CommandError:
-    end = Exit.INTERRUPTED if outcome.code == "NOT_CONFIRMED" else Exit.OWN_REFUSAL
+    hash_ = f" Transaction {outcome.hash}." if outcome.hash else ""
+    if outcome.open:
+        message = f"The payment is not confirmed yet. {outcome.cause}{hash_}"
+        return CommandError(Exit.UNKNOWN, outcome.code, message, MAYBE, SAME_AGAIN)
     if outcome.code == PAID_BEFORE:
-        hash_ = f" Transaction {outcome.hash}." if outcome.hash else ""
-        return CommandError(
-            end,
+        return own_refusal(
             outcome.code,
             f"{outcome.cause}{hash_}",
             money=PAID,
             next="the venue; swapdesk orders show tells how it stands",
         )
-    gas = "; gas was paid" if outcome.hash else ""
     return CommandError(
-        end,
+        Exit.INTERRUPTED if outcome.code == "NOT_CONFIRMED" else Exit.OWN_REFUSAL,
         outcome.code,
         f"Nothing was paid. {outcome.cause}",
-        money=f"{HOME}{gas}",
+        money=f"{HOME}; gas was paid" if outcome.hash else HOME,
         next="you: look at the order with swapdesk orders show",
     )
 
 
 def _tell_paid(
-    session: CommandSession, tracked: TrackedOrder, account: Account, outcome: Outcome
+    session: CommandSession, tracked: TrackedOrder, account: Account, hash_: str | None
 ) -> None:
-    output, order = session.call.output, tracked.order
+    output, amount = session.call.output, tracked.order.in_amount
     made = session.desk.journal.transactions.of(tracked.service_id)
-    known = session.link.tracker.get(tracked.service_id) or tracked
-    symbol = tracked.symbols[0]
-    paid = "" if order.in_amount is None else f"{exact_amount(order.in_amount)} {symbol}"
+    latest = session.link.tracker.get(tracked.service_id) or tracked
     output.facts(
         [
             ("Order", tracked.service_id),
-            ("Paid", paid),
+            ("Paid", "" if amount is None else f"{exact_amount(amount)} {tracked.symbols[0]}"),
             ("From", f"{account.name} {account.address}"),
-            ("Transaction", outcome.hash or ""),
+            ("Transaction", hash_ or ""),
         ],
         document=FundingDocument(
-            service_id=tracked.service_id,
-            account=account.address,
-            hash=outcome.hash,
-            amount=order.in_amount,
-            deposit_address=order.deposit_address,
-            money="on its way to the venue; it counts confirmations",
-            next="the venue",
-            order=order_document(known, session.desk.service_clock.now(), made),
+            tracked,
+            account,
+            hash_,
+            order_document(latest, session.desk.service_clock.now(), made),
         ),
     )
     if not output.json:
