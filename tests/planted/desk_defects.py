@@ -62,7 +62,7 @@ CREATING = (
     Defect(
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
-        "swapdesk/cli/batch_making.py",
+        "swapdesk/cli/batch_report.py",
         "tell_plan(session, plan, output.before_a_question)",
         "tell_plan(session, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
@@ -626,7 +626,7 @@ CONFIRMED = (
     Defect(
         "payee-of-a-batch-by-the-service-alone",
         "Whoever the service says a row of a batch was paid to is a known payee from then on.",
-        "swapdesk/flows/journal/order_index.py",
+        "swapdesk/flows/journal/order_log.py",
         "      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'",
         "      AND (confirmed > '' OR confirmed LIKE '0x%'",
         (
@@ -747,9 +747,9 @@ PAYING = (
     Defect(
         "memo-not-in-the-code",
         "Who scans the code pays without the destination tag, and nobody is credited.",
-        "swapdesk/chain/addresses/xrp.py",
-        '("dt", payment.memo)',
-        '("dt", None)',
+        "swapdesk/chain/addresses/kind.py",
+        '(memo, told))',
+        '(memo, None))',
         ("tests/chain/test_payment_links.py::test_memos_in_the_code",),
     ),
     Defect(
@@ -783,7 +783,7 @@ PAYING = (
         "asked-in-vain-and-told-unknown",
         "A deposit of a desk that was killed before its wallet signed is told to be on its way.",
         "swapdesk/flows/deposits/wallet_funding.py",
-        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not (entry.fresh or self.client.accounts.read_only)\n",
         "        asked = entry.asked\n",
         (
             "tests/flows/test_deposits.py"
@@ -794,7 +794,7 @@ PAYING = (
         "told-unsigned-while-another-desk-signs",
         "A review of a deposit takes back what another desk, which has the wallet, asks for.",
         "swapdesk/flows/deposits/wallet_funding.py",
-        "        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)\n",
+        "        asked = entry.asked or not (entry.fresh or self.client.accounts.read_only)\n",
         "        asked = entry.asked or not entry.fresh\n",
         (
             "tests/flows/test_deposits.py"
@@ -896,7 +896,7 @@ PAYING = (
     Defect(
         "row-matched-to-another-recipient",
         "An order that pays somebody else is taken for a row of the batch.",
-        "swapdesk/flows/batch/payable.py",
+        "swapdesk/flows/batch/building.py",
         "order.receiver_address is None or not _same(order.receiver_address, asked.address_to)",
         "order.receiver_address is None",
         ("tests/flows/batch/test_creation.py::test_what_differs_from_the_row_is_named",),
@@ -1051,8 +1051,8 @@ SHOWING = (
     Defect(
         "found-payment-forgotten",
         "A payment that was found on its chain is told as money in the wallet, and paid again.",
-        "swapdesk/flows/tracking/tracking.py",
-        "            payments=self._shown(entry.order.service_id),\n",
+        "swapdesk/flows/journal/order_log.py",
+        '        payments=tuple(_payments(row["payments"]).values()),\n',
         "",
         (
             "tests/flows/support/test_told_facts.py"
@@ -1084,8 +1084,8 @@ SHOWING = (
         "payment-of-another-program-unseen",
         "A command of the same home paid the deposit, and the desk asks for it once more.",
         "swapdesk/flows/tracking/tracking.py",
-        "            if payment != before.own_payment:\n",
-        "            if False:\n",
+        '        moved += self._changed("own_payment", self._own_payments(self._unpaid))\n',
+        "",
         (
             "tests/flows/test_tracking.py"
             "::test_what_another_program_of_this_home_pays_is_not_asked_for",

@@ -899,7 +899,7 @@ def _tell_paid(
     session: CommandSession, tracked: TrackedOrder, account: Account, hash_: str | None
 ) -> None:
     output, amount = session.call.output, tracked.order.in_amount
-    made = session.desk.journal.transactions.of(tracked.service_id)
+    made = session.desk.journal.orders.transactions_of(tracked.service_id)
     latest = session.link.tracker.get(tracked.service_id) or tracked
     output.facts(
         [

@@ -150,7 +150,7 @@ class _Watch:
             if self._printed.get(name) == seen:
                 continue
             self._printed[name] = seen
-            made = self._session.desk.journal.transactions.of(tracked.service_id)
+            made = self._session.desk.journal.orders.transactions_of(tracked.service_id)
             if output.json:
                 output.document(WatchedDocument(name, order_document(tracked, now, made)))
             else:

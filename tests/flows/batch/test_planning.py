@@ -51,7 +51,7 @@ def csv_of(*rows: str, head: str = HEAD) -> bytes:
 
 
 async def planned(planner: BatchPlanner, api: PartnerApi, *rows: str) -> BatchPlan:
-    plan = await planner.judged(await planner.read("payout.csv", csv_of(*rows)))
+    plan = await planner.judged(read_sheet("payout.csv", csv_of(*rows)))
     return await planner.with_limits(plan, api)
 
 

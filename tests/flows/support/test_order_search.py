@@ -124,7 +124,7 @@ async def test_what_is_no_id_is_found_in_the_lists(support: SupportDesk, kind: s
 async def test_letters_alone_begin_an_id_where_the_journal_has_it(support: SupportDesk) -> None:
     """Of fifty ids one begins with six small letters, as words do."""
     order = await support.make()
-    index = support.desk.journal.orders.index
+    index = support.desk.journal.orders
     for name in ("hvbhznjzFfUSeuKrBc7Y8Y", "pleaseAzFfUSeuKrBc7Y8Y", "pleaseBzFfUSeuKrBc7Y8Y"):
         await support.desk.link.tracker.take([order.model_copy(update={"service_id": name})])
     words = ["hvbhzn", "please", "arrived", "hvbhznjz", "~", "hvbhznjzFfUSeuKrBc7Y8Y"]

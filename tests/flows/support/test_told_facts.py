@@ -458,7 +458,7 @@ def test_what_an_order_takes_counts_from_its_deposit(journal: Journal, clock: Ma
     # One that says no other expected time than before means it from the deposit on.
     late = tracked.order.model_copy(update={"eta": 14})
     assert order_status(sighted(known, late, "read"), clock.now()).late_by is None
-    legs = legs_of(tracked.order, journal.orders.events(tracked.service_id), clock.now())
+    legs = legs_of(tracked.order, journal.orders.history.of(tracked.service_id), clock.now())
     assert [step.at for step in legs[0].steps[1:3]] == [NOW + 20 * MINUTE, NOW + 23 * MINUTE]
     assert [one.at for one in recent_events(journal, 3)] == [
         NOW + minute * MINUTE for minute in (23, 20, 0)

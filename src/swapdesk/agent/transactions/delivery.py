@@ -11,6 +11,7 @@ know them for good, can nothing come of the bytes any more.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 
 from swapdesk.acts import State
 from swapdesk.agent.transactions.records import Records
@@ -35,10 +36,11 @@ _SENDING = (State.UNKNOWN,)
 
 
 class Delivery(ABC):
-    """Of one chain."""
+    """Of one chain; ``hand_in`` gives bytes to its node and raises NodeError."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, hand_in: Callable[[bytes], Awaitable[object]]) -> None:
         self._records = records
+        self._hand_in = hand_in
 
     async def send(self, one: SignedTransaction) -> SignedTransaction:
         """Hand the bytes to the node; those of the twin that pays more for gas, where there is
@@ -83,17 +85,14 @@ class Delivery(ABC):
         except NodeError as error:
             raise Refused("chain_unreachable", str(error)) from None
 
-    @abstractmethod
-    async def _hand_in(self, raw: bytes) -> object:
-        """Raises the errors of the client."""
-
-    @abstractmethod
     async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
         """What a refusal of the bytes means. Raises Refused."""
+        self._note(one, error.words)
+        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     @abstractmethod
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
-        """Raises the errors of the client."""
+        """Raises NodeError."""
 
     def _note(self, one: SignedTransaction, problem: str, state: State = State.UNKNOWN) -> None:
         self._records.move(one.hash, state, among=_SENDING, problem=problem)
@@ -112,12 +111,9 @@ class EvmDelivery(Delivery):
     """One EVM chain; after ``confirmations`` blocks an outcome is final."""
 
     def __init__(self, client: EvmClient, records: Records, confirmations: int) -> None:
-        super().__init__(records)
+        super().__init__(records, client.send_raw)
         self._client = client
         self._confirmations = max(1, confirmations)
-
-    async def _hand_in(self, raw: bytes) -> object:
-        return await self._client.send_raw(raw)
 
     async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
         """A node refuses what it has executed already; then it is a success."""
@@ -128,11 +124,11 @@ class EvmDelivery(Delivery):
         if known is not None and known.sender == one.account and known.nonce == one.nonce:
             self._records.move(one.hash, State.SENT, among=_SENDING)
             return await self.resolve(self._found(one))
-        self._note(one, error.words)
         if self._records.twins(one) and await self._nonce_used(one):
             # One of its twins was executed, or is about to count: looking tells which.
+            self._note(one, error.words)
             return self._found(one)
-        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
+        return await super()._refused(one, error)
 
     async def _nonce_used(self, one: SignedTransaction) -> bool:
         try:
@@ -248,15 +244,8 @@ class SolanaDelivery(Delivery):
     """One chain of Solana's kind."""
 
     def __init__(self, client: SolanaClient, records: Records) -> None:
-        super().__init__(records)
+        super().__init__(records, client.send)
         self._client = client
-
-    async def _hand_in(self, raw: bytes) -> object:
-        return await self._client.send(raw)
-
-    async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
-        self._note(one, error.words)
-        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
         # In this order: what is executed between the two questions is not taken for lost.

@@ -108,14 +108,12 @@ class Fees(Struct, frozen=True):
 
 
 class Log(Struct, frozen=True):
-    """An event of a contract. ``position`` counts within its block."""
+    """An event of a contract."""
 
     address: str
     topics: tuple[str, ...]
     data: bytes
-    block: int | None
     transaction: str | None
-    position: int | None
 
 
 class TransactionReceipt(Struct, frozen=True):
@@ -201,14 +199,12 @@ def read_head(value: object) -> Head:
 
 def read_log(value: object) -> Log:
     log = fields(value)
-    block, transaction, position = map(log.get, ("blockNumber", "transactionHash", "logIndex"))
+    transaction = log.get("transactionHash")
     return Log(
         address=address(log.get("address")),
         topics=tuple(digest(topic) for topic in items(log.get("topics"))),
         data=octets(log.get("data")),
-        block=None if block is None else quantity(block),
         transaction=None if transaction is None else digest(transaction),
-        position=None if position is None else quantity(position),
     )
 
 

@@ -7,7 +7,6 @@ another, and what it holds goes back by a withdrawal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 
 from swapdesk.flows.batch.bundles import (
@@ -15,8 +14,8 @@ from swapdesk.flows.batch.bundles import (
     BundleItem,
     bundles,
     group_of,
-    intent_of,
     open_bundles,
+    signed_under,
     taken_of,
     withdrawals,
 )
@@ -56,7 +55,7 @@ def funding_intent(multi_id: str, need: Sum, number: int) -> str:
 
 def funded_bundle(payment: Operation) -> int:
     """The number of the bundle that a funding is for."""
-    return int(intent_of(payment).split(" ")[2])
+    return int(signed_under(payment).split(" ")[2])
 
 
 def item_promise(
@@ -157,18 +156,18 @@ def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
     return {owned: tuple(assets[owned].values()) for owned in sorted(assets)}
 
 
-def blocking(
-    journal: Journal, group: str, account: str, chain: str, now: datetime
+def relying(
+    journal: Journal, account: str, chain: str, now: datetime, *, beside: str | None = None
 ) -> Bundle | None:
-    """The bundle of another group that counts on what the smart account of the same account
-    holds on this chain."""
-    others = _relying(journal, account, chain, now)
-    return next((bundle for bundle in others if bundle.operation.parent != group), None)
-
-
-def relying(journal: Journal, account: str, chain: str, now: datetime) -> Bundle | None:
-    """A bundle that counts on what the smart account of an account holds on a chain."""
-    return next(_relying(journal, account, chain, now), None)
+    """A bundle that counts on what the smart account of an account holds on a chain, of another
+    group than ``beside``."""
+    for bundle in open_bundles(journal.ledger):
+        own = bundle.kind == "evm" and (bundle.account, bundle.chain) == (account, chain)
+        # What is built only may be overtaken: then it is built again before it is signed.
+        counts = bundle.under_way or (bundle.signed and bundle.expires > now)
+        if own and counts and bundle.operation.parent != beside:
+            return bundle
+    return None
 
 
 def group_name(ledger: Ledger, bundle: Bundle) -> str:
@@ -177,13 +176,7 @@ def group_name(ledger: Ledger, bundle: Bundle) -> str:
     return f"group {number} of batch {batch_id[:8]}"
 
 
-def _relying(journal: Journal, account: str, chain: str, now: datetime) -> Iterator[Bundle]:
-    for bundle in open_bundles(journal.ledger):
-        if bundle.kind != "evm" or (bundle.account, bundle.chain) != (account, chain):
-            continue
-        # What is built only may be overtaken: then it is built again before it is signed.
-        if bundle.under_way or (bundle.signed and bundle.expires > now):
-            yield bundle
+_PAID_FROM = "json_extract(body, '$.account') = ? AND json_extract(body, '$.chain') = ?"
 
 
 def overtaken(journal: Journal, bundle: Bundle) -> bool:
@@ -197,7 +190,7 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
         sent.operation.sent_at is not None
         and sent.operation.sent_at > since
         and sent.operation.id != bundle.operation.id
-        for sent in _paid_from(journal.ledger, *own)
+        for sent in bundles(journal.ledger, _PAID_FROM, *own)
     )
 
 
@@ -216,13 +209,3 @@ def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
             since = min(later, default=bundle.number + 1)
             return (taken.hash if taken.moved_at > act.prepared_at else None), since
     return None, 0
-
-
-def _paid_from(ledger: Ledger, account: str, chain: str) -> list[Bundle]:
-    """All that an account of the wallet was to pay on a chain, oldest first."""
-    return bundles(
-        ledger,
-        "json_extract(body, '$.account') = ? AND json_extract(body, '$.chain') = ?",
-        account,
-        chain,
-    )

@@ -343,7 +343,7 @@ def sum_of(act: Operation) -> Sum:
     return Sum(body["symbol"], body["decimals"], body["contract"], int(body["units"]))
 
 
-def intent_of(act: Operation) -> str:
+def signed_under(act: Operation) -> str:
     """Under which the wallet's own records have it."""
     return str(act.body.get("intent", act.id))
 
@@ -363,7 +363,7 @@ def begin_withdrawal(
         if (
             holder is not None
             and holder.state is State.PREPARED
-            and intent_of(holder) == intent_id
+            and signed_under(holder) == intent_id
             and ledger.take_over(holder.id)
         ):
             ledger.move(holder.id, State.REFUSED, code="REPLACED")

@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
@@ -33,28 +35,31 @@ from swapdesk.client.errors import (
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundle_promise as promises
 from swapdesk.flows.batch.batches import mark_differing
-from swapdesk.flows.batch.building import build_operations, part_of, partition
-from swapdesk.flows.batch.bundle_promise import blocking, group_name, overtaken
+from swapdesk.flows.batch.building import (
+    LEAST_LEFT,
+    Payables,
+    build_operations,
+    changed,
+    part_of,
+    partition,
+    payables,
+)
+from swapdesk.flows.batch.bundle_promise import group_name, overtaken, relying
 from swapdesk.flows.batch.bundles import (
     Bundle,
     BundleItem,
     accept_bundle,
     add_bundle,
     begin_transaction,
-    intent_of,
     move_bundle,
     newest_bundle,
     sign_bundle,
+    signed_under,
     sum_of,
     transactions_of,
 )
-from swapdesk.flows.batch.group_status import (
-    BUILD_AGAIN,
-    GOES_ON,
-    LOOK,
-    PAY_OTHERWISE,
-    SIGN_AGAIN,
-    SUBMIT_AGAIN,
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.progress import (
     GroupStanding,
     Stopped,
     Until,
@@ -62,8 +67,6 @@ from swapdesk.flows.batch.group_status import (
     outcome_of,
     stopped_outcome,
 )
-from swapdesk.flows.batch.payable import LEAST_LEFT, Payables, changed, payables
-from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.journal.journal import Journal
@@ -225,12 +228,10 @@ class GroupPayment:
             self._refuse_beside_another()
         payable = await self._to_pay()
         if not payable.rows:
-            reasons = "; ".join(f"row {row.row}: {row}" for row in payable.unpayable[:3])
-            said = f"No row of this group awaits a deposit. {reasons}".strip().rstrip(".")
-            raise Stopped("NOT_PAYABLE", f"{said}.", LOOK, open_=False)
-        for problem in payable.unpayable:
+            some = "; ".join(f"row {row.number}: {said}" for row, said in payable.unpayable[:3])
+            raise Stopped("NOT_PAYABLE", reasons=f". {some}" if some else "")
+        for row, problem in payable.unpayable:
             if problem.wrong:
-                row = next(row for row in self._group.rows if row.number == problem.row)
                 mark_differing(self._ledger, row, str(problem))
         build = partition if solana else build_operations
         address = self._account.address
@@ -254,8 +255,7 @@ class GroupPayment:
         is paid has to be told twice."""
         differs = changed(bundle.deposits, await self._payable())
         if differs is not None:
-            said = f"The group is not what it was when it was built: {differs}."
-            raise Stopped("GROUP_CHANGED", said, BUILD_AGAIN)
+            raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
         """Without orders that were paid otherwise, or may have been."""
@@ -270,25 +270,20 @@ class GroupPayment:
     def _refuse_beside_another(self) -> None:
         """Raises Stopped where another group counts on what the smart account holds."""
         address, now = self._account.address, self._clock.now()
-        other = blocking(self._journal, self._act, address, self._chain, now)
+        other = relying(self._journal, address, self._chain, now, beside=self._act)
         if other is not None:
             name = group_name(self._ledger, other)
-            raise Stopped(
-                "OTHER_UNDER_WAY",
-                f"What the smart account holds is for {name}, which is {other.word}.",
-                f"you: let {name} end first",
-            )
+            raise Stopped("OTHER_UNDER_WAY", name=name, word=other.word)
 
     def _require_in_time(self, expires: datetime, what: str = "bundle") -> None:
         """Raises Stopped where an order of it expires before its deposit could arrive."""
         if expires - self._clock.now() <= LEAST_LEFT:
-            raise Stopped("ORDERS_EXPIRED", f"An order of the {what} has expired.", BUILD_AGAIN)
+            raise Stopped("ORDERS_EXPIRED", what=what)
 
     def _require_untouched(self, bundle: Bundle) -> None:
         """Raises Stopped where something left the smart account since it was built."""
         if overtaken(self._journal, bundle):
-            said = "The smart account paid another group, or its owner, since this was built."
-            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
+            raise Stopped("BUILT_BEFORE", row="overtaken")
 
     # Filling the smart account and signing
 
@@ -299,7 +294,7 @@ class GroupPayment:
         await self._require_same(bundle)
         self._refuse_beside_another()
         self._require_untouched(bundle)
-        begun = {intent_of(act) for act in self._transactions if act.hash is not None}
+        begun = {signed_under(act) for act in self._transactions if act.hash is not None}
         missing = [need for need in bundle.needs if self._funding(bundle, need) not in begun]
         await require_held(self._client, self._account, self._chain, missing)
         try:
@@ -322,8 +317,7 @@ class GroupPayment:
             assert isinstance(signed, Signature)
             signatures.append(signed.signature)
         if not sign_bundle(self._ledger, bundle, signatures):
-            said = "Another bundle was built in its place, or its signatures left before."
-            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
+            raise Stopped("BUILT_BEFORE")
         self._watch.moved()
 
     def _funding(self, bundle: Bundle, need: Sum) -> str:
@@ -344,10 +338,8 @@ class GroupPayment:
         for need in bundle.needs:
             act = self._transaction(self._funding(bundle, need))
             if act is None or act.state is not State.DONE:
-                code = "" if act is None or act.code is None else f" is {act.code.lower()}"
-                hash_ = None if act is None else act.hash
-                said = f"The transaction {hash_} that fills the smart account{code}."
-                raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=hash_)
+                word = "" if act is None or act.code is None else f" is {act.code.lower()}"
+                raise Stopped("FUNDING_FAILED", hash_=act.hash if act else None, word=word)
 
     # Submitting and following
 
@@ -359,28 +351,25 @@ class GroupPayment:
         self._require_untouched(bundle)
         await self._require_same(bundle)
         if not move_bundle(self._ledger, bundle, State.SENT, server_at=self._api.server_now()):
-            raise Stopped("SENT_BEFORE", "These signatures left before.", GOES_ON)
+            raise Stopped("SENT_BEFORE")
         request = MultiSubmitRequest(signatures=list(bundle.signatures))
         try:
             await self._api.submit_multi_transactions(self._multi_id, request)
         except OutcomeUnknown as error:
             self._unknown(bundle, error.code or "NO_ANSWER")
-        except RateLimited:
-            if self._not_there(bundle):
-                raise
-        except ApiError as error:
-            code = error.code or f"HTTP_{error.status}"
-            if isinstance(error, NotFound | Conflict) or code == ErrorCode.ALREADY_SUBMITTED:
+        except ClientError as error:
+            code = error.code or f"HTTP_{error.status}" if isinstance(error, ApiError) else ""
+            if not isinstance(error, ApiError) or isinstance(error, RateLimited):
+                # Definite by the client's own word: nothing left.
+                if self._not_there(bundle):
+                    raise
+            elif isinstance(error, NotFound | Conflict) or code == ErrorCode.ALREADY_SUBMITTED:
                 # Somebody was first, which may have been this request; or there is no bundle, or
                 # none any more.
                 self._unknown(bundle, code)
             else:
                 problems = "; ".join(f"{name}: {one.message}" for name, one in error.fields.items())
                 self._refused(bundle, code, problems or error.message)
-        except ClientError:
-            # Definite by the client's own word: nothing left.
-            if self._not_there(bundle):
-                raise
         else:
             accept_bundle(self._ledger, bundle)
         self._watch.moved()
@@ -401,14 +390,13 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
         if told is not None and told not in tuple(BundleStatus):
             # It may be executed by now: neither refused nor sent again.
-            raise Stopped("UNKNOWN_STATUS", _not_known(told), GOES_ON)
+            raise Stopped("UNKNOWN_STATUS", status=told)
         if told != BundleStatus.PENDING:
-            said = "has no bundle that awaits these signatures"
-            if self._refused(bundle, "NO_BUNDLE", f"it {said}"):
-                raise Stopped("NO_BUNDLE", f"The service {said}.", BUILD_AGAIN)
+            reason = "it has no bundle that awaits these signatures"
+            if self._refused(bundle, "NO_BUNDLE", reason):
+                raise Stopped("NO_BUNDLE")
         elif self._not_there(bundle):
-            said = "The signatures did not arrive at the service; nothing was submitted."
-            raise Stopped("NOT_SUBMITTED", said, SUBMIT_AGAIN)
+            raise Stopped("NOT_SUBMITTED")
 
     async def _follow(self, bundle: Bundle) -> None:
         """Wait for the outcome. Raises Stopped when there is none in time, and ClientError."""
@@ -418,11 +406,9 @@ class GroupPayment:
             if self._decided(bundle, status):
                 return
             if self._clock.monotonic() >= ends:
-                said = "The bundle is submitted and not carried out yet."
                 told = status.bundle_status
-                if told is not None and told not in tuple(BundleStatus):
-                    said = _not_known(told)
-                raise Stopped("ON_ITS_WAY", said, "the service: it carries the bundle out")
+                known = told is None or told in tuple(BundleStatus)
+                raise Stopped("ON_ITS_WAY", row="" if known else "status", status=told)
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
@@ -430,12 +416,9 @@ class GroupPayment:
         end = _ENDS.get(status.bundle_status or "")
         if end is None:
             return False
-        told: dict[str, Any] = {
-            "hash": status.tx_hash,
-            "reason": status.failure_reason,
-            "said": "",
-        }
-        move_bundle(self._ledger, bundle, end[0], code=end[1], **told)
+        state, code = end
+        hash_, reason = status.tx_hash, status.failure_reason
+        move_bundle(self._ledger, bundle, state, code=code, hash=hash_, reason=reason, said="")
         return True
 
     def _unknown(self, bundle: Bundle, code: str) -> None:
@@ -446,8 +429,9 @@ class GroupPayment:
         return move_bundle(self._ledger, bundle, State.PREPARED)
 
     def _refused(self, bundle: Bundle, code: str, reason: str) -> bool:
-        told: dict[str, Any] = {"said": code, "reason": reason}
-        return move_bundle(self._ledger, bundle, State.REFUSED, code="REFUSED", **told)
+        return move_bundle(
+            self._ledger, bundle, State.REFUSED, code="REFUSED", said=code, reason=reason
+        )
 
     # Parts, on Solana
 
@@ -469,13 +453,10 @@ class GroupPayment:
         for item in items:
             part = self._part(bundle, item)
             if part is not None and part.code == "LOST":
-                said = "A transaction was not executed in time; it paid nobody."
-                raise Stopped("LOST", said, SIGN_AGAIN, hash_=part.hash)
+                raise Stopped("LOST", hash_=part.hash)
             if part is None or part.state is not State.DONE:
-                code = "not signed" if part is None or not part.code else part.code.lower()
-                hash_ = None if part is None else part.hash
-                said = f"The transaction {hash_} is {code} and paid nobody."
-                raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False, hash_=hash_)
+                word = "not signed" if part is None or not part.code else part.code.lower()
+                raise Stopped("PART_FAILED", hash_=part.hash if part else None, word=word)
         last = next(act.hash for act in reversed(self._transactions) if act.hash is not None)
         move_bundle(self._ledger, bundle, State.DONE, hash=last)
         self._watch.moved()
@@ -505,7 +486,7 @@ class GroupPayment:
     def _transaction(self, intent_id: str) -> Operation | None:
         """The newest one under an intent."""
         acts = reversed(self._transactions)
-        return next((act for act in acts if intent_of(act) == intent_id), None)
+        return next((act for act in acts if signed_under(act) == intent_id), None)
 
     async def _send(
         self,
@@ -549,7 +530,7 @@ class GroupPayment:
         for act in self._transactions:
             if not act.open:
                 continue
-            signed = await self._transactor.resume(intent_of(act), _PURPOSES[act.kind])
+            signed = await self._transactor.resume(signed_under(act), _PURPOSES[act.kind])
             entry = ActEntry(self._ledger, partial(self._begun_anew, act), act)
             if signed is None:
                 entry.refused("NOT_SIGNED")
@@ -559,7 +540,7 @@ class GroupPayment:
 
     def _begun_anew(self, act: Operation) -> Operation:
         kind: Literal["fund", "part"] = "fund" if act.kind == "fund" else "part"
-        told = sum_of(act), intent_of(act), paid_orders(act)
+        told = sum_of(act), signed_under(act), paid_orders(act)
         return begin_transaction(self._ledger, kind, self._act, *told)
 
     async def _settle(self, entry: ActEntry, signed: SignedTransaction, until: datetime) -> None:
@@ -569,17 +550,11 @@ class GroupPayment:
         await self._transactor.settle(signed, entry)
 
 
-def _not_known(told: str) -> str:
-    return f"The service says {told} of the bundle, a status that this desk does not know."
-
-
 def _taken(holder: Operation) -> Stopped:
     """Somebody else pays what this group was to pay."""
     if holder.kind == "deposit":
-        said = f"Order {holder.subject} was paid by itself, or may have been."
-        return Stopped("PAID_BEFORE", said, BUILD_AGAIN)
-    said = "Another run is filling the smart account for this group, or building its bundle."
-    return Stopped("OTHER_UNDER_WAY", said, GOES_ON)
+        return Stopped("PAID_BEFORE", order=holder.subject)
+    return Stopped("OTHER_UNDER_WAY", row="other run")
 
 
 def _signed_anew(part: Operation) -> bool:
@@ -598,57 +573,40 @@ async def require_held(
     for need in needs:
         before = sums.get(need.contract)
         units = need.units + (before.units if before is not None else 0)
-        sums[need.contract] = Sum(need.symbol, need.decimals, need.contract, units)
+        sums[need.contract] = replace(need, units=units)
     if not sums:
         return
     assets = [Asset(need.symbol, need.decimals, need.contract) for need in sums.values()]
-    told = await client.balances(account.address, chain, assets)
-    balances = {balance.asset.contract: balance for balance in told.balances}
-    said = []
-    for need in sums.values():
-        balance = balances.get(need.contract)
-        has_units = None if balance is None else balance.units
-        if balance is None or has_units is None or has_units >= need.units:
+    missing = []
+    for balance in (await client.balances(account.address, chain, assets)).balances:
+        need, held = sums[balance.asset.contract], balance.units
+        if held is None or held >= need.units:
             continue
-        if has_units and balance.asset.decimals != need.decimals:
+        if held and balance.asset.decimals != need.decimals:
             # A need in other units than the chain's is nothing to fill up for: the gate refuses it.
             continue
-        has = short(from_base_units(has_units, need.decimals))
-        lacking = short(from_base_units(need.units - has_units, need.decimals))
-        said.append(
+        has = short(from_base_units(held, need.decimals))
+        lacking = short(from_base_units(need.units - held, need.decimals))
+        missing.append(
             f"{exact_amount(need.amount)} {need.symbol} are needed, and wallet"
             f" {account.name or account.address} has {exact_amount(has)}:"
             f" {exact_amount(lacking)} {need.symbol} are missing"
         )
-    if said:
-        next_ = f"you: send it to {account.address}, then sign"
-        raise Stopped("NOT_ENOUGH", f"{'; '.join(said)}.", next_)
+    if missing:
+        raise Stopped("NOT_ENOUGH", missing="; ".join(missing), account=account.address)
 
 
 # Who pays a group
-
-REFRESH = "you: refresh the token list"
 
 
 def first_token(desk: Desk, group: Group) -> Token:
     """What the first row of a group sells. Raises Stopped for a group that is not created."""
     if group.multi_id is None:
-        raise Stopped("NOT_CREATED", "This group was not created.", "you: create it")
+        raise Stopped("NOT_CREATED")
     token = desk.catalog.token(group.request.orders[0].from_)
     if token is None:
-        said = "The token of this group is not in the desk's list."
-        raise Stopped("TOKEN_NOT_FOUND", said, REFRESH)
+        raise Stopped("TOKEN_NOT_FOUND", what="token", whose="group")
     return token
-
-
-async def group_account(desk: Desk, standing: GroupStanding, named: str) -> Account:
-    """The account that pays: the one of the bundle once something of that was signed, else the
-    one of this name or address, else the first of the chain. Raises Stopped and WalletError."""
-    chain = first_token(desk, standing.group).chain_data
-    wanted = named
-    if standing.begun and standing.bundle is not None:
-        wanted = standing.bundle.account
-    return await _account_on(desk, chain, wanted, begun=standing.begun)
 
 
 async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
@@ -662,45 +620,55 @@ async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = Fa
     """``begun``: something of the group was signed, so that it is looked at by whoever asks."""
     wallet = desk.wallet
     if wallet.link(chain.short_name) is None:
-        said = f"No node of {chain.name} is connected, so nothing can be signed for it there."
-        raise Stopped("NO_NODES", said, "you: configure a node under rpc")
+        raise Stopped("NO_NODES", chain=chain.name)
     await wallet.prepare_sandbox()
     accounts = await wallet.accounts()
     account = accounts.first(KINDS.get(chain.kind), wanted)
     if account is None:
-        called = f" {wanted}" if wanted else ""
-        said = f"This wallet has no account{called} on {chain.name}."
-        raise Stopped("NO_ACCOUNT", said, "you: swapdesk wallet list shows the accounts")
+        raise Stopped("NO_ACCOUNT", called=f" {wanted}" if wanted else "", chain=chain.name)
     if accounts.read_only and not begun:
-        said = "Another desk has the wallet."
-        raise Stopped("READ_ONLY", said, "you: close the other desk, or sign there")
+        raise Stopped("READ_ONLY")
     return account
 
 
-async def payment_of_group(
+async def pay_group(
     desk: Desk,
-    standing: GroupStanding,
-    account: Account,
-    look: Look,
+    group: Group,
+    named: str,
+    until: Until,
     *,
-    pace: Pace,
-    watch: Watch | None = None,
-) -> GroupPayment:
-    """The work on a group. Raises Stopped and WalletError."""
-    coin = native_coin(desk.catalog, standing.group.chain)
+    begin: Callable[[Account, bool], Awaitable[None]],
+    look: Look,
+    watch: Watch,
+) -> Outcome | None:
+    """Go on with a group up to ``until``; None while another desk works on its batch.
+
+    From the account of its bundle once something of that was signed, else from the one of the name
+    or address ``named``, else from the first of the chain. ``begin`` hears which one, and whether
+    its keys are needed, before the service is asked. Raises Stopped, WalletError and
+    JournalUnavailable.
+    """
+    if not desk.journal.ledger.take_over(str(group.act.parent)):
+        return None
+    standing = group_standing(desk.journal, group)
+    if standing.begun and standing.bundle is not None:
+        named = standing.bundle.account
+    chain = first_token(desk, group).chain_data
+    account = await _account_on(desk, chain, named, begun=standing.begun)
+    await begin(account, standing.signs(until))
+    coin = native_coin(desk.catalog, group.chain)
     if coin is None:
-        said = "The coin of this chain is not in the desk's list."
-        raise Stopped("TOKEN_NOT_FOUND", said, REFRESH)
-    return GroupPayment(
+        raise Stopped("TOKEN_NOT_FOUND", what="coin", whose="chain")
+    payment = GroupPayment(
         desk.link.api,
         desk.journal,
         desk.service_clock,
         await desk.wallet.client(),
         desk.catalog.token,
         coin,
-        standing.group,
+        group,
         account,
         look,
-        pace=pace,
         watch=watch,
     )
+    return await payment.advance(until)

@@ -13,13 +13,12 @@ from msgspec import Struct
 
 from swapdesk.flows.batch.batches import read_group
 from swapdesk.flows.batch.bundles import Bundle, open_bundles, sum_of
-from swapdesk.flows.batch.group_payment import first_token, group_account, payment_of_group
-from swapdesk.flows.batch.group_status import (
+from swapdesk.flows.batch.group_payment import first_token, pay_group
+from swapdesk.flows.batch.progress import (
     GroupStanding,
     Stopped,
     Until,
     group_standing,
-    signs,
     stopped_outcome,
 )
 from swapdesk.flows.batch.rows import Group
@@ -36,7 +35,8 @@ from swapdesk.flows.signing.signing_session import (
     line_of,
     open_keys,
 )
-from swapdesk.flows.transactions import Outcome, Pace, still_open
+from swapdesk.flows.transactions import Outcome, still_open
+from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.protocol import WalletError
 
 if TYPE_CHECKING:
@@ -141,17 +141,15 @@ async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
 
 async def _paid(desk: Desk, session: GroupSession) -> Outcome | None:
     run = session.about
-    if not desk.journal.ledger.take_over(str(run.group.act.parent)):
-        return None
-    standing = standing_of(session)
-    account = await group_account(desk, standing, run.account)
-    session.wallet = account.name or account.address
-    if signs(standing, run.until):
-        await open_keys(desk.wallet, account.address, session)
-    payment = await payment_of_group(
-        desk, standing, account, session.look, pace=Pace(), watch=session
+
+    async def begin(account: Account, keys: bool) -> None:
+        session.wallet = account.name or account.address
+        if keys:
+            await open_keys(desk.wallet, account.address, session)
+
+    return await pay_group(
+        desk, run.group, run.account, run.until, begin=begin, look=session.look, watch=session
     )
-    return await payment.advance(run.until)
 
 
 GROUP = SigningKind[GroupRun](
@@ -176,11 +174,7 @@ def begin_group(running: RunningSignings, group_id: str, account: str = "") -> G
     known = running.get(group_id)
     if known is not None:
         return known
-    ledger = running.desk.journal.ledger
-    act = ledger.get(group_id)
-    if act is None:
-        raise KeyError(group_id)
-    group = read_group(ledger, act)
+    group = read_group(running.desk.journal.ledger, group_id)
     token = TokenFacts.of(first_token(running.desk, group))
     about = GroupRun(group, account)
     return running.begin(GROUP, group_id, about, token, notice="paid. Next: the exchanges pay out.")
@@ -189,12 +183,12 @@ def begin_group(running: RunningSignings, group_id: str, account: str = "") -> G
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:
     """Sessions for groups of which something was signed and that nobody here works on. Raises
     Stopped and JournalUnavailable."""
-    found = []
-    ledger = running.desk.journal.ledger
-    for bundle in open_bundles(ledger):
-        act = ledger.get(str(bundle.operation.parent))
-        if act is None or running.get(act.id) is not None:
+    sessions = []
+    journal = running.desk.journal
+    for bundle in open_bundles(journal.ledger):
+        group_id = str(bundle.operation.parent)
+        if running.get(group_id) is not None:
             continue
-        if group_standing(running.desk.journal, read_group(ledger, act)).begun:
-            found.append(begin_group(running, act.id, bundle.account))
-    return found
+        if group_standing(journal, read_group(journal.ledger, group_id)).begun:
+            sessions.append(begin_group(running, group_id, bundle.account))
+    return sessions

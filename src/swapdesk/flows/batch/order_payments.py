@@ -16,7 +16,7 @@ from swapdesk.flows.orders.payment_progress import BatchPayment
 from swapdesk.flows.orders.situations import PAY_BATCH
 
 if TYPE_CHECKING:
-    from swapdesk.flows.batch.group_status import GroupStanding
+    from swapdesk.flows.batch.progress import GroupStanding
 
 _IN_VAIN = frozenset({"FAILED", "WITHDRAWN", "REFUSED"})
 _OF_GROUP = """
@@ -53,7 +53,7 @@ class OrderPayments:
         before, standing = self._read.get(multi_id, (None, None))
         if standing is None or mark != before:
             from swapdesk.flows.batch.batches import find_group
-            from swapdesk.flows.batch.group_status import group_standing
+            from swapdesk.flows.batch.progress import group_standing
 
             group = find_group(self._journal.ledger, multi_id)
             if group is None:
@@ -108,7 +108,7 @@ def _part_of(standing: GroupStanding, service_id: str) -> Operation | None:
 
 def _due(standing: GroupStanding, *, in_account: bool = False) -> BatchPayment:
     place = f"{standing.brief or IN_WALLET}."
-    from swapdesk.flows.batch.group_status import or_take_back, outcome_of
+    from swapdesk.flows.batch.progress import or_take_back, outcome_of
 
     bundle = standing.bundle
     problem = outcome_of(bundle, standing).cause if bundle and bundle.code in _IN_VAIN else ""

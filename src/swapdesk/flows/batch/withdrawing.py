@@ -158,7 +158,7 @@ def _reconcile(
 ) -> None:
     """Commit what became of withdrawals that ended while nobody here looked."""
     for act in bundles.withdrawals(ledger, account.address, link.name, *OPEN):
-        intent_id = bundles.intent_of(act)
+        intent_id = bundles.signed_under(act)
         same = [
             signed
             for signed in earlier

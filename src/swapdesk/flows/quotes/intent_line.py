@@ -151,9 +151,26 @@ class IntentLine(Struct, frozen=True):
         return self.state in ("valid", "ambiguous")
 
     @property
+    def pair(self) -> tuple[Token, Token] | None:
+        """The token sold and the token bought, once both are known."""
+        if self.token_in is None or self.token_out is None:
+            return None
+        return self.token_in, self.token_out
+
+    @property
+    def stated(self) -> Token | None:
+        """The token that the amount is of."""
+        return self.token_out if self.receive else self.token_in
+
+    @property
+    def payee(self) -> str:
+        """Who is paid, by name where there is one."""
+        return f"@{self.recipient_name}" if self.recipient_name else self.recipient
+
+    @property
     def value_usd(self) -> Decimal | None:
         """Worth of the amount in USD, or None without a price."""
-        token = self.token_out if self.receive else self.token_in
+        token = self.stated
         if self.amount is None or token is None or token.price is None:
             return None
         return ROUGH.multiply(self.amount, token.price)

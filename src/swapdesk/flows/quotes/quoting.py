@@ -82,6 +82,14 @@ class Bounds(Struct, frozen=True):
     smallest: Decimal
     largest: Decimal | None
 
+    def broken_by(self, amount: Decimal) -> tuple[str, Decimal] | None:
+        """The bound that an amount is under or over, with its word; None within both."""
+        if amount < self.smallest:
+            return "smallest", self.smallest
+        if self.largest is not None and amount > self.largest:
+            return "largest", self.largest
+        return None
+
 
 def typed_amount(text: str, token: Token) -> Decimal:
     """The amount of ``token`` that a person typed. Raises AmountError."""
@@ -126,14 +134,11 @@ def outside_limits(
 ) -> str | None:
     """Why no route takes the amount (in reverse: pays it), or None when one may."""
     bounds = bounds_of(limits, types, receive=receive) if limits is not None else None
-    if bounds is None:
+    broken = bounds.broken_by(amount) if bounds is not None else None
+    if broken is None:
         return None
-    if amount < bounds.smallest:
-        nearest = f"The smallest usable amount is {exact_amount(bounds.smallest)} {symbol}."
-    elif bounds.largest is not None and amount > bounds.largest:
-        nearest = f"The largest usable amount is {exact_amount(bounds.largest)} {symbol}."
-    else:
-        return None
+    word, bound = broken
+    nearest = f"The {word} usable amount is {exact_amount(bound)} {symbol}."
     verb = "pays" if receive else "takes"
     return f"No route {verb} {exact_amount(amount)} {symbol}. {nearest}"
 

@@ -26,7 +26,7 @@ from swapdesk.client.chain_lookup import ChainTransaction, NodeReader, Payment
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
+from swapdesk.flows.journal.order_log import SHORTEST_PREFIX
 from swapdesk.flows.notation import counted, iso, short_address
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain
@@ -111,7 +111,7 @@ def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
-            return desk.journal.orders.index.begun(words)
+            return desk.journal.orders.begun(words)
         except JournalUnavailable:
             return {}
 
@@ -153,7 +153,7 @@ class OrderSearch:
     def _sent(self, service_id: str) -> list[OrderTransaction]:
         """What this desk sent for an order, as far as its journal can be read."""
         try:
-            return [one for one in self._desk.journal.transactions.of(service_id) if one.own]
+            return [one for one in self._desk.journal.orders.transactions_of(service_id) if one.own]
         except JournalUnavailable:
             return []
 
@@ -212,7 +212,7 @@ class OrderSearch:
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
-            index = self._desk.journal.orders.index
+            index = self._desk.journal.orders
             return any(service_id in index.named(text) for text in reading.texts)
         return False
 
@@ -271,7 +271,7 @@ class OrderSearch:
 
     def _match(self, reading: Reading) -> None:
         """Take the journal's orders that a reading names."""
-        index = self._desk.journal.orders.index
+        index = self._desk.journal.orders
         ids: dict[str, None] = {}
         if reading.kind == "amount":
             amounts = index.of_amount(*_around(reading))
@@ -287,9 +287,9 @@ class OrderSearch:
 
     def _cut_to(self, reading: Reading) -> list[str]:
         """The journal's orders with an address, a hash or an id that a reading is the rest of."""
-        index = self._desk.journal.orders.index
+        index = self._desk.journal.orders
         parts = [index.named(end) | index.called(end) for end in reading.ends if end]
-        holding = frozenset.intersection(*parts) if parts else frozenset()
+        holding = set.intersection(*parts) if parts else set()
         return [
             name for name in sorted(holding) if any(map(reading.cut_from, self._names_of(name)))
         ]
@@ -302,7 +302,7 @@ class OrderSearch:
                         if (value := getattr(tracked.order, field)) is not None)  # fmt: skip
             yield from (one.hash for one in tracked.payments)
         with suppress(JournalUnavailable):
-            yield from (one.hash for one in self._desk.journal.transactions.of(service_id))
+            yield from (one.hash for one in self._desk.journal.orders.transactions_of(service_id))
 
     def _match_beginnings(self) -> None:
         """Take what words name by the beginning of its id: a word that proves nothing names only
@@ -516,7 +516,7 @@ class OrderSearch:
         """Orders known here that a payment was meant for."""
         known = {one.service_id: one.order for one in self._desk.link.tracker.known()}
         with suppress(JournalUnavailable):
-            for service_id in self._desk.journal.orders.index.named(paid.to) if paid.to else ():
+            for service_id in self._desk.journal.orders.named(paid.to) if paid.to else ():
                 tracked = self.order(service_id)
                 if tracked is not None:
                     known[service_id] = tracked.order

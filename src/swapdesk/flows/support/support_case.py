@@ -587,8 +587,8 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
     return CaseFacts(
         desk.service_clock.now(),
         tracked,
-        tuple(journal.transactions.of(service_id)),
-        tuple(journal.orders.events(service_id)),
+        tuple(journal.orders.transactions_of(service_id)),
+        tuple(journal.orders.history.of(service_id)),
         create_request(journal.ledger, service_id),
         desk_facts(desk, tracked),
         named=search.named(service_id) if search is not None else (),
