@@ -696,7 +696,7 @@ class _Work(Watch):
         return outcome
 
     async def _look(self, review: Review) -> Agreed | None:
-        return consent(self._session.call.output, review, yes=self._yes)
+        return await consent(self._session.call.output, review, yes=self._yes)
 
     def turns_to(self, turn: Turn) -> None:
         what = f"{exact_amount(turn.need.amount)} {turn.need.symbol}"

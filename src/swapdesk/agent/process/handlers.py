@@ -18,11 +18,10 @@ from typing import Annotated, Any
 from msgspec import Meta
 from msgspec.structs import replace
 
-from swapdesk.agent.keys.key_file import KeyFileRefused, WrongPassword
+from swapdesk.agent.keys.key_file import WrongPassword
 from swapdesk.agent.keys.material import (
     SUGGESTED,
     KeyMaterial,
-    KeyRefused,
     fresh,
     from_keygen,
     from_keystore,
@@ -135,10 +134,6 @@ async def _material(
             return await asyncio.to_thread(from_keystore, material, theirs)
     except WrongPassword:
         raise Refused("wrong_passphrase", "the file does not open with this pass phrase") from None
-    except KeyFileRefused as refused:
-        raise Refused("key_file", str(refused)) from None
-    except KeyRefused as refused:
-        raise Refused("bad_key", str(refused)) from None
     raise Refused("bad_request", "such a key cannot be imported")
 
 

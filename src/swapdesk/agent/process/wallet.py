@@ -14,7 +14,6 @@ from swapdesk.agent.keys.key_file import (
     Derivation,
     KeyDirectory,
     KeyFile,
-    KeyFileRefused,
     Scrypt,
     WrongPassword,
     is_name,
@@ -273,7 +272,7 @@ def _open(file: KeyFile, key: SecretBytes) -> SecretBytes | str:
         secret = file.open(key)
     except WrongPassword:
         return _WRONG
-    except KeyFileRefused as refused:
+    except Refused as refused:
         return str(refused)
     finally:
         key.wipe()
