@@ -32,7 +32,7 @@ from swapdesk.client.live import (
 )
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
+from swapdesk.flows.creation.order_verification import output_now
 from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -80,20 +80,16 @@ class Tracker:
         api: PartnerApi,
         clock: Clock,
         stream: OrderStream,
-        *,
-        flow: ExchangeFlow | None = None,
-        batch_payments: BatchPayments | None = None,
-        background: BackgroundTasks | None = None,
+        flow: ExchangeFlow,
+        batch_payments: BatchPayments,
+        background: BackgroundTasks,
     ) -> None:
-        """Without ``batch_payments`` nobody knows how far a batch is paid."""
-        self._background = background or BackgroundTasks(clock)
+        self._background = background
         self._journal = journal
         self._api = api
         self._clock = clock
         self._stream = stream
         self._flow = flow
-        self._lower_tolerance = flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
-        """Percent of the agreed output that may be missing unasked."""
         self._batched = BatchedOrders(journal.ledger, batch_payments)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
@@ -553,21 +549,21 @@ class Tracker:
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
         """``before`` as it stands once the estimate of its output is the one in ``seen``."""
-        if output_now(before, seen, self._lower_tolerance) is None:
+        if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
             # Another desk of this home may have asked, or been answered, meanwhile.
             entry = self._journal.orders.get(before.service_id)
             if entry is not None:
                 before = replace(before.judged(entry.verdict), accepted=entry.accepted)
-            verdict = output_now(before, seen, self._lower_tolerance)
+            verdict = output_now(before, seen, self._flow.lower_tolerance)
             if verdict is None:
                 return before
             log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
             verdict = self._journal.orders.settle(before.service_id, verdict)
         except JournalUnavailable as error:
             log.error("the journal did not take the output of an order: %s", error)
-            verdict = output_now(before, seen, self._lower_tolerance)
+            verdict = output_now(before, seen, self._flow.lower_tolerance)
             if verdict is None or verdict.payable:
                 return before
         return before.judged(verdict)
@@ -620,7 +616,7 @@ class Tracker:
     def _repeat_soon(self, tracked: TrackedOrder) -> None:
         """Let the service repeat an order again, once its create has left that open."""
         flow, intent = self._flow, tracked.intent
-        if flow is None or intent is None or intent.id in flow.running:
+        if intent is None or intent.id in flow.running:
             return
 
         async def repeat() -> None:
