@@ -358,9 +358,15 @@ def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
 
 def _operation(row: sqlite3.Row) -> Operation:
     # By place: a journal has tens of thousands, and a look-up by name takes as long as the rest.
-    *names, state, body, result, code, prepared, sent, server, ended, pid, start = row
+    number, id_, kind, parent, subject, claim, state, body, result, code, *moments, pid, start = row
+    prepared, sent, server, ended = moments
     return Operation(
-        *names,
+        number,
+        id_,
+        kind,
+        parent,
+        subject,
+        claim,
         State(state),
         read_json(body),
         read_json(result),
