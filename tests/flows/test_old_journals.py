@@ -24,10 +24,9 @@ from flows import old_journals
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.batches import find_batch, find_group
 from swapdesk.flows.batch.bundles import (
-    group_of,
-    intent_of,
     newest_bundle,
     open_bundles,
+    signed_under,
     sum_of,
     taken_of,
     transactions_of,
@@ -298,8 +297,10 @@ def test_batches_stand_in_the_ledger(brought: tuple[Journal, dict[str, Any]]) ->
     assert [group.parent for group in ledger.where(left)] == answers["batches.unfinished"]
     assert sorted(ledger.subjects("create_group")) == answers["batches.multi_ids"]
     assert sorted(ledger.subjects("row")) == answers["batches.service_ids"]
+    groups = [ledger.get(bundle.operation.parent) for bundle in open_bundles(ledger)]
     assert [
-        [*group_of(ledger, bundle.operation), bundle.number] for bundle in open_bundles(ledger)
+        [group.parent, group.body["number"], bundle.number]
+        for group, bundle in zip(groups, open_bundles(ledger), strict=True)
     ] == answers["bundles.open"]
     for multi_id in answers["batches.multi_ids"]:
         found = find_group(ledger, multi_id)
@@ -351,7 +352,7 @@ def check_payment_of(
         ]
     payments = transactions_of(journal.ledger, group.id)
     for act, payment in zip(payments, answers[f"payments.of {place}"], strict=True):
-        assert (act.kind, intent_of(act)) == (payment["paying"], payment["intent_id"])
+        assert (act.kind, signed_under(act)) == (payment["paying"], payment["intent_id"])
         assert list(paid_orders(act)) == payment["service_ids"]
         for name in ("symbol", "decimals", "contract", "units"):
             assert getattr(sum_of(act), name) == payment[name]
@@ -377,7 +378,7 @@ def test_what_was_begun_twice_under_one_intent_stands_twice(tmp_path: Path) -> N
     journal = Journal.open(path, clock())
     assert journal.problem is None
     acts = journal.ledger.where("kind IN ('fund', 'part')")
-    intents = [intent_of(act) for act in acts]
+    intents = [signed_under(act) for act in acts]
     assert intents
     assert all(intents.count(intent) == 2 for intent in intents)
     journal.close()
@@ -418,7 +419,7 @@ def test_a_claim_is_held_by_what_was_done_or_came_first(tmp_path: Path) -> None:
     assert not [act for act in acts if act.state is State.DONE and act.kind in FREED_WHEN_DONE]
     [payment] = [act for act in acts if act.claim == "deposit:payFbegunxxxxxx"]
     assert payment.id == "call/2006"
-    fundings = {intent_of(act) for act in acts if act.kind == "fund"}
+    fundings = {signed_under(act) for act in acts if act.kind == "fund"}
     assert fundings & {"fund-refused", "fund-coin"} == {"fund-refused"}
     # What was sent once more is under way: only what is done may be sent again.
     twins = journal.ledger.where("kind = 'batch' AND body LIKE ?", f"%{'d' * 64}%")

@@ -153,7 +153,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         form.own((account,), account)
         asking = [one for one in run.app.workers if one.group == "wallet"]
         await run.settle(lambda: all(one.is_finished for one in asking), "the form's opening")
-        payer = run.screen(CreateScreen)._payer
+        payer = run.screen(CreateScreen).state
         payer.own_balance = Decimal(3)
         # Locked before the form has told that it filled in the account: that unlocks nothing.
         run.screen(CreateScreen)._lock()

@@ -26,7 +26,6 @@ from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, Holding
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot
 from swapdesk.tui.commands.wallets import WALLETS
-from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.sign import SignScreen
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.screens.wallets import MAKING, WalletsScreen, wallet_pane, wallet_rows
@@ -210,7 +209,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
             ].units != 10_030 * 10**6:
                 await desk.clock.sleep(0.1)
         run.app.signing._sent = {"s1": ("0x12", "sent")}
-        run.app.post_message(SigningMoved("s1"))
+        run.app.call_later(run.app.signing.moved, "s1")
         await run.see("You have   10,030 USDC")
 
 

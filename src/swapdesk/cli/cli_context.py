@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -154,6 +155,27 @@ def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
         "; ".join(str(problem) for problem in problems),
         fields=fields,
     )
+
+
+def require(*rules: tuple[bool, str, str, str]) -> None:
+    """Exit 2 for the first of these that is broken. Of each: whether it is, the code, the argument
+    or option at fault, and the sentence."""
+    for broken, code, field, message in rules:
+        if broken:
+            raise bad_input(code, message, field=field)
+
+
+def read_number(
+    text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
+) -> Decimal:
+    """A number that ``fits``; the sentences are said of a text that is none, and of any other."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise click.BadParameter(no_number) from None
+    if not (number.is_finite() and fits(number)):
+        raise click.BadParameter(outside)
+    return number
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -327,15 +349,7 @@ def refuse_to_write(call: CliContext) -> None:
     )
 
 
-EXCHANGES = (
-    "Exchanges of the sandbox",
-    'CODE is one of these; a live service lists its own: "swapdesk api GET /swaps".',
-)
-ON_CHAIN = ("On-chain venues of the sandbox", "CODE of a route of type dex.")
-OPERATIONS = ("Operations", "METHOD and PATH, and the name that faults of the sandbox know.")
-
 Rows = list[tuple[str, str]]
-Lists = tuple[tuple[str, str, Callable[[], Rows]], ...]
 
 
 def exchange_rows() -> Rows:
@@ -356,36 +370,40 @@ def on_chain_rows() -> Rows:
 
 def operation_rows() -> Rows:
     """Call, name and summary of every operation of the API."""
-    from swapdesk.wire.operations import OPERATIONS as TABLE
+    from swapdesk.wire.operations import OPERATIONS
 
-    return [(f"{one.method} {one.path}", f"{one.name}: {one.summary}.") for one in TABLE]
+    return [(f"{one.method} {one.path}", f"{one.name}: {one.summary}.") for one in OPERATIONS]
+
+
+LISTS: dict[str, tuple[str, str, Callable[[], Rows]]] = {
+    "exchanges": (
+        "Exchanges of the sandbox",
+        'CODE is one of these; a live service lists its own: "swapdesk api GET /swaps".',
+        exchange_rows,
+    ),
+    "venues": (
+        "On-chain venues of the sandbox",
+        "CODE of a route of type dex.",
+        on_chain_rows,
+    ),
+    "operations": (
+        "Operations",
+        "METHOD and PATH, and the name that faults of the sandbox know.",
+        operation_rows,
+    ),
+}
+"""What may stand under the help of a command: title, sentence and rows."""
 
 
 class WithLists(click.Command):
-    """A command with ``lists`` under its help, each with a title, a sentence and rows."""
+    """A command with some of :data:`LISTS` under its help."""
 
-    lists: Lists
+    def __init__(self, *words: Any, lists: tuple[str, ...], **more: Any) -> None:
+        super().__init__(*words, **more)
+        self.lists = lists
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, said, rows in self.lists:
+        for title, sentence, rows in map(LISTS.__getitem__, self.lists):
             with formatter.section(title):
-                formatter.write_text(said)
+                formatter.write_text(sentence)
                 formatter.write_dl(rows())
-
-
-class WithExchanges(WithLists):
-    """A command with a CODE of an exchange among its options."""
-
-    lists: Lists = ((*EXCHANGES, exchange_rows),)
-
-
-class WithVenues(WithExchanges):
-    """A command whose CODE may also be an on-chain venue."""
-
-    lists = (*WithExchanges.lists, (*ON_CHAIN, on_chain_rows))
-
-
-class WithOperations(WithLists):
-    """A command that makes any call of the API."""
-
-    lists = ((*OPERATIONS, operation_rows),)

@@ -15,12 +15,14 @@ from enum import StrEnum
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import EFFECTS, READING, CliContext, Effect, desk_command
 from swapdesk.cli.command_error import (
     OWN_ROWS,
     REVIEW,
     UNPAID,
+    CommandError,
     Exit,
     bad_input,
     of_client_error,
@@ -40,18 +42,14 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
     was removed or is another one.
     """
     name = " ".join(" ".join(command).split()).removeprefix("swapdesk ")
-    if not name:
-        call.output.document(SchemaDocument(all_schemas()))
-    elif name in DOCUMENTS:
-        call.output.document(SchemaDocument(schema_of(name)))
-    elif name in OTHER_OUTPUT:
-        said = f"swapdesk {name} {OTHER_OUTPUT[name]}."
-        raise bad_input("NO_SCHEMA", said, field="command")
-    else:
+    if name in OTHER_OUTPUT:
+        raise bad_input("NO_SCHEMA", f"swapdesk {name} {OTHER_OUTPUT[name]}.", field="command")
+    if name and name not in DOCUMENTS:
         below = [one for one in DOCUMENTS if one.startswith(f"{name} ")]
         hint = f" There are {', '.join(below)}." if below else ""
-        said = f"There is no command {name!r} with a document.{hint}"
-        raise bad_input("NO_SUCH_COMMAND", said, field="command", candidates=below)
+        message = f"There is no command {name!r} with a document.{hint}"
+        raise bad_input("NO_SUCH_COMMAND", message, field="command", candidates=below)
+    call.output.document(SchemaDocument(schema_of(name) if name else all_schemas()))
 
 
 @click.command()
@@ -307,19 +305,13 @@ _RETRY: dict[str, Retry] = {
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
     """Every code once, in the sequence of the alphabet. What the desk and the service both call
     by one name has the desk's words and the exits of both."""
-    found: dict[str, ErrorCodeFacts] = {}
-    own = (_code_facts(*row) for row in OWN_ROWS)
-    for one in (*own, *_of_calls(), *_of_service(), *_of_wallet(), *_of_rules()):
-        known = found.get(one.code)
-        if known is None:
-            found[one.code] = one
-        else:
-            exits = tuple(sorted({*known.exits, *one.exits}))
-            status = known.status if known.status is not None else one.status
-            found[one.code] = ErrorCodeFacts(
-                known.code, known.means, known.retry, known.money, known.next, exits, status
-            )
-    return tuple(found[code] for code in sorted(found))
+    codes: dict[str, ErrorCodeFacts] = {}
+    for facts in (*(_code_facts(*row) for row in OWN_ROWS), *_raised(), *_of_rules()):
+        known = codes.setdefault(facts.code, facts)
+        exits = tuple(sorted({*known.exits, *facts.exits}))
+        status = known.status if known.status is not None else facts.status
+        codes[facts.code] = replace(known, exits=exits, status=status)
+    return tuple(codes[code] for code in sorted(codes))
 
 
 def _code_facts(
@@ -336,54 +328,44 @@ def _code_facts(
     )
 
 
-def _of_service() -> Iterator[ErrorCodeFacts]:
-    from swapdesk.client.errors import api_error
+def _raised() -> Iterator[ErrorCodeFacts]:
+    """Of one error of each kind that calls and the wallet raise, and of each code of a service."""
+    from swapdesk.client import errors as client
+    from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
     from swapdesk.wire.errors import STATUS_OF
 
-    for code, status in STATUS_OF.items():
-        told = of_client_error(api_error(status, code))
-        yield _code_facts(str(code), (told.exit,), told.message, told.money, told.next, status)
-
-
-def _of_calls() -> Iterator[ErrorCodeFacts]:
-    """Of one error of each kind."""
-    from swapdesk.client import errors as client
-
-    kinds = (
+    calls = (
         client.RequestRefused("The request cannot be made"),
         client.Unreachable(""),
         client.NoAnswer(""),
         *(client.AnswerRefused("", reason, 200) for reason in client.ANSWER_REASONS),
     )
-    for error in kinds:
-        told = of_client_error(error)
-        yield _code_facts(told.code, (told.exit,), told.message.strip(), told.money, told.next)
-
-
-def _of_wallet() -> Iterator[ErrorCodeFacts]:
-    from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
-
-    words = (
+    wallet = (
         *((Refused(code, means), means) for code, means in REFUSALS.items()),
         (AgentMissing(""), "No process with the keys could be started."),
         (AgentGone(""), "The process with the keys ended or cannot be understood."),
     )
-    for error, means in words:
-        told = of_wallet_error(error)
-        yield _code_facts(told.code, (told.exit,), means, told.money, told.next)
-
-
-_OWN = (Exit.OWN_REFUSAL,)
+    errors: tuple[tuple[CommandError, str, int | None], ...] = (
+        *((of_client_error(error), "", None) for error in calls),
+        *(
+            (of_client_error(client.api_error(status, code)), "", status)
+            for code, status in STATUS_OF.items()
+        ),
+        *((of_wallet_error(error), means, None) for error, means in wallet),
+    )
+    for error, means, status in errors:
+        words = means or error.message.strip()
+        yield _code_facts(error.code, (error.exit,), words, error.money, error.next, status)
 
 
 def _of_rules() -> Iterator[ErrorCodeFacts]:
     from swapdesk.flows.failure_messages import rule_next
     from swapdesk.wallet.rule_codes import PAYLOADS, RULES, SPENDING
 
-    said = {
+    meanings = {
         **{code: f'The wallet refuses what breaks "{holds}".' for code, holds in RULES.items()},
         **{code: f"The wallet refuses: {why}." for code, why in PAYLOADS.items()},
         **{code: f"Your spending policy refuses: {why}." for code, why in SPENDING.items()},
     }
-    for code, means in said.items():
-        yield _code_facts(code, _OWN, means, UNPAID, rule_next(code, REVIEW))
+    for code, means in meanings.items():
+        yield _code_facts(code, (Exit.OWN_REFUSAL,), means, UNPAID, rule_next(code, REVIEW))

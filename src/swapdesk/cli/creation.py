@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.cli.command_error import (
     UNPAID,
@@ -31,14 +32,16 @@ from swapdesk.cli.order_reports import (
     deposit_of,
     order_document,
 )
-from swapdesk.cli.output import Exact, Output
+from swapdesk.cli.output import Exact
 from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.quotes import choose_quote, find_token, read_amount, require_usable
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import says_yes
 from swapdesk.client.errors import OutcomeUnknown
-from swapdesk.flows.check_line import CheckLine
+from swapdesk.flows.catalog.catalog import coin_price
+from swapdesk.flows.check_line import CheckLine, texts
 from swapdesk.flows.creation.confirm_intent import (
+    Checked,
     NotLockable,
     lock_for_review,
     needs_refund_address,
@@ -47,11 +50,18 @@ from swapdesk.flows.creation.exchange import create_body
 from swapdesk.flows.creation.order_verification import (
     Created,
     NotCreated,
-    OrderCheck,
     confirmed_least,
 )
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
+from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
+from swapdesk.flows.intents.intent import (
+    SLIPPAGE,
+    DepositRelease,
+    Intent,
+    IntentKind,
+    TokenFacts,
+    terms_of,
+)
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
 from swapdesk.flows.orders.order_fields import shown_order
 from swapdesk.flows.orders.order_merge import display_of
@@ -72,6 +82,8 @@ from swapdesk.flows.payees.recipients import (
 from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.transactions import Outcome
+from swapdesk.settings import Settings
+from swapdesk.wire.encoding.numbers import NumberError, parse_amount
 from swapdesk.wire.orders import Order, PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
@@ -87,31 +99,43 @@ class Funded(Struct, frozen=True):
     hash: str
 
 
-class CreatedDocument(Struct, frozen=True, rename="camel"):
+class CreatedDocument(Struct, frozen=True):
     """An order that was created. ``foundAgain``: its answer was lost, and the order was found."""
 
-    service_id: str
-    intent_id: str
-    found_again: bool
+    PRINTED: ClassVar = {
+        "serviceId": "order.service_id", "intentId": "intent.id",
+        "foundAgain": "created.found_again", "displayStatus": "display_status",
+        "deposit": "deposit", "funded": "funded", "check": "created.check", "money": "money",
+        "next": "next", "order": "order",
+    }  # fmt: skip
+
+    intent: Intent
+    created: Created
+    order: Order
     display_status: str | None
     deposit: DepositFacts | None
     funded: Funded | None
-    check: OrderCheck
     money: str
     next: str
-    order: Order
 
 
-class CreateDryRunDocument(Struct, frozen=True, rename="camel"):
+class CreateDryRunDocument(Struct, frozen=True):
     """What would be posted: ``body``. ``checks`` are sentences."""
 
-    dry_run: bool
-    quote_id: str
-    provider: str | None
-    body: PrivateSendRequest
+    PRINTED: ClassVar = {
+        "dryRun": "dry_run", "quoteId": "intent.quote_id", "provider": "intent.provider",
+        "body": "body", "checks": "checks", "money": "money", "next": "next",
+    }  # fmt: skip
+    dry_run: ClassVar[bool] = True
+    money: ClassVar[str] = "in your wallet; nothing was journaled, created or sent"
+    next: ClassVar[str] = "you: leave out --dry-run to create the order"
+
+    intent: Intent
     checks: tuple[str, ...]
-    money: str
-    next: str
+
+    @property
+    def body(self) -> PrivateSendRequest:
+        return create_body(self.intent)
 
 
 class Creation:
@@ -130,24 +154,13 @@ class Creation:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
         await session.load_catalog()
         await session.settle()
-        token_in = find_token(request.sell, self._desk, field="from")
-        token_out = token_in
-        if request.buy is not None:
-            token_out = find_token(request.buy, self._desk, field="to")
-        warned = self._usable_lines(token_in, token_out)
-        stated = token_out if request.receive else token_in
-        amount = read_amount(request.amount, stated)
-        least = request.min_out and read_amount(request.min_out, token_out, "min-out")
-        require_payees(self._desk, request, token_in, token_out)
-        board, row = await choose_quote(session, request, token_in, token_out, amount)
-        payees = read_payees(self._desk, request, board, row)
-        intent = self._lock(board, row, payees)
+        sold = find_token(request.sell, self._desk, field="from")
+        intent, checks, warned = await self._chosen(request, sold)
         if request.dry_run:
-            lines = self._review(intent, payees, warned)
-            print_dry_run(self._output, intent, lines, (*warned, *payees.lines))
+            self._print_body(intent, (*warned, *checks.lines))
             return Exit.DONE
-        self._confirm(intent, payees, warned)
-        created = self._accepted(intent, await self._post(intent), least or None)
+        self._confirm(intent, checks, warned)
+        created = self._accepted(intent, await self._post(intent))
         tracked = session.link.tracker.adopt(created.order.service_id)
         if tracked is None:
             raise _lost_from_journal(created)
@@ -160,46 +173,70 @@ class Creation:
         if request.fund:
             assert session.link.faucet is not None  # of every sandbox
             paid = await session.link.faucet.pay(tracked)
-        hash_ = None if paid is None else paid.hash
-        funded = None if hash_ is None else Funded(hash_)
+        funded = Funded(paid.hash) if paid is not None and paid.hash is not None else None
         self._print(intent, created, tracked, funded)
         if paid is not None and not paid.done:
             raise _not_funded(tracked, paid)
         return Exit.DONE
 
-    def _lock(self, board: QuoteResult, row: RankedQuote, payees: Payees) -> Intent:
-        private_send = self._request.buy is None
-        kind = IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE
-        clock = self._desk.clock
+    async def _chosen(
+        self, request: CreateRequest, sold: Token
+    ) -> tuple[Intent, Checked, list[CheckLine]]:
+        """The intent of the route that is taken, locked and not written down; who is paid, and
+        what is said of the tokens."""
+        desk, bought = self._desk, sold
+        if request.buy is not None:
+            bought = find_token(request.buy, desk, field="to")
+        warned = self._usable_lines(sold, bought)
+        amount = read_amount(request.amount, bought if request.receive else sold)
+        receiver = require_payees(desk, request, sold, bought)
+        if request.on_chain:
+            request = replace(request, receiver=receiver)
+        board, row = await choose_quote(self._session, request, sold, bought, amount)
+        checks = read_payees(desk, request, board, row)
         try:
-            return lock_for_review(
-                kind,
-                row,
-                board,
-                payees.recipient,
-                payees.memo,
-                payees.refund,
-                clock,
-                intermediate=payees.intermediate,
-            )
-        except NotLockable as error:
+            return self._lock(board, row, checks, request.sender), checks, warned
+        except (NotLockable, NoDexSwap, NumberError) as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
+
+    def _lock(
+        self, board: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
+    ) -> Intent:
+        """``sender`` is the account of this wallet that swaps; None where a deposit is paid."""
+        private_send = self._request.buy is None
+        dex = None
+        if sender is not None:
+            chain, asked = board.token_in.chain_data, board.wish.slippage
+            dex = terms_of(
+                row.quote,
+                sender,
+                coin_price(self._desk.catalog, chain.short_name),
+                SLIPPAGE if asked is None else asked,
+                kind=chain.kind,
+            )
+        intent = lock_for_review(
+            IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE,
+            row,
+            board,
+            checks.recipient,
+            checks.memo,
+            checks.refund if dex is None else None,
+            self._desk.clock,
+            intermediate=checks.intermediate,
+            dex=dex,
+        )
+        if dex is not None:
+            promise_of(intent)
+        return intent
 
     def _review(
         self,
         intent: Intent,
-        payees: Payees,
-        warned: list[CheckLine],
+        checks: Iterable[CheckLine],
         hidden: frozenset[int] = frozenset(),
     ) -> list[str]:
-        return review_lines(
-            intent,
-            (*warned, *payees.lines),
-            live=self._session.settings.live,
-            profile=self._session.settings.profile.value,
-            now=self._desk.clock.now(),
-            hidden=hidden,
-        )
+        now = self._desk.clock.now()
+        return review_lines(intent, checks, self._session.settings, now, hidden)
 
     def _usable_lines(self, *tokens: Any) -> list[CheckLine]:
         """What is to be said of both tokens; a person who reads the review consents to it."""
@@ -210,35 +247,33 @@ class Creation:
             lines += require_usable(found, self._desk, accepted=accepted)
         return lines
 
-    def _accepted(self, intent: Intent, created: Created, least: Decimal | None) -> Created:
+    def _accepted(self, intent: Intent, created: Created) -> Created:
         """Less output than confirmed is taken down to ``--min-out``, or when a person says so."""
-        out = created.order.out_amount
+        out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
         given = f"The order gives {out:f} {intent.token_out.symbol}"
         less = f"{given}, {created.check.lower_by:.2f}% less than its quote."
-        if least is not None and out >= least:
+        if least is not None and out >= parse_amount(least):
             self._output.talk(f"{less} That is not below --min-out.")
         elif self._request.yes or not says_yes(self._output, f"{less} Accept it?"):
             return created
         return self._session.link.exchange.accept_lower(created)
 
-    def _confirm(self, intent: Intent, payees: Payees, warned: list[CheckLine]) -> None:
-        challenge = None
-        if not self._request.yes:
-            challenge = challenge_for(payees.recipient, intent.id)
-        hidden = challenge.hidden if challenge is not None else frozenset[int]()
-        lines = self._review(intent, payees, warned, hidden)
+    def _confirm(self, intent: Intent, checks: Checked, warned: list[CheckLine]) -> None:
+        lines = (*warned, *checks.lines)
         if self._request.yes:
-            notes = [line.text for line in (*warned, *payees.lines) if line.level == "warn"]
-            self._output.talk(*notes)
+            self._output.talk(*texts(lines, "warn"))
             return
-        self._output.talk(*lines)
+        challenge = challenge_for(checks.recipient, intent.id)
+        hidden = challenge.hidden if challenge is not None else frozenset[int]()
+        self._output.talk(*self._review(intent, lines, hidden))
         if challenge is not None:
             self._output.talk(*challenge.question)
             if not challenge.passed(self._output.ask("Four characters:") or ""):
-                said = "Those are not its characters. Compare the whole address."
-                raise not_confirmed(f"{said} Nothing was created.")
+                raise not_confirmed(
+                    "Those are not its characters. Compare the whole address. Nothing was created."
+                )
         if not says_yes(self._output, "Create this order?"):
             raise not_confirmed("Not confirmed. Nothing was created.")
 
@@ -254,8 +289,8 @@ class Creation:
         if isinstance(outcome, NotCreated):
             raise _not_created(outcome)
         failure = outcome.failure
-        ids = [order.service_id for order in outcome.candidates]
-        found = f" Orders like it: {', '.join(ids)}." if ids else ""
+        ids = ", ".join(order.service_id for order in outcome.candidates)
+        found = f" Orders like it: {ids}." if ids else ""
         raise CommandError(
             Exit.UNKNOWN,
             "OUTCOME_UNKNOWN",
@@ -269,34 +304,39 @@ class Creation:
     def _print(
         self, intent: Intent, created: Created, tracked: TrackedOrder, funded: Funded | None
     ) -> None:
-        now = self._desk.service_clock.now()
-        order, summary = tracked.order, order_status(tracked, now)
-        paid = funded is not None
-        if funded is not None and not self._output.json:
-            self._output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
+        output, order, now = self._output, tracked.order, self._desk.service_clock.now()
+        status, paid = order_status(tracked, now), funded is not None
+        if funded is not None and not output.json:
+            output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
         facts = [("Order", order.service_id)]
         plain = [*facts, *(() if paid else deposit_facts(tracked, now, grouped=False))]
-        self._output.facts(
+        output.facts(
             [*facts, *(() if paid else deposit_facts(tracked, now))],
             plain=[f"{label} {value}." for label, value in plain if value],
             document=CreatedDocument(
-                service_id=order.service_id,
-                intent_id=intent.id,
-                found_again=created.found_again,
+                intent,
+                created,
+                order=shown_order(order, withheld=tracked.withheld),
                 display_status=display_of(order),
                 deposit=deposit_of(tracked, now),
                 funded=funded,
-                check=created.check,
-                money="on its way to the exchange." if paid else summary.money,
-                next="the chain" if paid else summary.next,
-                order=shown_order(order, withheld=tracked.withheld),
+                money="on its way to the exchange." if paid else status.money,
+                next="the chain" if paid else status.next,
             ),
         )
-        if self._output.json:
+        if output.json:
             return
         if created.check.provider_changed:
-            self._output.talk(f"The provider changed to {order.swap_name or order.in_}.")
-        self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+            output.talk(f"The provider changed to {order.swap_name or order.in_}.")
+        output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+
+    def _print_body(self, intent: Intent, checks: Sequence[CheckLine]) -> None:
+        """The body of the create and what the checks say. The service was asked for quotes
+        alone."""
+        document = CreateDryRunDocument(intent, tuple(line.text for line in checks))
+        self._output.say(*self._review(intent, checks), document=document)
+        if not self._output.json:
+            self._output.talk(f"The money is {document.money}.")
 
 
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
@@ -315,18 +355,19 @@ def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
 
 def _not_created(outcome: NotCreated) -> CommandError:
     error, failure = outcome.error, outcome.failure
-    status = getattr(error, "status", None)
     said = getattr(error, "message", "") if not isinstance(error, OutcomeUnknown) else ""
-    fields = getattr(error, "fields", {})
     return CommandError(
         exit_of_refused_create(outcome.code, error),
         outcome.code,
         f"{failure.cause} {said}".strip(),
         failure.money,
         failure.next,
-        status,
+        getattr(error, "status", None),
         getattr(error, "request_id", None),
-        {name: {"message": problem.message} for name, problem in fields.items()},
+        {
+            name: {"message": problem.message}
+            for name, problem in getattr(error, "fields", {}).items()
+        },
     )
 
 
@@ -340,27 +381,6 @@ def _lost_from_journal(created: Created) -> CommandError:
     )
 
 
-UNTOUCHED = "in your wallet; nothing was journaled, created or sent"
-
-
-def print_dry_run(
-    output: Output, intent: Intent, review: Sequence[str], checks: Iterable[CheckLine]
-) -> None:
-    """The body of the create and what the checks say. The service was asked for quotes alone."""
-    document = CreateDryRunDocument(
-        dry_run=True,
-        quote_id=intent.quote_id,
-        provider=intent.provider,
-        body=create_body(intent),
-        checks=tuple(line.text for line in checks),
-        money=UNTOUCHED,
-        next="you: leave out --dry-run to create the order",
-    )
-    output.say(*review, document=document)
-    if not output.json:
-        output.talk(f"The money is {UNTOUCHED}.")
-
-
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
     """Exit 9. One that the service has only to repeat differs in nothing, and can be paid then.
     Exit 8 for one that is ``missing``: whether there is an order is not known."""
@@ -371,13 +391,12 @@ def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False)
             f"The service answered with order {tracked.service_id}. {reason}",
             next=f"the desk: it asks again; swapdesk orders show {tracked.service_id} asks now",
         )
-    if tracked.being_confirmed:
-        code, (actor, due) = "NOT_REPEATED", withheld_next(tracked)
-        next = f"{actor}: {due}; swapdesk orders show {tracked.service_id} asks again"
-    else:
-        code, next = "ORDER_DIFFERS", ""
     message = f"Order {tracked.service_id}: {reason}"
-    return own_refusal(code, message, next=next)
+    if tracked.being_confirmed:
+        actor, due = withheld_next(tracked)
+        next_ = f"{actor}: {due}; swapdesk orders show {tracked.service_id} asks again"
+        return own_refusal("NOT_REPEATED", message, next=next_)
+    return own_refusal("ORDER_DIFFERS", message)
 
 
 _MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}
@@ -386,18 +405,16 @@ _MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}
 def review_lines(
     intent: Intent,
     checks: Iterable[CheckLine],
-    *,
-    live: bool,
-    profile: str,
+    settings: Settings,
     now: datetime,
     hidden: frozenset[int] = frozenset(),
 ) -> list[str]:
     """Everything that will be posted and what was compared, the address whole, in groups;
     ``hidden`` places of it are asked for and drawn as dots."""
-    seconds = (intent.valid_until - now).total_seconds()
+    profile, seconds = settings.profile.value, (intent.valid_until - now).total_seconds()
     gets = _side(exact_amount(intent.net_amount_out), intent.token_out)
     rows = [
-        ("Profile", f"LIVE {profile}: this is real money" if live else "SANDBOX"),
+        ("Profile", f"LIVE {profile}: this is real money" if settings.live else "SANDBOX"),
         ("You send", _side(exact_amount(intent.amount_in), intent.token_in)),
         ("You get", gets if intent.fixed else f"≈ {gets}"),
         ("At least", _least(intent)),
@@ -433,20 +450,6 @@ def _side(amount: str, token: TokenFacts) -> str:
     return f"{amount} {token.symbol} on {token.chain_name}{contract}"
 
 
-class Payees(Struct, frozen=True):
-    """``refund`` has an empty address when none was given and none is needed."""
-
-    recipient: RecipientCheck
-    memo: MemoCheck
-    refund: RecipientCheck
-    intermediate: RecipientCheck | None = None
-
-    @property
-    def lines(self) -> tuple[CheckLine, ...]:
-        middle = self.intermediate.lines if self.intermediate is not None else ()
-        return (*self.recipient.lines, *self.memo.lines, *self.refund.lines, *middle)
-
-
 def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_out: Token) -> str:
     """The recipient's address. Exit 2 and 9 as :func:`read_payees`, for what no route could
     change: before a quote is spent on it."""
@@ -455,7 +458,9 @@ def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_ou
     return recipient.address
 
 
-def read_payees(desk: Desk, request: CreateRequest, board: QuoteResult, row: RankedQuote) -> Payees:
+def read_payees(
+    desk: Desk, request: CreateRequest, board: QuoteResult, row: RankedQuote
+) -> Checked:
     """Exit 2 for what is no address of that chain or lacks its memo, 9 for one that imitates
     a known address or belongs to an order, and for an address or memo that is doubted, unless a
     person reads the review or the warning was accepted."""
@@ -467,7 +472,7 @@ def read_payees(desk: Desk, request: CreateRequest, board: QuoteResult, row: Ran
         arrives=board.amount if board.wish.receive else row.key,
     )
     refund = _read_refund(desk, request, board.token_in, required=needs_refund_address(row))
-    return Payees(recipient, memo, refund, _read_middle(desk, request, board, row))
+    return Checked(recipient, memo, refund, _read_middle(desk, request, board, row))
 
 
 def _read_recipient(
@@ -525,9 +530,13 @@ def _read_middle(
     if token is None:
         message = "This route has no middle that could be refunded: it is not private over XMR."
         raise bad_input("BAD_OPTION", message, field="middle-refund")
-    paid = paid_addresses(desk.journal)
     check = check_refund(
-        request.middle_refund, token, required=False, book=desk.book, paid=paid, memo=""
+        request.middle_refund,
+        token,
+        required=False,
+        book=desk.book,
+        paid=paid_addresses(desk.journal),
+        memo="",
     )
     if not check.ok:
         raise _refused(check, "middle-refund", "BAD_REFUND_ADDRESS")

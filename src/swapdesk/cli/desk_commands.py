@@ -14,8 +14,7 @@ import click
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import (
     CliContext,
-    WithOperations,
-    WithVenues,
+    WithLists,
     desk_command,
     on_call,
     on_desk,
@@ -43,12 +42,13 @@ def _require_sense(
 ) -> None:
     """Exit 2 for what cannot go together."""
     if options["both"] and receive:
-        message = "--receive asks for fixed rates; leave out --both."
-        raise bad_input("BAD_OPTION", message, field="both")
+        raise bad_input(
+            "BAD_OPTION", "--receive asks for fixed rates; leave out --both.", field="both"
+        )
     read_route(options, types, providers)
 
 
-@click.command(cls=WithVenues)
+@click.command(cls=WithLists, lists=("exchanges", "venues"))
 @click.argument("amount", callback=read_digits)
 @click.argument("sell", metavar="FROM", shell_complete=completion.tokens)
 @click.argument("buy", metavar="TO", shell_complete=completion.tokens)
@@ -415,7 +415,7 @@ def page() -> None:
     """
 
 
-@click.command(cls=WithOperations)
+@click.command(cls=WithLists, lists=("operations",))
 @click.argument("method")
 @click.argument("path")
 @click.option("-q", "query", multiple=True, metavar="K=V", help="A parameter; repeatable.")
@@ -431,9 +431,9 @@ def api(
     """
     pairs = [_pair(text) for text in query]
     body = _body(data) if data is not None else None
-    if method.upper() not in ("GET", "HEAD") and not yes:
-        raise bad_input("NEEDS_YES", f"{method.upper()} writes; add --yes.", field="yes")
     if method.upper() not in ("GET", "HEAD"):
+        if not yes:
+            raise bad_input("NEEDS_YES", f"{method.upper()} writes; add --yes.", field="yes")
         refuse_to_write(call)
     from swapdesk.cli.service_reports import call_operation
     from swapdesk.cli.session import run_session

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +17,14 @@ from click.core import ParameterSource
 from msgspec import Struct
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command, in_sandbox, on_call
+from swapdesk.cli.cli_context import (
+    CliContext,
+    desk_command,
+    in_sandbox,
+    on_call,
+    read_number,
+    require,
+)
 from swapdesk.cli.command_error import UNSERVED, CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.quote_options import read_digits
 
@@ -50,13 +57,12 @@ def read_speed(
     """A factor above 0."""
     if value is None:
         return None
-    try:
-        speed = Decimal(value)
-    except InvalidOperation:
-        raise click.BadParameter(f"{value!r} is no number.") from None
-    if not (speed.is_finite() and 0 < speed <= FASTEST):
-        raise click.BadParameter(f"A speed is above 0 and at most {FASTEST}.")
-    return speed
+    return read_number(
+        value,
+        lambda speed: 0 < speed <= FASTEST,
+        f"{value!r} is no number.",
+        f"A speed is above 0 and at most {FASTEST}.",
+    )
 
 
 @click.command()
@@ -151,15 +157,12 @@ def serve(
         from swapdesk.sandbox.configured_service import serve_configured
 
         return _until_told(config_file, lambda: serve_configured(config_file, config, workers))
-    for option, given in (("workers", workers), ("metrics-port", metrics_port)):
-        if given is not None:
-            raise bad_input("USAGE", f"--{option} goes with --config.", field=option)
-    if not sandbox:
-        raise bad_input(
-            "ONLY_SANDBOX",
-            "Say what to serve: --sandbox, or --config FILE with chains and venues.",
-            field="sandbox",
-        )
+    require(
+        (workers is not None, "USAGE", "workers", "--workers goes with --config."),
+        (metrics_port is not None, "USAGE", "metrics-port", "--metrics-port goes with --config."),
+        (not sandbox, "ONLY_SANDBOX", "sandbox",
+         "Say what to serve: --sandbox, or --config FILE with chains and venues."),
+    )  # fmt: skip
     from swapdesk.cli.sandbox_lifetime import require_postgres, require_sandbox
 
     require_sandbox()
@@ -175,9 +178,12 @@ def serve(
     from swapdesk.sandbox.supervisor import serve as serve_sandbox
     from swapdesk.service.front import HOST
 
-    for name in names:
-        if HOST.fullmatch(name) is None:
-            raise bad_input("USAGE", f"{name!r} is no name of a host.", field="name")
+    require(
+        *(
+            (HOST.fullmatch(name) is None, "USAGE", "name", f"{name!r} is no name of a host.")
+            for name in names
+        )
+    )
     return serve_sandbox(
         ServeOptions(
             data=(data or call.settings(lenient=True).home.sandbox).absolute(),

@@ -20,27 +20,25 @@ from swapdesk.cli.command_error import (
     exit_of_refused_create,
     own_refusal,
 )
-from swapdesk.cli.creation import Creation, Payees, read_payees, require_payees
+from swapdesk.cli.creation import Creation
 from swapdesk.cli.order_reports import OrderDocument, find_order, order_document
 from swapdesk.cli.quote_options import CreateRequest
-from swapdesk.cli.quotes import choose_quote, find_token, read_amount
+from swapdesk.cli.quotes import find_token
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_on, consent, make_ready, review_text, unlock
 from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.check_line import CheckLine
-from swapdesk.flows.creation.confirm_intent import NotLockable, lock_for_review
+from swapdesk.flows.creation.confirm_intent import Checked
 from swapdesk.flows.deposits.funding import MAYBE
 from swapdesk.flows.deposits.wallet_funding import PAID, PAID_BEFORE, WalletFunding, kind_of
-from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
+from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
-from swapdesk.flows.intents.intent import SLIPPAGE, Intent, IntentKind, terms_of
+from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.quotes.quoting import QuoteResult
-from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.flows.transactions import SAME_AGAIN, Agreed, Outcome
 from swapdesk.flows.wallet.chain_links import KINDS, no_node
@@ -49,7 +47,6 @@ from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.answers import Review
 from swapdesk.wallet.promise import Promise
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.encoding.numbers import NumberError
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
 
@@ -101,7 +98,25 @@ class DexCreation(Creation):
             raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
         account = await self._account(token_in)
         await unlock(self._session)
-        return await self._swap(account, token_in)
+        link = self._session.link
+        flow = DexSwapFlow(
+            link.api,
+            link.exchange,
+            self._desk.journal,
+            self._desk.clock,
+            await self._desk.wallet.client(),
+            self._look,
+        )
+        await self._take_on(flow)
+        intent, checks, warned = await self._of_account(account, token_in)
+        self._confirm(intent, checks, warned)
+        outcome = await flow.swap(intent)
+        if not outcome.done:
+            raise _not_swapped(outcome)
+        assert outcome.order is not None  # of a swap that is done
+        link.tracker.adopt(outcome.order.service_id)
+        self._tell(intent, outcome.order, outcome.hash)
+        return Exit.DONE
 
     async def _account(self, token_in: Token) -> Account:
         """The one that was named, else the first of the chain of the token that is sold."""
@@ -113,43 +128,13 @@ class DexCreation(Creation):
         accounts = await self._desk.wallet.accounts()
         return account_on(accounts, kind, chain.name, self._request.account, field="account")
 
-    async def _swap(self, account: Account, token_in: Token) -> int:
-        link = self._session.link
-        flow = DexSwapFlow(
-            link.api,
-            link.exchange,
-            self._desk.journal,
-            self._desk.clock,
-            await self._desk.wallet.client(),
-            self._look,
-        )
-        await self._take_on(flow)
-        intent, payees, warned = await self._chosen(account, token_in)
-        self._confirm(intent, payees, warned)
-        outcome = await flow.swap(intent)
-        if not outcome.done:
-            raise _not_swapped(outcome)
-        assert outcome.order is not None  # of a swap that is done
-        link.tracker.adopt(outcome.order.service_id)
-        self._tell(intent, outcome.order, outcome.hash)
-        return Exit.DONE
-
-    async def _chosen(
+    async def _of_account(
         self, account: Account, token_in: Token
-    ) -> tuple[Intent, Payees, list[CheckLine]]:
-        """The intent of the route that is taken, locked and not written down; who is paid, and
-        what is said of the tokens."""
-        token_out = find_token(self._request.buy or "", self._desk, field="to")
-        warned = self._usable_lines(token_in, token_out)
-        amount = read_amount(self._request.amount, token_in)
-        request = replace(
-            self._request, to=self._request.to or account.address, sender=account.address
-        )
-        receiver = require_payees(self._desk, request, token_in, token_out)
-        request = replace(request, receiver=receiver)
-        board, row = await choose_quote(self._session, request, token_in, token_out, amount)
-        payees = read_payees(self._desk, request, board, row)
-        return self._frozen(board, row, payees, account), payees, warned
+    ) -> tuple[Intent, Checked, list[CheckLine]]:
+        """What ``account`` swaps; it is paid itself where nobody else is named."""
+        to = self._request.to or account.address
+        request = replace(self._request, to=to, sender=account.address)
+        return await self._chosen(request, token_in)
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
         """Nothing new is swapped before what was left open is settled or told."""
@@ -162,33 +147,6 @@ class DexCreation(Creation):
                 self._output.talk(f"It went on: order {outcome.order_id}.")
             elif (said := outcome.failure) is not None:
                 self._output.talk(f"{said.cause} Money: {said.money}. Next {said.next}.")
-
-    def _frozen(
-        self, board: QuoteResult, row: RankedQuote, payees: Payees, account: Account
-    ) -> Intent:
-        price = coin_price(self._desk.catalog, board.token_in.chain_data.short_name)
-        asked = board.wish.slippage
-        try:
-            intent = lock_for_review(
-                IntentKind.EXCHANGE,
-                row,
-                board,
-                payees.recipient,
-                payees.memo,
-                None,
-                self._desk.clock,
-                dex=terms_of(
-                    row.quote,
-                    account.address,
-                    price,
-                    SLIPPAGE if asked is None else asked,
-                    kind=board.token_in.chain_data.kind,
-                ),
-            )
-            promise_of(intent)
-        except (NotLockable, NoDexSwap, NumberError) as error:
-            raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
-        return intent
 
     async def _look(self, review: Review) -> Agreed | None:
         """With ``--yes`` what needs no typed phrase is signed; else a person reads it."""
@@ -215,7 +173,7 @@ class DexCreation(Creation):
     async def _print_dry_run(self, account: Account, token_in: Token) -> int:
         """Everything a swap does before its first signature, and nothing of what comes with it.
         Exit 9 when the gate refuses what would be signed."""
-        intent, _, _ = await self._chosen(account, token_in)
+        intent, _, _ = await self._of_account(account, token_in)
         try:
             told = await dry_run(self._session.link.api, await self._desk.wallet.client(), intent)
         except NotThisSwap as other:

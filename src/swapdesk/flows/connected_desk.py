@@ -122,9 +122,9 @@ class ConnectedDesk:
         self._clock = clock
         self._background = background
         self._tasks: list[asyncio.Task[None]] = []
-        self.on_settled: Callable[[ResumeReport], None] | None = None
+        self.on_settled: Callable[[ResumeReport], object] | None = None
         """Called with what a later look found out about requests without a known outcome."""
-        self.on_past_known: Callable[[], None] | None = None
+        self.on_past_known: Callable[[], object] | None = None
         """Called once every order of the journal is in view."""
 
     @cached_property

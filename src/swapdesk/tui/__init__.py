@@ -24,7 +24,7 @@ How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smalle
    names the groups that are waited for. ``work_failed(group)`` is called on the page in view when a
    worker stopped by a defect. The limits of ``screens/tokens`` are the model. Work that must
    outlive the page belongs to a controller, which the page reaches through ``self.controls``
-   (``controllers``), and posts what the application takes as one of ``messages``.
+   (``controllers``).
 7. Another page opens it: ``self.controls.navigation.push(NewScreen(self.session, ...))``, with the
    import inside the method. A key of every page is a ``Verb`` with a ``place``, in the module of
    its page in ``commands``; ``opens`` names the page. Nothing else lists it: a verb that the page

@@ -1,7 +1,7 @@
 """The desk as a terminal application: its connection, its clock tick and its controllers.
 
-Messages of workers are handed on to the controllers. Quitting takes two keys: the first says what
-is still open, the second leaves. Garbage collection is kept away from keys (``GarbageRounds``).
+Quitting takes two keys: the first says what is still open, the second leaves. Garbage collection
+is kept away from keys (``GarbageRounds``).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 from textual import on
@@ -33,21 +33,6 @@ from swapdesk.tui.controllers.order_follower import EndBell, Notify, OrderFollow
 from swapdesk.tui.controllers.signing_controller import SigningController
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.keys_in_turn import KeyQueue, KeyTaken
-from swapdesk.tui.messages import (
-    BatchMoved,
-    BusinessSettled,
-    Connected,
-    CreateEnded,
-    CreateWaiting,
-    DepositPaid,
-    NotReplaced,
-    OrdersChanged,
-    PastKnown,
-    SigningEnded,
-    SigningMoved,
-    StartMoved,
-    TokenChosen,
-)
 from swapdesk.tui.screens.swap import SwapScreen
 from swapdesk.tui.session import PLAYED, Session, StartSandbox
 from swapdesk.tui.terminal import SafeApp
@@ -59,6 +44,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.wallet.call_payments import NewPayee
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
+    from swapdesk.tui.tapes.player import Player
     from swapdesk.tui.widgets.frame import Caption
 
 
@@ -145,16 +131,6 @@ class GarbageRounds(Struct):
             gc.collect(1)
 
 
-class TapePlayer(Protocol):
-    """What plays a tape in the desk (``tui.tapes.player``)."""
-
-    def attach(self, app: DeskApp) -> Mapping[str, Any]:
-        """Make an application ready for the tape; what it is to be run with."""
-
-    def keeps(self, event: KeyPressed | Paste) -> bool:
-        """Whether a key of the user is kept from the desk."""
-
-
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
@@ -192,13 +168,13 @@ class DeskApp(SafeApp[int]):
         self.session.on_new_payee = self._agree_to_payee
         self.keys = KeyQueue(self, self.session.clock, super().on_event)
         self.navigation = Navigation(self, SwapScreen(self.session))
-        self.privacy = PrivacyMode(self, lambda: self._driver)
+        self.privacy = PrivacyMode(self)
         ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
-        self.orders = OrderFollower(self, self.navigation, ends)
-        self.creates = CreateController(self, self.navigation)
-        self.signing = SigningController(self, self.navigation)
+        self.orders = OrderFollower(self, ends)
+        self.creates = CreateController(self)
+        self.signing = SigningController(self)
         self.batches = BatchController(self)
-        self.player: TapePlayer | None = None
+        self.player: Player | None = None
         """Of the tape that plays; it sees every key first."""
         self.caption: Caption | None = None
         self._leaving = LeavingGuard(self.session.clock)
@@ -239,18 +215,13 @@ class DeskApp(SafeApp[int]):
 
     async def _keep_connected(self) -> None:
         session = self.session
-
-        def moved() -> None:
-            self.post_message(StartMoved())
-
-        while await session.begin(moved):
-            self.post_message(Connected())
+        while await session.begin(partial(self.call_later, self._start_moved)):
+            self.call_later(self._connected)
             if session.live:
                 return
             await session.sandbox_gone()
             log.warning("the sandbox is gone; it is started again")
 
-    @on(StartMoved)
     def _start_moved(self) -> None:
         if self.session.refused is not None:
             self.exit()
@@ -259,7 +230,6 @@ class DeskApp(SafeApp[int]):
             page.refresh_frame()
             page.session_changed()
 
-    @on(Connected)
     def _connected(self) -> None:
         self.orders.follow(self.session.desk.link)
         self.signing.take_on()
@@ -434,55 +404,9 @@ class DeskApp(SafeApp[int]):
         else:
             self._warn_leaving(refusal)
 
-    # messages of workers, for the controller that began them
-
     @on(KeyTaken)
     async def _key_taken(self, event: KeyTaken) -> None:
         await self.keys.key_taken(event)
-
-    @on(TokenChosen)
-    async def _token_chosen(self, event: TokenChosen) -> None:
-        await self.navigation.write_token(event.spec)
-
-    @on(OrdersChanged)
-    def _orders_changed(self, event: OrdersChanged) -> None:
-        self.orders.orders_changed(event)
-
-    @on(BusinessSettled)
-    def _business_settled(self, event: BusinessSettled) -> None:
-        self.orders.business_settled(event)
-
-    @on(PastKnown)
-    def _past_known(self) -> None:
-        self.orders.past_known()
-
-    @on(CreateWaiting)
-    def _create_waiting(self) -> None:
-        self.creates.create_waiting()
-
-    @on(CreateEnded)
-    async def _create_ended(self, event: CreateEnded) -> None:
-        await self.creates.create_ended(event)
-
-    @on(DepositPaid)
-    def _deposit_paid(self, event: DepositPaid) -> None:
-        self.creates.deposit_paid(event)
-
-    @on(BatchMoved)
-    def _batch_moved(self, event: BatchMoved) -> None:
-        self.batches.batch_moved(event)
-
-    @on(SigningMoved)
-    def _signing_moved(self, event: SigningMoved) -> None:
-        self.signing.signing_moved(event)
-
-    @on(NotReplaced)
-    def _not_replaced(self, event: NotReplaced) -> None:
-        self.signing.not_replaced(event)
-
-    @on(SigningEnded)
-    async def _signing_ended(self, event: SigningEnded) -> None:
-        await self.signing.ended(event)
 
     # the terminal
 
@@ -511,7 +435,7 @@ class DeskApp(SafeApp[int]):
         from swapdesk.flows.tracking.open_business import quit_warning
 
         now = self.session.service_clock.now()
-        creating = self.creates.creating is not None or self.batches.work.creating
+        creating = self.creates.creating is not None or self.batches.creating
         swaps, payments = self.signing.open_counts
         return quit_warning(
             link.tracker.running(), now, creating=creating, signing=swaps, paying=payments
@@ -521,7 +445,7 @@ class DeskApp(SafeApp[int]):
 def run_desk(
     settings: Settings,
     start_sandbox: StartSandbox | None,
-    player: TapePlayer | None = None,
+    player: Player | None = None,
     *,
     demo: DemoChoice | None = None,
 ) -> int | str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from textual.events import Event, Key, Paste
@@ -24,6 +24,7 @@ from textual.widget import Widget
 
 if TYPE_CHECKING:
     from swapdesk.clock import Clock
+    from swapdesk.tui.app import DeskApp
 
 PATIENCE_SECONDS = 1.0
 """Without an answer for as long, nobody has the key any more."""
@@ -61,25 +62,13 @@ class KeyInProgress(Struct, frozen=True):
         return not self.widget.is_attached or now - self.since > PATIENCE_SECONDS
 
 
-class KeyHost(Protocol):
-    """The application, as far as keys go through it."""
-
-    @property
-    def screen(self) -> Screen[Any]: ...
-
-    @property
-    def focused(self) -> Widget | None: ...
-
-    def set_timer(self, delay: float, callback: Callable[[], Awaitable[None]]) -> Timer: ...
-
-
 class KeyQueue:
     """``give_out`` hands an event to the toolkit."""
 
     def __init__(
-        self, host: KeyHost, clock: Clock, give_out: Callable[[Event], Awaitable[None]]
+        self, app: DeskApp, clock: Clock, give_out: Callable[[Event], Awaitable[None]]
     ) -> None:
-        self._host = host
+        self._app = app
         self._clock = clock
         self._give_out = give_out
         self._waiting: deque[tuple[Event, Screen[Any]]] = deque()
@@ -104,11 +93,11 @@ class KeyQueue:
                 # Its binding has run; what that said to the page comes before this.
                 self._follow(given.turn, "said")
         else:
-            self._waiting.append((event, self._host.screen))
+            self._waiting.append((event, self._app.screen))
             if self._given is None or self._given.lost(self._clock.monotonic()):
                 await self._next()
             elif len(self._waiting) == 1:
-                self._host.set_timer(LOOK_SECONDS, self._look)
+                self._app.set_timer(LOOK_SECONDS, self._look)
 
     async def _next(self, *, waited: bool = False) -> None:
         """Give out the first that waits and is meant for what is on the screen. ``waited``: no
@@ -118,10 +107,10 @@ class KeyQueue:
             self._word_timer.stop()
             self._word_timer = None
         while self._waiting:
-            page = self._host.screen
+            page = self._app.screen
             written = self._begins_word(page)
             if written is None and not waited and self.word_seconds:
-                self._word_timer = self._host.set_timer(self.word_seconds, self._no_word)
+                self._word_timer = self._app.set_timer(self.word_seconds, self._no_word)
                 self._say_waiting(page)
                 return
             event, meant = self._waiting.popleft()
@@ -134,7 +123,7 @@ class KeyQueue:
                 continue
             self._turn += 1
             since = self._clock.monotonic()
-            self._given = KeyInProgress(self._turn, event, page, self._host.focused or page, since)
+            self._given = KeyInProgress(self._turn, event, page, self._app.focused or page, since)
             await self._give_out(event)
             self._follow(self._turn, "taken")
             return
@@ -170,14 +159,14 @@ class KeyQueue:
 
     def _typed(self, event: Event) -> bool:
         """Whether the field with the focus takes it as text."""
-        field = self._host.focused
+        field = self._app.focused
         if isinstance(event, Key):
             return field is not None and field.check_consume_key(event.key, event.character)
         return field is not None and field.check_consume_key("a", "a")
 
     def _follow(self, turn: int, stage: KeyStage) -> None:
-        page = self._host.screen
-        widget = page if stage == "opened" else self._host.focused or page
+        page = self._app.screen
+        widget = page if stage == "opened" else self._app.focused or page
         widget.post_message(KeyTaken(turn, stage))
 
     async def key_taken(self, event: KeyTaken) -> None:
@@ -187,7 +176,7 @@ class KeyQueue:
             return
         if event.stage == "taken":
             self._follow(event.turn, "said")
-        elif event.stage == "said" and self._host.screen is not given.page:
+        elif event.stage == "said" and self._app.screen is not given.page:
             self._follow(event.turn, "opened")
         else:
             await self._next()
@@ -199,4 +188,4 @@ class KeyQueue:
         if self._given.lost(self._clock.monotonic()):
             await self._next()
         else:
-            self._host.set_timer(LOOK_SECONDS, self._look)
+            self._app.set_timer(LOOK_SECONDS, self._look)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.tui.controls import DeskControls
+    from swapdesk.tui.app import DeskApp
 
 
 RESET_SHOWN_FROM = 15.0
@@ -66,9 +66,9 @@ class Page(DeskScreen):
         )
 
     @property
-    def controls(self) -> DeskControls:
-        """The controllers of the application."""
-        return cast("DeskControls", self.app)
+    def controls(self) -> DeskApp:
+        """The application with its controllers."""
+        return cast("DeskApp", self.app)
 
     @property
     def reads_only(self) -> bool:

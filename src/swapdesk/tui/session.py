@@ -261,7 +261,7 @@ class Session:
         """The service's, by which orders are reckoned; of the machine before it answered."""
         return self._desk.service_clock if self._desk is not None else self.now_clock
 
-    async def begin(self, changed: Callable[[], None]) -> bool:
+    async def begin(self, changed: Callable[[], object]) -> bool:
         """Open what is not open and connect; False with a ``reason`` when that failed."""
         self.phase, self.reason = "starting", ""
         try:
@@ -281,7 +281,7 @@ class Session:
         changed()
         return self.phase == "ready"
 
-    async def _steps(self, changed: Callable[[], None]) -> None:
+    async def _steps(self, changed: Callable[[], object]) -> None:
         def step(done: int) -> None:
             self.done = done
             changed()

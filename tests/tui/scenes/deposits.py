@@ -14,16 +14,14 @@ from flows.deposits import (
     signed,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.deposit_signing import (
+from swapdesk.flows.deposits.funding import not_paid, payment_open
+from swapdesk.flows.deposits.wallet_funding import (
     DepositSession,
     begin_deposit,
     lack_of,
     on_screen,
 )
-from swapdesk.flows.deposits.funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
-from swapdesk.flows.signing.signing_session import RunningSignings
-from swapdesk.tui.messages import SigningMoved
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind
 from tui.desk_run import DeskRun, Market
@@ -60,9 +58,6 @@ async def begun(run: DeskRun) -> DepositSession:
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app.signing._begun = RunningSignings(
-        desk, lambda one: app.call_later(app.signing.signing_moved, SigningMoved(one))
-    )
     tracked = desk.link.tracker.get(ORDER)
     return begin_deposit(app.signing.running, tracked)
 

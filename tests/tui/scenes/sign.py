@@ -14,9 +14,8 @@ from swapdesk.flows.dex.dex_swap import AGAIN, GOES_ON
 from swapdesk.flows.dex.swap_signing import Swap, begin_swap
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.creates import begin_create
-from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
+from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.transactions import NotAgreed, Outcome
-from swapdesk.tui.messages import SigningMoved
 from swapdesk.wallet.answers import Match, Review, SignedTransaction
 from swapdesk.wallet.promise import Purpose
 from tui.desk_run import DeskRun
@@ -31,9 +30,6 @@ async def opened(run: DeskRun) -> SigningSession[Swap]:
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
-    app.signing._begun = RunningSignings(
-        desk, lambda one: app.call_later(app.signing.signing_moved, SigningMoved(one))
-    )
     plan = SwapPlan(0, ("permit", "order"))
     signing = begin_swap(app.signing.running, swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2

@@ -1,3 +1,3 @@
-"""What goes on whatever page is in view. The application holds one of each and hands its messages
-on to them; they reach the application through ``navigation.DeskHost``, pages reach them through
-``Page.controls``."""
+"""What goes on whatever page is in view. The application holds one of each; pages reach them
+through ``Page.controls``. A worker touches no page: it hands what it knows to its controller by
+``call_later`` of the application."""

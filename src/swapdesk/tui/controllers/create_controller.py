@@ -8,25 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from swapdesk.tui.controls import BatchWork
-from swapdesk.tui.messages import BatchMoved, CreateEnded, CreateWaiting, DepositPaid
-
 if TYPE_CHECKING:
     from swapdesk.flows.batch.creation import BatchCreation
-    from swapdesk.flows.batch.plan import BatchPlan
-    from swapdesk.flows.creation.order_verification import Created
+    from swapdesk.flows.batch.plan import BatchPlan, Means
+    from swapdesk.flows.batch.planner import BatchPlanner
+    from swapdesk.flows.creation.order_verification import Created, CreateOutcome
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.controllers.navigation import DeskHost, Navigation
+    from swapdesk.flows.transactions import Outcome
+    from swapdesk.tui.app import DeskApp
 
 
 class CreateController:
     """``creating`` is the id of the intent whose create is in flight."""
 
-    def __init__(self, host: DeskHost, navigation: Navigation) -> None:
-        self._host = host
-        self._session = host.session
-        self._navigation = navigation
+    def __init__(self, app: DeskApp) -> None:
+        self._app = app
+        self._session = app.session
         self._paying: str | None = None
         self.creating: str | None = None
 
@@ -35,25 +33,25 @@ class CreateController:
         if self.creating is not None:
             return False
         self.creating = intent.id
-        self._host.run_worker(self._create(intent), group="create", exit_on_error=False)
+        self._app.run_worker(self._create(intent), group="create", exit_on_error=False)
         return True
 
     async def _create(self, intent: Intent) -> None:
         def waiting() -> None:
-            self._host.post_message(CreateWaiting())
+            self._app.call_later(self._waits)
 
         try:
             outcome = await self._session.desk.link.exchange.create(intent, on_waiting=waiting)
         finally:
             self.creating = None
-        self._host.post_message(CreateEnded(intent, outcome))
+        self._app.call_later(self._create_ended, intent, outcome)
 
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool:
         """Pay a deposit from the sandbox's faucet; False while one is being paid."""
         if self._paying is not None:
             return False
         self._paying = tracked.service_id
-        self._host.run_worker(self._pay(tracked), group="deposit", exit_on_error=False)
+        self._app.run_worker(self._pay(tracked), group="deposit", exit_on_error=False)
         return True
 
     async def _pay(self, tracked: TrackedOrder) -> None:
@@ -63,27 +61,27 @@ class CreateController:
             outcome = await faucet.pay(tracked)
         finally:
             self._paying = None
-        self._host.post_message(DepositPaid(tracked.service_id, outcome))
+        self._app.call_later(self._deposit_paid, tracked.service_id, outcome)
 
-    def create_waiting(self) -> None:
+    def _waits(self) -> None:
+        """The create got no answer; the desk looks for the order."""
         from swapdesk.tui.screens.create import CreateScreen
 
-        for screen in self._host.screen_stack:
+        for screen in self._app.screen_stack:
             if isinstance(screen, CreateScreen):
                 screen.waiting()
-        self._told_anew()
+        self._app.navigation.tell_orders()
 
-    async def create_ended(self, event: CreateEnded) -> None:
+    async def _create_ended(self, intent: Intent, outcome: CreateOutcome) -> None:
         from swapdesk.flows.creation.order_verification import Created
         from swapdesk.flows.tracking.open_business import create_ended
         from swapdesk.tui.screens.create import CreateScreen
 
-        outcome = event.outcome
         shown = next(
             (
                 one
-                for one in self._host.screen_stack
-                if isinstance(one, CreateScreen) and one.state.sent_intent == event.intent.id
+                for one in self._app.screen_stack
+                if isinstance(one, CreateScreen) and one.state.sent_intent == intent.id
             ),
             None,
         )
@@ -93,14 +91,8 @@ class CreateController:
             shown.ended(outcome)
         else:
             # It ended while another screen is looked at: say which order is meant.
-            self._host.notify(create_ended(event.intent, outcome), severity="warning")
-        self._told_anew()
-
-    def _told_anew(self) -> None:
-        """The page in view says anew where the funds are."""
-        page = self._navigation.page
-        if page is not None:
-            page.orders_changed(frozenset())
+            self._app.notify(create_ended(intent, outcome), severity="warning")
+        self._app.navigation.tell_orders()
 
     async def _order_exists(self, created: Created, *, open_it: bool) -> None:
         from swapdesk.flows.deposits.deposit_phase import DepositPhase
@@ -111,51 +103,62 @@ class CreateController:
         tracked = self._session.desk.link.tracker.adopt(order.service_id)
         if open_it:
             page = DepositScreen(self._session, order.service_id)
-            await self._navigation.finish_with(page)
+            await self._app.navigation.finish_with(page)
         if created.withheld is not None:
             return
         confirmed = tracked.intent if tracked is not None else None
         said = found_again(order) if created.found_again else order_open(order, confirmed)
-        if isinstance(shown := self._host.screen, DepositScreen):
+        if isinstance(shown := self._app.screen, DepositScreen):
             # It says what to send, so it goes when nothing is to be sent any more.
             shown.show_notice(said, about=DepositPhase.WAITING)
         else:
-            self._host.notify(said)
+            self._app.notify(said)
 
-    def deposit_paid(self, event: DepositPaid) -> None:
-        if event.outcome.done:
-            self._host.notify("The deposit is on its way. Next: the chain confirms it.")
+    def _deposit_paid(self, service_id: str, outcome: Outcome) -> None:
+        if outcome.done:
+            self._app.notify("The deposit is on its way. Next: the chain confirms it.")
         else:
-            self._host.notify(event.outcome.cause, severity="warning")
-        page = self._navigation.page
-        if page is not None:
-            page.refresh_frame()
-            page.orders_changed(frozenset({event.service_id}))
+            self._app.notify(outcome.cause, severity="warning")
+        self._app.navigation.tell_orders(frozenset({service_id}))
 
 
 class BatchController:
-    """``work``: what was loaded, or what an earlier run left open, or nothing yet."""
+    """The batch of this run: what was loaded, or what an earlier run left open, or nothing yet."""
 
-    def __init__(self, host: DeskHost) -> None:
-        self._host = host
-        self._session = host.session
-        self.work = BatchWork()
+    def __init__(self, app: DeskApp) -> None:
+        self._app = app
+        self._session = app.session
+        self.planner: BatchPlanner | None = None
+        self.plan: BatchPlan | None = None
+        self.means: tuple[Means, ...] = ()
+        self.batch_id: str | None = None
+        """Set once the rows were written down to be created."""
+        self.creating = False
+        """Whether their groups are on their way."""
+        self.unpaid: str | None = None
+        """The batch whose failed rows these are, as long as its other rows are to be paid."""
+
+    def begin(
+        self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
+    ) -> None:
+        """Another file, or another batch that was written down before, or rows of one."""
+        self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
+        self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         """Write the rows of a plan down and create them, ``agreed`` with what is doubted in it.
         Raises NotCreatable, ClaimTaken and JournalUnavailable, and nothing was sent then."""
-        creation = self._creation()
-        self.work.batch_id = creation.write(plan, agreed=agreed)
+        self.batch_id = self._creation().write(plan, agreed=agreed)
         self.go_on()
 
     def go_on(self) -> None:
         """Create what waits to be, and look for what may have been created."""
-        batch_id = self.work.batch_id
-        if batch_id is None or self.work.creating:
+        batch_id = self.batch_id
+        if batch_id is None or self.creating:
             return
-        self.work.creating = True
+        self.creating = True
         # A screen that is left takes its workers with it: a create is none of them.
-        self._host.run_worker(
+        self._app.run_worker(
             self._create_groups(batch_id), group="batch-create", exit_on_error=False
         )
 
@@ -173,19 +176,20 @@ class BatchController:
         try:
             async for _, error in self._creation().run(batch_id):
                 said = "" if error is None else f"{error}. Nothing was paid."
-                self._host.post_message(BatchMoved(batch_id, said))
+                self._app.call_later(self._moved, said)
         except (ClientError, JournalUnavailable) as error:
             failure = f"{error}. Nothing was paid."
         finally:
-            self.work.creating = False
-        self._host.post_message(BatchMoved(batch_id, failure))
+            self.creating = False
+        self._app.call_later(self._moved, failure)
 
-    def batch_moved(self, event: BatchMoved) -> None:
+    def _moved(self, failure: str) -> None:
+        """A group came to something; ``failure`` is why one did not, in sentences."""
         from swapdesk.tui.screens.batch import BatchScreen
 
-        shown = isinstance(self._host.screen, BatchScreen)
-        for screen in self._host.screen_stack:
+        shown = isinstance(self._app.screen, BatchScreen)
+        for screen in self._app.screen_stack:
             if isinstance(screen, BatchScreen):
-                screen.batch_moved(event.failure)
-        if event.failure and not shown:
-            self._host.notify(f"The batch: {event.failure}", severity="warning")
+                screen.batch_moved(failure)
+        if failure and not shown:
+            self._app.notify(f"The batch: {failure}", severity="warning")

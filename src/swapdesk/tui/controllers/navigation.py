@@ -1,27 +1,19 @@
-"""What works on every page: opening pages, the way back, hidden amounts, the released mouse.
-
-``DeskHost`` is the application as its controllers see it.
-"""
+"""What works on every page: opening pages, the way back, hidden amounts, the released mouse."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING
 
 from swapdesk.tui.page import Page
 
 if TYPE_CHECKING:
-    from textual.await_complete import AwaitComplete
-    from textual.driver import Driver
-    from textual.message import Message
     from textual.screen import Screen
-    from textual.widget import AwaitMount
 
     from swapdesk.flows.demo.demonstration import DemoChoice
+    from swapdesk.tui.app import DeskApp
     from swapdesk.tui.commands.command import Verb
     from swapdesk.tui.screens.swap import SwapScreen
-    from swapdesk.tui.session import Session
 
 NOT_STARTED = "This page needs the desk, whose start failed."
 STARTING = "The desk is starting. This is open in a moment."
@@ -30,40 +22,48 @@ STARTING = "The desk is starting. This is open in a moment."
 class Navigation:
     """Goes from page to page; the first page, ``first``, is never left for good."""
 
-    def __init__(self, host: DeskHost, first: SwapScreen) -> None:
-        self._host = host
-        self._session = host.session
+    def __init__(self, app: DeskApp, first: SwapScreen) -> None:
+        self._app = app
+        self._session = app.session
         self.first = first
 
     @property
     def page(self) -> Page | None:
         """The page in view, under an overlay if one is open."""
-        pages = (screen for screen in reversed(self._host.screen_stack) if isinstance(screen, Page))
+        pages = (screen for screen in reversed(self._app.screen_stack) if isinstance(screen, Page))
         return next(pages, None)
+
+    def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
+        """Tell the page in view that orders with these ids changed, and where funds are with them;
+        an empty set stands for the state of the stream, and for creates."""
+        if (page := self.page) is not None and page.is_mounted:
+            page.refresh_frame()
+            page.orders_changed(ids)
+            page.see_moves()
 
     def open(self, verb: Verb) -> None:
         """Open the page that a verb names, once the desk is open or where the page needs none."""
         if not (self._session.opened or verb.before_opened):
             session = self._session
             failed = session.phase == "failed"
-            self._host.notify(f"{NOT_STARTED} {session.reason}" if failed else STARTING)
+            self._app.notify(f"{NOT_STARTED} {session.reason}" if failed else STARTING)
             return
         module, _, name = verb.opens.rpartition(".")
         page: type[Page] = getattr(import_module(module), name)
         self.push(page(self._session))
 
-    def push(self, page: Page) -> None:
-        self._host.push_screen(page)
+    def push(self, page: Screen[None]) -> None:
+        self._app.push_screen(page)
 
     async def back(self) -> None:
         """The page before; the first page stays."""
-        if len(self._host.screen_stack) > 1:
-            await self._host.pop_screen()
+        if len(self._app.screen_stack) > 1:
+            await self._app.pop_screen()
 
     async def home(self) -> None:
         """The first page; what was typed on it is kept."""
-        while len(self._host.screen_stack) > 1:
-            await self._host.pop_screen()
+        while len(self._app.screen_stack) > 1:
+            await self._app.pop_screen()
 
     async def begin_swap(self, *, private: bool) -> None:
         """The first page with an empty line."""
@@ -84,7 +84,7 @@ class Navigation:
         """What the first page asked for is done: it is emptied, and ``page`` shows the result."""
         await self.home()
         self.first.finished()
-        await self._host.push_screen(page)
+        await self._app.push_screen(page)
 
     def open_order(self, service_id: str) -> None:
         from swapdesk.tui.screens.order import OrderScreen
@@ -104,32 +104,6 @@ class Navigation:
         self.push(OrdersScreen(self._session, read_filter(filter_line)))
 
 
-class DeskHost(Protocol):
-    """The application, as its controllers need it."""
-
-    session: Session
-
-    @property
-    def screen(self) -> Screen[object]: ...
-
-    @property
-    def screen_stack(self) -> Sequence[Screen[Any]]: ...
-
-    def push_screen(self, screen: Screen[Any]) -> AwaitMount: ...
-
-    def pop_screen(self) -> AwaitComplete: ...
-
-    def post_message(self, message: Message) -> bool: ...
-
-    def notify(
-        self, message: str, *, severity: Literal["information", "warning", "error"] = ...
-    ) -> None: ...
-
-    def run_worker(
-        self, work: Awaitable[Any], *, group: str, exclusive: bool = ..., exit_on_error: bool = ...
-    ) -> object: ...
-
-
 HIDDEN = "Amounts are hidden; f9 shows them again. What is copied or sent is not changed."
 SHOWN = "Amounts are shown."
 RELEASED = "The mouse belongs to the terminal now; f8 takes it back."
@@ -141,34 +115,32 @@ class PrivacyMode:
     """Hides amounts and lets go of the mouse. ``painting`` reads ``hides_amounts``, in the last
     step before the cells."""
 
-    def __init__(self, host: DeskHost, driver: Callable[[], Driver | None]) -> None:
-        self._host = host
-        self._session = host.session
-        self._driver = driver
+    def __init__(self, app: DeskApp) -> None:
+        self._app = app
         self._mouse_released = False
         self.hides_amounts = False
 
     def known_symbol(self, word: str) -> bool:
         """Whether a word is a token's symbol, so that a whole number before it is an amount."""
-        catalog = self._session.catalog
+        catalog = self._app.session.catalog
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def toggle_amounts(self) -> None:
         """Amounts as ``•••`` everywhere, or as they are again."""
         self.hides_amounts = not self.hides_amounts
-        for screen in self._host.screen_stack:
+        for screen in self._app.screen_stack:
             screen.refresh()
             for widget in screen.walk_children():
                 widget.refresh()
-        self._host.notify(HIDDEN if self.hides_amounts else SHOWN)
+        self._app.notify(HIDDEN if self.hides_amounts else SHOWN)
 
     def toggle_mouse(self) -> None:
         """Give the mouse to the terminal, for its own selection, or take it back."""
         name = "_enable_mouse_support" if self._mouse_released else "_disable_mouse_support"
-        switch = getattr(self._driver(), name, None)
+        switch = getattr(self._app._driver, name, None)
         if switch is None:
-            self._host.notify(NO_MOUSE, severity="warning")
+            self._app.notify(NO_MOUSE, severity="warning")
             return
         switch()
         self._mouse_released = not self._mouse_released
-        self._host.notify(RELEASED if self._mouse_released else TAKEN)
+        self._app.notify(RELEASED if self._mouse_released else TAKEN)

@@ -4,19 +4,18 @@ for itself: it goes on whatever is in view."""
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from swapdesk.tui.messages import NotReplaced, SigningEnded, SigningMoved
-
 if TYPE_CHECKING:
-    from swapdesk.flows.batch.group_signing import GroupSession
-    from swapdesk.flows.batch.group_status import Until
+    from swapdesk.flows.batch.group_payment import GroupSession
+    from swapdesk.flows.batch.progress import Until
     from swapdesk.flows.dex.dex_plan import SwapPlan
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
     from swapdesk.flows.wallet.replacement import Replacement
-    from swapdesk.tui.controllers.navigation import DeskHost, Navigation
+    from swapdesk.tui.app import DeskApp
     from swapdesk.wallet.accounts import Account, ChainLink
     from swapdesk.wallet.answers import Allowance, TransactionWord
 
@@ -26,10 +25,9 @@ log = logging.getLogger(__name__)
 class SigningController:
     """Keeps what is signed going; the wallet starts with the first."""
 
-    def __init__(self, host: DeskHost, navigation: Navigation) -> None:
-        self._host = host
-        self._session = host.session
-        self._navigation = navigation
+    def __init__(self, app: DeskApp) -> None:
+        self._app = app
+        self._session = app.session
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
         """The transaction that a session waits for, as it stood when the page was told of it
@@ -58,7 +56,8 @@ class SigningController:
         from swapdesk.flows.signing.signing_session import RunningSignings
 
         if self._begun is None:
-            self._begun = RunningSignings(self._session.desk, self._moved)
+            moved = partial(self._app.call_later, self.moved)
+            self._begun = RunningSignings(self._session.desk, moved)
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
@@ -77,13 +76,10 @@ class SigningController:
         self.go_on(signing)
         self.open(signing)
 
-    def _moved(self, id_: str) -> None:
-        self._host.post_message(SigningMoved(id_))
-
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Pay the deposit of an order that was confirmed here, and show what is to be signed;
         or show the payment that was begun."""
-        from swapdesk.flows.deposits.deposit_signing import begin_deposit
+        from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
 
@@ -93,34 +89,26 @@ class SigningController:
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
         self.go_on(signing)
-        await self._navigation.home()
+        await self._app.navigation.home()
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
         """Go on with the payment of a group that was created, by its act; its session. Raises
         Stopped, KeyError for no such group, and JournalUnavailable."""
-        from swapdesk.flows.batch.group_signing import begin_group
+        from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)
-        if not self.working(signing):
+        if not self.running.working(signing):
             signing.about.until = until
             self.go_on(signing)
         return signing
 
-    def group(self, group_id: str) -> GroupSession | None:
-        """The session of a group, once there was one in this run."""
-        return None if self._begun is None else self._begun.get(group_id)
-
-    def working(self, signing: SigningSession[Any]) -> bool:
-        """Whether something goes on with a session now."""
-        return self._begun is not None and self._begun.working(signing)
-
     def go_on(self, signing: SigningSession[Any]) -> None:
-        self._host.run_worker(self._work(signing), group="swap", exit_on_error=False)
+        self._app.run_worker(self._work(signing), group="swap", exit_on_error=False)
 
     async def _work(self, signing: SigningSession[Any]) -> None:
         if await self.running.run(signing) is not None:
-            self._host.post_message(SigningEnded(signing))
+            self._app.call_later(self._ended, signing)
 
     def replace(self, signing: SigningSession[Any], *, cancels: bool) -> None:
         """Ask for more gas for what the session waits for, or for its cancellation; the session
@@ -131,24 +119,24 @@ class SigningController:
         kind = CANCELLATION if cancels else HIGHER_FEE
         replacement = Replacement(desk.wallet, desk.clock, kind)
         asked = self._replace(signing, replacement)
-        self._host.run_worker(asked, group="swap", exit_on_error=False)
+        self._app.run_worker(asked, group="swap", exit_on_error=False)
 
     async def _replace(self, signing: SigningSession[Any], replacement: Replacement) -> None:
         from swapdesk.flows.signing.signing_session import replace
 
         said = await replace(replacement, signing)
         if said is not None:
-            self._host.post_message(NotReplaced(signing, said))
+            self._app.call_later(self._not_replaced, signing, said)
 
-    def not_replaced(self, event: NotReplaced) -> None:
+    def _not_replaced(self, signing: SigningSession[Any], said: str) -> None:
         from swapdesk.tui.screens.sign import subject_of
 
-        self._host.notify(f"{subject_of(event.signing)}: {event.said}", severity="warning")
+        self._app.notify(f"{subject_of(signing)}: {said}", severity="warning")
 
     def open(self, signing: SigningSession[Any]) -> None:
         from swapdesk.tui.screens.sign import SignScreen
 
-        self._navigation.push(SignScreen(self._session, signing))
+        self._app.navigation.push(SignScreen(self._session, signing))
 
     def take_on(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
@@ -168,7 +156,7 @@ class SigningController:
 
                 swaps_left_open(self.running)
             if any(act.body.get("by") == "wallet" for act in unanswered(journal.ledger)):
-                from swapdesk.flows.deposits.deposit_signing import deposits_left_open
+                from swapdesk.flows.deposits.wallet_funding import deposits_left_open
 
                 deposits_left_open(self.running)
             if open_bundles(journal.ledger):
@@ -182,8 +170,8 @@ class SigningController:
 
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
-        from swapdesk.flows.batch.group_signing import groups_left_open, standing_of
-        from swapdesk.flows.batch.group_status import Stopped, Until
+        from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
+        from swapdesk.flows.batch.progress import Stopped, Until
 
         try:
             found = groups_left_open(self.running)
@@ -195,19 +183,20 @@ class SigningController:
             under_way = bundle is not None and bundle.under_way
             one.about.until = Until.SETTLED if under_way else Until.SIGNED
 
-    def signing_moved(self, event: SigningMoved) -> None:
+    def moved(self, signing_id: str) -> None:
+        """Something is to be shown of a session: a step, a review, a confirmation."""
         if (link := self._session.link) is not None:
             link.tracker.look_at_payments()
-            signing = self._begun.get(event.signing_id) if self._begun is not None else None
+            signing = self.running.get(signing_id)
             if signing is not None and signing.kind.shows_order and signing.order_id is not None:
                 link.tracker.look_at_swap(signing.order_id)
-        self._tell_page(event.signing_id)
+        self._tell_page(signing_id)
 
-    async def ended(self, event: SigningEnded) -> None:
+    async def _ended(self, signing: SigningSession[Any]) -> None:
         """Tell how it ended, unless the page in view does."""
         from swapdesk.tui.screens.sign import subject_of
 
-        signing, link = event.signing, self._session.link
+        link = self._session.link
         outcome, order_id = signing.outcome, signing.order_id
         if outcome is None:
             return
@@ -218,17 +207,15 @@ class SigningController:
             if signing.kind.shows_order and order_id is not None:
                 await self._show_order(order_id)
             else:
-                await self._navigation.back()
-        page = self._navigation.page
+                await self._app.navigation.back()
+        page = self._app.navigation.page
         told = shown or (page is not None and page.tells_end_of(signing))
         if outcome.failure is not None and not told:
-            self._host.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
+            self._app.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
         if outcome.done:
-            self._host.notify(f"{subject_of(signing)} {signing.notice}")
-        if page is not None and page.is_mounted:
-            page.refresh_frame()
-            if order_id is not None:
-                page.orders_changed(frozenset({order_id}))
+            self._app.notify(f"{subject_of(signing)} {signing.notice}")
+        if order_id is not None:
+            self._app.navigation.tell_orders(frozenset({order_id}))
         self._tell_page(signing.id, ended=True)
 
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
@@ -242,8 +229,9 @@ class SigningController:
             known[signing_id] = (sent.hash, sent.word)
         if ended or before != known.get(signing_id):
             self._session.moves += 1
-        page = self._navigation.page
+        page = self._app.navigation.page
         if page is not None and page.is_mounted:
+            page.refresh_frame()
             page.swaps_changed()
             page.see_moves()
 
@@ -251,10 +239,10 @@ class SigningController:
         """Whether its review is in view."""
         from swapdesk.tui.screens.sign import SignScreen
 
-        screen = self._host.screen
+        screen = self._app.screen
         return isinstance(screen, SignScreen) and screen.signing is signing
 
     async def _show_order(self, service_id: str) -> None:
         from swapdesk.tui.screens.order import OrderScreen
 
-        await self._navigation.finish_with(OrderScreen(self._session, service_id))
+        await self._app.navigation.finish_with(OrderScreen(self._session, service_id))

@@ -22,8 +22,7 @@ from textual.widget import Widget
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.batches import Batch, find_batch
 from swapdesk.flows.batch.creation import NotCreatable
-from swapdesk.flows.batch.group_signing import GROUP, GroupSession
-from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until
+from swapdesk.flows.batch.group_payment import GROUP, GroupSession
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -36,6 +35,9 @@ from swapdesk.flows.batch.plan import (
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import (
     BatchProgress,
+    GroupStanding,
+    Stopped,
+    Until,
     batch_progress,
     failed_sheet,
     journaled_orders,
@@ -54,6 +56,7 @@ from swapdesk.flows.batch.reading import (
     path_of,
     pointed,
     read_bytes,
+    read_sheet,
     template,
     with_decimal_commas,
 )
@@ -113,7 +116,8 @@ from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
 from swapdesk.tui.glyphs import BECOMES, DONE, ENDED, NOTHING, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
-from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of, wrapped
+from swapdesk.tui.spans import Line, LineLike, Span, fill, joined, line_of, width_of
+from swapdesk.tui.widgets.detail_rows import Fact, fact_lines
 from swapdesk.tui.widgets.form_fields import LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, SectionLabel, TextRows
@@ -127,7 +131,8 @@ from swapdesk.wire.operation import RateClass
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from swapdesk.tui.controls import BatchWork
+    from swapdesk.flows.orders.tracked_order import TrackedOrder
+    from swapdesk.tui.controllers.create_controller import BatchController
     from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1
@@ -200,7 +205,7 @@ class BatchScreen(Page):
     AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     BatchScreen LineTable { height: 1fr; }
-    BatchScreen LabelledField { display: none; }
+    BatchScreen LabelledField, BatchScreen #below { display: none; }
     BatchScreen.-writing LabelledField { display: block; }
     """
 
@@ -215,8 +220,7 @@ class BatchScreen(Page):
         self._head = HeadLine(id="head")
         self._field = LabelledField("File", TextField(limit=500))
         self._offers = TextRows(id="offers")
-        self._columns = batch_columns(None, 0)
-        self._table = LineTable(self._columns, empty=EMPTY)
+        self._table = LineTable(batch_columns(None, 0), empty=EMPTY)
         self._below = HeadLine(id="below")
         self._label = SectionLabel("Plan")
         self._pane = FittedLines(id="pane")
@@ -231,13 +235,15 @@ class BatchScreen(Page):
         """The row of which a cell was written anew, until it is judged."""
 
     def compose_body(self) -> Iterable[Widget]:
-        yield self._head
-        yield self._field
-        yield self._offers
-        yield self._table
-        yield self._below
-        yield self._label
-        yield self._pane
+        return (
+            self._head,
+            self._field,
+            self._offers,
+            self._table,
+            self._below,
+            self._label,
+            self._pane,
+        )
 
     def on_mount(self) -> None:
         if self.plan is not None:
@@ -264,7 +270,7 @@ class BatchScreen(Page):
         self._update = None
         self.show()
 
-    def batch_moved(self, failure: str = "") -> None:
+    def batch_moved(self, failure: str) -> None:
         """A group came to something."""
         if failure:
             self.show_notice(failure, "error")
@@ -279,9 +285,9 @@ class BatchScreen(Page):
     # what there is
 
     @property
-    def work(self) -> BatchWork:
+    def work(self) -> BatchController:
         """The batch of this run; it outlives the page."""
-        return self.controls.batches.work
+        return self.controls.batches
 
     @property
     def plan(self) -> BatchPlan | None:
@@ -303,21 +309,18 @@ class BatchScreen(Page):
                 self.show_notice(f"The journal cannot be read: {error}.", "error")
         self.show()
 
-    def orders_of(self, made: Batch | None) -> dict[str, OrderStatus]:
-        """How the orders of a batch stand, by id."""
-        link, now = self.link, self.service_time()
-        if made is None or link is None:
-            return {}
-        found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
-        return {one.service_id: order_status(one, now) for one in found if one is not None}
+    @property
+    def followed(self) -> list[TrackedOrder]:
+        """The orders of the batch that are followed."""
+        ids = [row.service_id for row in self.made.rows if row.service_id] if self.made else []
+        found = map(self.link.tracker.recall, ids) if self.link is not None else ()
+        return [one for one in found if one is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """The orders of a batch as the desk knows them, by id."""
-        link = self.link
-        if link is None:
+        """The orders of the batch as the desk knows them, by id."""
+        if self.link is None:
             return journaled_orders(self.desk.journal, made)
-        found = (link.tracker.recall(row.service_id) for row in made.rows if row.service_id)
-        return {one.service_id: one.order for one in found if one is not None}
+        return {one.service_id: one.order for one in self.followed}
 
     @property
     def current(self) -> GroupStanding | None:
@@ -330,13 +333,13 @@ class BatchScreen(Page):
         current = self.current
         if current is None:
             return None
-        return self.controls.signing.group(current.group.act.id)
+        return self.controls.signing.running.get(current.group.act.id)
 
     @property
     def doing(self) -> str:
         """What goes on with the group that is next; empty when nothing."""
         signing = self.signing
-        if signing is None or not self.controls.signing.working(signing):
+        if signing is None or not self.controls.signing.running.working(signing):
             return ""
         current = self.current
         bundle = current.bundle if current is not None else None
@@ -378,28 +381,24 @@ class BatchScreen(Page):
         """Draw what stands now."""
         if not self.is_mounted:
             return
-        plan = self.plan
+        plan, made, width = self.plan, self.made, self.app.size.width
         self._label.display = self._pane.display = self._head.display = plan is not None
-        if plan is None:
-            self.context = ""
-            self._set_columns(batch_columns(None, self.app.size.width))
-            self._table.set_rows([])
-            self._say_below()
-            self.say_money()
-            self.refresh_keys()
-            return
-        made, width = self.made, self.app.size.width
-        count = len(plan.rows)
-        self.context = f"{plan.sheet.name[:24]} · {count} row{'' if count == 1 else 's'}"
-        self.refresh_frame()
-        roomy = made is None and width >= ROOMY
-        head = head_line(plan, width - 2 * MARGIN, made)
-        self._head.show(head, *((plan.sheet.said, " ") if roomy else ()))
         self._drawn_size = self.app.size
-        self._set_columns(batch_columns(plan, width))
-        self._table.set_rows(batch_rows(plan, made, self.orders_of(made), width))
-        self._label.show("Plan", self.done())
-        self._pane.show(partial(laid, self.facts(plan)))
+        self._table.set_columns(batch_columns(plan, width))
+        self.context = ""
+        if plan is None:
+            self._table.set_rows([])
+        else:
+            self.context = f"{plan.sheet.name[:24]} · {counted(len(plan.rows), 'row')}"
+            roomy = made is None and width >= ROOMY
+            head = head_line(plan, width - 2 * MARGIN, made)
+            self._head.show(head, *((plan.sheet.said, " ") if roomy else ()))
+            now = self.service_time()
+            orders = {one.service_id: order_status(one, now) for one in self.followed}
+            self._table.set_rows(batch_rows(plan, made, orders, width))
+            self._label.show("Plan", self.done())
+            self._pane.show(partial(laid, self.facts(plan)))
+        self.refresh_frame()
         self.call_after_refresh(self._say_below)
         self.say_money()
         self.step_is(self.step())
@@ -411,11 +410,6 @@ class BatchScreen(Page):
         self._below.display = hidden
         if hidden and plan is not None:
             self._below.show(*rows_below(plan, int(keys[-1])))
-
-    def _set_columns(self, columns: tuple[Column, ...]) -> None:
-        if columns != self._columns:
-            self._columns = columns
-            self._table.set_columns(columns)
 
     def facts(self, plan: BatchPlan) -> list[Fact]:
         """What the pane says."""
@@ -462,20 +456,19 @@ class BatchScreen(Page):
             return None
         return next((one for one in plan.rows if str(one.number) == key), None)
 
-    def _row_said(self) -> tuple[int, str] | None:
+    def _row_said(self) -> tuple[str, str] | None:
         row, made = self.row, self.made
         if row is None or self.has_class("-writing"):
             return None
         end = next((one for one in made.rows if one.number == row.number), None) if made else None
-        said = row_detail(row, end)
-        return (row.number, said) if said else None
+        return f"Row {row.number}", row_detail(row, end)
 
     @on(LineTable.Highlighted)
     def show_row(self) -> None:
         """Say in the pane what is to be said of the row under the cursor."""
         if self.plan is not None:
             self._pane.show(partial(laid, self.facts(self.plan)))
-            self.refresh_keys()
+        self.refresh_keys()
 
     def done(self) -> str:
         """What has happened, at the right of the label."""
@@ -489,11 +482,8 @@ class BatchScreen(Page):
     def say_money(self) -> None:
         """Where the money is and who acts next."""
         progress, signing = self.progress, self.signing
-        if self.plan is None:
-            self.set_money("in your wallet.", "you: load a file")
-            return
         if self.work.creating or self.work.batch_id is None:
-            where = "in your wallet. No deposit was paid."
+            where = "in your wallet." + (" No deposit was paid." if self.plan is not None else "")
             self.set_money(where, self._next(), where_short="in your wallet.")
             return
         if progress is None:
@@ -515,14 +505,15 @@ class BatchScreen(Page):
 
     def _next(self) -> str:
         """Before all of it is created."""
+        plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
-        count = len(self.plan.problems) if self.plan is not None else 0
-        if count:
-            return f"you: fix or skip {count} row{'' if count == 1 else 's'}, then create"
-        if self.plan is not None and not self.plan.groups:
-            return "you: take a row in, or load another file"
-        return "you: c creates the orders"
+        if plan is None:
+            return "you: load a file"
+        if plan.problems:
+            return f"you: fix or skip {counted(len(plan.problems), 'row')}, then create"
+        takes = "take a row in, or load another file"
+        return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
         """What the money key of the screen acts on."""
@@ -535,10 +526,7 @@ class BatchScreen(Page):
 
     # the file
 
-    def do_load_file(self) -> None:
-        self._ask_file("")
-
-    def _ask_file(self, path: str) -> None:
+    def do_load_file(self, path: str = "") -> None:
         self._cell = None
         self._field.field.grouped = False
         self._write("File", "a CSV: comma, semicolon or tab", path)
@@ -586,17 +574,12 @@ class BatchScreen(Page):
 
     # the field
 
+    @on(LineTable.Chosen)
     def do_edit_row(self) -> None:
         row = self.row
-        if row is None:
-            return
-        found = (row.problems or row.findings or (None,))[0]
-        self._edit(found.column if found is not None and found.column else "to")
-
-    @on(LineTable.Chosen)
-    def _row_chosen(self) -> None:
-        if not self.locked_edit():
-            self.do_edit_row()
+        if row is not None and self.work.batch_id is None:
+            found = row.problems or row.findings
+            self._edit((found[0].column if found else None) or "to")
 
     def _edit(self, column: SheetColumn) -> None:
         row = self.row
@@ -628,7 +611,6 @@ class BatchScreen(Page):
         self.add_class("-writing")
         self._field.field.focus()
         self.show_row()
-        self.refresh_keys()
 
     def do_other_column(self) -> None:
         if self._cell is not None:
@@ -641,7 +623,6 @@ class BatchScreen(Page):
         self._put_away()
         self._table.focus()
         self.show_row()
-        self.refresh_keys()
 
     def _put_away(self) -> None:
         """The field leaves once nothing is written in it. A file keeps it in sight until its first
@@ -649,15 +630,9 @@ class BatchScreen(Page):
         if not self.writing:
             self.remove_class("-writing")
 
-    def do_take_cell(self) -> None:
-        self._taken(self._field.field.value)
-
     @on(TextField.Submitted)
-    def _submitted(self, event: TextField.Submitted) -> None:
-        self._taken(event.value)
-
-    def _taken(self, value: str) -> None:
-        column, plan, row = self._cell, self.plan, self.row
+    def do_take_cell(self) -> None:
+        column, plan, row, value = self._cell, self.plan, self.row, self._field.value
         if column is None:
             self._take_file(value.strip())
         elif plan is not None and row is not None:
@@ -685,7 +660,7 @@ class BatchScreen(Page):
         try:
             self.judge(with_decimal_commas(self.plan.sheet))
         except UnreadableFile as error:
-            self.show_notice(f"{error.reason} {error.do}", "warning")
+            self.show_notice(str(error), "warning")
 
     def _take_file(self, written: str) -> None:
         if not written:
@@ -728,9 +703,9 @@ class BatchScreen(Page):
         planner = self.planner()
         try:
             content = await asyncio.to_thread(read_bytes, path)
-            sheet = await planner.read(path.name, content)
+            sheet = await read_sheet(path.name, content, self.desk.clock)
         except UnreadableFile as error:
-            self.call_later(self._not_planned, f"{error.reason} {error.do}", written)
+            self.call_later(self._not_planned, str(error), written)
             return
         await asyncio.to_thread(self._recent.add, path)
         self.work.begin(planner)
@@ -765,7 +740,7 @@ class BatchScreen(Page):
         """Why there is no plan of the file that is ``written`` in the field."""
         self._put_away()
         self.busy = ""
-        self._ask_file(written)
+        self.do_load_file(written)
         self.show_notice(failure, "error")
 
     def _planned(self, plan: BatchPlan, *, part: bool = False) -> None:
@@ -829,13 +804,9 @@ class BatchScreen(Page):
     def _has(self, means: tuple[Means, ...]) -> None:
         """What the wallet has now. Once rows were written down it is the payment that asks."""
         self.work.means = means
-        plan = self.plan
-        if plan is not None and self.work.batch_id is None:
-            self.work.plan = against_means(plan, means)
-        if self.plan is not plan:
-            self.show()
-        else:
-            self.show_row()
+        if self.plan is not None and self.work.batch_id is None:
+            self.work.plan = against_means(self.plan, means)
+        self.show()
 
     def work_failed(self, group: str) -> None:
         self._put_away()
@@ -859,30 +830,27 @@ class BatchScreen(Page):
     # creating
 
     def do_create_batch(self) -> None:
-        plan, batches = self.plan, self.controls.batches
+        plan = self.plan
         if plan is None:
             return
         if self.work.batch_id is not None:
-            batches.go_on()
+            self.work.go_on()
             self.show()
             return
-        if plan.doubts:
-            self.app.push_screen(TypedConfirm(_doubted(plan)), self._agreed_to(plan))
-        else:
+        if not plan.doubts:
             self._create(plan)
-
-    def _agreed_to(self, plan: BatchPlan) -> Callable[[bool | None], None]:
-        """What the answer to the question about this plan does, as long as it is shown."""
+            return
 
         def answered(yes: bool | None) -> None:
+            """The answer counts for this plan, as long as it is shown."""
             if yes and self.plan is plan and self.work.batch_id is None:
                 self._create(plan, agreed=True)
 
-        return answered
+        self.app.push_screen(TypedConfirm(_doubted(plan)), answered)
 
     def _create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         try:
-            self.controls.batches.create(plan, agreed=agreed)
+            self.work.create(plan, agreed=agreed)
         except NotCreatable:
             self.show_notice("A row has a problem; nothing was created.", "warning")
         except ClaimTaken as error:
@@ -898,10 +866,7 @@ class BatchScreen(Page):
         sheet = failed_sheet(made) if made is not None else None
         if made is None or sheet is None:
             return
-        current = self.current
-        self.work.begin(self.planner())
-        if current is not None:
-            self.work.unpaid = made.id
+        self.work.begin(self.planner(), unpaid=made.id if self.current is not None else None)
         self.progress = None
         self.judge(sheet)
 
@@ -970,35 +935,30 @@ class BatchScreen(Page):
 
     # keys
 
-    def locked_edit(self) -> str:
-        return "created already" if self.work.batch_id is not None else ""
-
     def verb_standing(self, verb: Verb) -> CommandState:
-        plan = self.plan
-        if verb is BATCH:
-            return HIDDEN
+        plan, progress, creating = self.plan, self.progress, self.work.creating
+        failed = progress is not None and bool(progress.failed)
         if verb in FIELD_VERBS:
             in_cell = self._cell is not None
             if not self.writing or verb in (FILE_VERBS if in_cell else (OTHER_COLUMN,)):
                 return HIDDEN
             return CommandState(verb="load") if verb is TAKE_CELL and not in_cell else READY
-        if verb not in self.VERBS:
-            return READY
-        if self.writing:
+        if verb is BATCH or (self.writing and verb in self.VERBS):
             return HIDDEN
+        if verb is ORDERS or verb not in self.VERBS:
+            return READY
         if verb is LOAD_FILE:
-            return CommandState(locked=CREATING) if self.work.creating else READY
+            return CommandState(locked=CREATING if creating else "")
         if verb is EXPORT_BATCH:
             return CommandState(verb="export" if self.made is not None else "template")
-        if verb is ORDERS:
-            return READY
-        if verb is FAILED_AGAIN:
-            return self._again_standing()
-        if verb is BACK_TO_BATCH:
-            return self._back_standing()
-        if verb in PAYING_VERBS:
-            return HIDDEN if self.work.creating else self.paying_standing(verb)
-        if plan is None:
+        if verb is FAILED_AGAIN and progress is not None and failed:
+            # With the same input, unless something of the batch is just on its way.
+            return CommandState(locked=CREATING if creating or progress.creating else self.doing)
+        if verb is BACK_TO_BATCH and self.work.unpaid is not None and not failed:
+            return CommandState(locked=CREATING if creating else self.doing)
+        if verb in PAYING_VERBS and not creating:
+            return self.paying_standing(verb)
+        if plan is None or verb in (FAILED_AGAIN, BACK_TO_BATCH, *PAYING_VERBS):
             return HIDDEN
         if verb in (NEXT_PROBLEM, PREVIOUS_PROBLEM):
             found = self.made is None and any(row.findings and not row.skipped for row in plan.rows)
@@ -1006,12 +966,11 @@ class BatchScreen(Page):
         if verb is DECIMAL_COMMA:
             return self._comma_standing()
         if verb in (EDIT_ROW, SKIP_ROW):
-            return HIDDEN if self.locked_edit() else self._row_standing(verb)
+            if self.work.batch_id is not None:
+                return HIDDEN
+            row = self.row
+            return CommandState(verb="keep row" if verb is SKIP_ROW and row and row.skipped else "")
         return self._create_standing()
-
-    def _row_standing(self, verb: Verb) -> CommandState:
-        row = self.row
-        return CommandState(verb="keep row") if verb is SKIP_ROW and row and row.skipped else READY
 
     def _comma_standing(self) -> CommandState:
         """Said with an amount of the file: whether that is meant is for the trader to say."""
@@ -1021,23 +980,15 @@ class BatchScreen(Page):
         amount = row.cell("sell_amount")
         return CommandState(verb=f"read {amount} as {pointed(amount)}")
 
-    def _again_standing(self) -> CommandState:
-        """With the same input, unless something of the batch is just on its way."""
-        progress = self.progress
-        if progress is None or not progress.failed:
-            return HIDDEN
-        if self.work.creating or progress.creating:
-            return CommandState(locked=CREATING)
-        return CommandState(locked=self.doing) if self.doing else READY
-
-    def _back_standing(self) -> CommandState:
-        if self.work.unpaid is None or (self.progress is not None and self.progress.failed):
-            return HIDDEN
-        busy = CREATING if self.work.creating else self.doing
-        return CommandState(locked=busy) if busy else READY
+    @property
+    def cut_off(self) -> str:
+        """Why the service does nothing for this desk now; empty where it does."""
+        if self.link is None:
+            return "not connected"
+        return "read only" if self.link.connection.read_only else ""
 
     def _create_standing(self) -> CommandState:
-        plan, progress, link = self.plan, self.progress, self.link
+        plan, progress = self.plan, self.progress
         if self.work.creating:
             return CommandState(locked=CREATING)
         if progress is not None and not progress.creating:
@@ -1046,9 +997,9 @@ class BatchScreen(Page):
             return CommandState(locked=self.busy)
         count = len(plan.problems) if plan is not None else 0
         if progress is None and count:
-            return CommandState(locked=f"{count} problem{'' if count == 1 else 's'}")
-        if link is None or link.connection.read_only:
-            return CommandState(locked="not connected" if link is None else "read only")
+            return CommandState(locked=counted(count, "problem"))
+        if self.cut_off:
+            return CommandState(locked=self.cut_off)
         if progress is not None:
             return CommandState(verb="go on")
         if plan is None or not plan.limits_known:
@@ -1060,7 +1011,7 @@ class BatchScreen(Page):
     def paying_standing(self, verb: Verb) -> CommandState:
         """Of the three verbs that pay a group."""
         progress, current = self.progress, self.current
-        if progress is None or progress.creating or current is None or current.next is None:
+        if progress is None or progress.creating or current is None:
             return HIDDEN
         doing = self.doing
         if verb is SIGN_BUNDLE and doing == "being signed":
@@ -1074,17 +1025,16 @@ class BatchScreen(Page):
             return HIDDEN
         if doing:
             return HIDDEN if at_once else CommandState(locked=doing)
-        if self.link is None or self.link.connection.read_only:
-            return CommandState(locked="not connected" if self.link is None else "read only")
+        if self.cut_off:
+            return CommandState(locked=self.cut_off)
+        cost = "1 read" if due is Until.BUILT else ""
         if verb is BUILD_BUNDLE:
-            return CommandState(cost="1 read")
+            return CommandState(cost=cost)
         if verb is SIGN_BUNDLE:
             word = "sign and send" if current.solana else "sign"
-            if at_once:
-                return CommandState(verb=f"build and {word}", cost="1 read")
-            return CommandState(verb=word)
+            return CommandState(verb=f"build and {word}" if at_once else word, cost=cost)
         under_way = bundle is not None and bundle.under_way
-        return CommandState(verb="look again") if under_way else READY
+        return CommandState(verb="look again" if under_way else "")
 
 
 def _doubted(plan: BatchPlan) -> Question:
@@ -1116,7 +1066,12 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
     if width < WIDE:
         address = Column("address", "Address", 13, role="muted")
         return (*head, address, sells, arrives, route, state)
-    address = Column("address", "Address", _widest(map(_recipient, rows)), role="muted")
+    address = Column(
+        "address",
+        "Address",
+        _widest(grouped_address(_recipient(row)) for row in rows),
+        role="muted",
+    )
     refund = _widest(map(_refund, rows))
     back = Column("refund", "Comes back to", refund, priority=0, role="muted")
     return (*head, address, sells, arrives, route, *((back,) if refund else ()), state)
@@ -1178,13 +1133,13 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
-    count = f"{len(below):,} row{'' if len(below) == 1 else 's'} below"
+    count = Span(f"{counted(len(below), 'row')} below", "muted")
     wrong = [row.number for row in below if row.state == "problem"]
     if not wrong:
-        return Span(count, "muted"), ""
-    several = f"{len(wrong):,} problem{'' if len(wrong) == 1 else 's'} below"
+        return count, ""
     where = f"row {wrong[0]}" if len(wrong) == 1 else f"the next in row {wrong[0]}"
-    return Span(count, "muted"), Span(f"{REFUSED} {several}, {where}", "status-trouble")
+    several = f"{REFUSED} {counted(len(wrong), 'problem')} below, {where}"
+    return count, Span(several, "status-trouble")
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
@@ -1228,13 +1183,14 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
     order = row.order
     typed = row.cell("to")
     name = order.label if order is not None else typed if typed.startswith("@") else None
-    address = _recipient(row)
+    address = grouped_address(_recipient(row))
+    short = short_address(_recipient(row)) if address else ""
     whole = wide and cell_len(address) <= LONGEST_ADDRESS
     shown = {
         "row": str(row.number),
         "name": Span(name[:8], bold=order is not None) if name else NOTHING,
-        "address": address if whole else _shortened(row),
-        "to": Span(name[:13], bold=order is not None) if name else _shortened(row) or NOTHING,
+        "address": address if whole else short,
+        "to": Span(name[:13], bold=order is not None) if name else short or NOTHING,
         "arrives": _arrives(row),
         "route": row.cell("route")[:8] or "standard",
     }
@@ -1268,17 +1224,9 @@ def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
 
 
 def _recipient(row: BatchRow) -> str:
-    if row.order is not None:
-        return grouped_address(row.order.recipient)
-    typed = row.cell("to")
-    return "" if typed.startswith("@") else grouped_address(typed)
-
-
-def _shortened(row: BatchRow) -> str:
-    if row.order is not None:
-        return short_address(row.order.recipient)
-    typed = row.cell("to")
-    return "" if not typed or typed.startswith("@") else short_address(typed)
+    """The address, as the row has it; empty where that is a name of nobody."""
+    address = row.order.recipient if row.order is not None else row.cell("to")
+    return "" if address.startswith("@") else address
 
 
 def _refund(row: BatchRow) -> str:
@@ -1326,10 +1274,6 @@ def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
     return [*tokens, *line] if width_of([*tokens, *line]) <= width else line
 
 
-Fact = tuple[str, Line]
-"""A label, and what is said under it."""
-
-
 def plan_facts(
     plan: BatchPlan,
     means: Sequence[Means] = (),
@@ -1341,7 +1285,7 @@ def plan_facts(
     paid: str = "",
     stopped: str = "",
     heads: str = "",
-    row: tuple[int, str] | None = None,
+    row: tuple[str, str] | None = None,
     tokens: int = LEAST_TOKENS,
     asks: bool = True,
 ) -> list[Fact]:
@@ -1350,32 +1294,25 @@ def plan_facts(
     ``exchanges`` and ``reads`` are what the service still allows, None where it does not tell.
     ``built`` and ``gas`` are what a bundle is and costs, once there is one; ``paid`` by what it was
     paid; ``stopped`` is why the work on it stopped. ``heads`` says how amounts are read where the
-    file does not. ``row`` is what is to be said of the row under the cursor, by its number.
+    file does not. ``row`` is the label of the row under the cursor and what is to be said of it.
     ``tokens`` are named in the totals, of more only the number; ``asks``: what the wallet has says
     whether they can be paid."""
-    facts: list[Fact] = [
-        ("Heads", line_of(f"{TROUBLE} {heads}", "status-waiting")),
+    rows: list[tuple[str, LineLike]] = [
+        ("Heads", Span(f"{TROUBLE} {heads}", "status-waiting") if heads else ""),
         # Once something is paid, what the wallet has says nothing about it.
         ("Total", _totals(plan, () if paid else means, tokens, asks=asks and not paid)),
         ("Arrives", _arrivals(plan, tokens)),
         ("Orders", _orders(plan)),
         ("Groups", _groups(plan)),
+        # What was signed and asked for is over then.
+        ("Paid", paid),
+        ("Sign", "" if paid else built or _signatures(plan)),
+        ("Gas", "" if paid else gas or _gas(means)),
+        ("Calls", "" if paid else _calls(plan, exchanges, reads)),
+        row if row is not None else ("", ""),
+        ("Stopped", Span(f"{TROUBLE} {stopped}", "status-waiting") if stopped else ""),
     ]
-    facts = facts if heads else facts[1:]
-    if paid:
-        # What was signed and asked for is over.
-        facts.append(("Paid", line_of(paid)))
-    else:
-        facts.append(("Sign", line_of(built) if built else _signatures(plan)))
-        if cost := line_of(gas) if gas else _gas(means):
-            facts.append(("Gas", cost))
-        facts.append(("Calls", _calls(plan, exchanges, reads)))
-    if row is not None:
-        number, said = row
-        facts.append((f"Row {number}", line_of(said)))
-    if stopped:
-        facts.append(("Stopped", line_of(f"{TROUBLE} {stopped}", "status-waiting")))
-    return facts
+    return [Fact(label, said) for label, said in rows if said]
 
 
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
@@ -1391,16 +1328,13 @@ def laid(facts: Sequence[Fact], width: int) -> list[Line]:
             rows.append([*fill(first, half), *second])
             at += 2
             continue
-        label, content = facts[at]
-        lines = wrapped(content, width - LABEL)
-        heads = [fill(Span(label, "muted"), LABEL), *([Span(" " * LABEL)] for _ in lines[1:])]
-        rows += [[*head, *line] for head, line in zip(heads, lines, strict=True)]
+        rows += fact_lines(facts[at], width, LABEL)
         at += 1
     return rows
 
 
 def _labelled(fact: Fact) -> Line:
-    return [*fill(Span(fact[0], "muted"), LABEL), *fact[1]]
+    return [*fill(Span(fact.label, "muted"), LABEL), *line_of(fact.value)]
 
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
@@ -1409,23 +1343,21 @@ def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool)
     said = [(total, by_chain.get(total.chain)) for total in plan.totals]
     said.sort(key=lambda one: one[1] is None or one[1].missing(one[0]) is None)
     line = joined([_total(total, payer, asks) for total, payer in said[:tokens]], ", ")
-    if more := len(said) - tokens:
-        line += _more_tokens(more)
-    return line or [Span("—")]
+    return joined([line, _more_tokens(len(said) - tokens)], "") or [Span(NOTHING)]
 
 
-def _more_tokens(count: int) -> Line:
-    return [] if count < 0 else [Span(f" and {count} more token{'' if count == 1 else 's'}")]
+def _more_tokens(count: int) -> str:
+    """What stands behind the tokens that are named."""
+    return f" and {counted(count, 'more token')}" if count > 0 else ""
 
 
-def _arrivals(plan: BatchPlan, tokens: int) -> Line:
+def _arrivals(plan: BatchPlan, tokens: int) -> str:
     """``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP Ledger``."""
-    found = plan.arrivals
     said = ", ".join(
         f"{about_amount(one.about)} {one.token.symbol} on {one.token.chain_data.name}"
-        for one in found[:tokens]
+        for one in plan.arrivals[:tokens]
     )
-    return [*line_of(said or "—"), *_more_tokens(len(found) - tokens or -1)]
+    return said + _more_tokens(len(plan.arrivals) - tokens) or NOTHING
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
@@ -1454,65 +1386,55 @@ def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
     return [Span(f"{TROUBLE} ", role), *said, Span(missing, role)]
 
 
-def _orders(plan: BatchPlan) -> Line:
-    routes = plan.routes
-    orders = ", ".join(f"{count} {route}" for route, count in routes.items())
-    return line_of(f"{sum(routes.values())}: {orders}" if orders else "—")
+def _orders(plan: BatchPlan) -> str:
+    orders = ", ".join(f"{count} {route}" for route, count in plan.routes.items())
+    return f"{sum(plan.routes.values())}: {orders}" if orders else NOTHING
 
 
-def _groups(plan: BatchPlan) -> Line:
-    """``2: 50 and 12 on Ethereum``; a group sells on one chain and has at most 50 rows."""
-    groups = plan.groups
-    if not groups:
-        return line_of("—")
-    said = _named(f"{len(one.rows)} on {one.chain_name}" for one in groups)
-    return line_of(f"{len(groups)}: {said}")
+def _groups(plan: BatchPlan) -> str:
+    """``2: 50 on Ethereum, 12 on Base``; a group sells on one chain and has at most 50 rows."""
+    said = _named(f"{len(one.rows)} on {one.chain_name}" for one in plan.groups)
+    return f"{len(plan.groups)}: {said}" if plan.groups else said
 
 
 def _named(said: Iterable[str]) -> str:
-    """The first of them, and how many more there are."""
+    """The first of them, and how many more there are; a dash for none."""
     first = list(said)
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
-    return ", ".join(first[:MOST]) + more
+    return ", ".join(first[:MOST]) + more or NOTHING
 
 
-def _signatures(plan: BatchPlan) -> Line:
-    groups = plan.groups
-    if not groups:
-        return line_of("—")
-    if len(groups) > 1:
-        total = sum(one.signatures for one in groups)
-        return line_of(f"{total} times: {_named(map(_how, groups))}")
-    return line_of(_how(groups[0]))
+def _signatures(plan: BatchPlan) -> str:
+    """``3 times: 1 bundle of 20 transfers, 2 transactions of 12 transfers``."""
+    said = _named(map(_how, plan.groups))
+    total = sum(one.signatures for one in plan.groups)
+    return f"{total} times: {said}" if len(plan.groups) > 1 else said
 
 
 def _how(group: Group) -> str:
     """``1 bundle of 20 transfers``."""
-    rows, times = len(group.rows), group.signatures
-    transfers = f"{rows} transfer{'' if rows == 1 else 's'}"
-    if group.paid == "bundle":
-        return f"1 bundle of {transfers}"
-    return f"{times} transaction{'' if times == 1 else 's'} of {transfers}"
+    means = "1 bundle" if group.paid == "bundle" else counted(group.signatures, "transaction")
+    return f"{means} of {counted(len(group.rows), 'transfer')}"
 
 
-def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None) -> Line:
+def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None) -> str:
     calls = plan.calls
     said = f"{calls.create} create, {calls.build} build, {calls.submit} submit"
     for name, left in (("exchanges", exchanges), ("reads", reads)):
         if left is not None:
             said += f"; {name} {left.left:,} of {left.limit:,} left"
-    return line_of(said)
+    return said
 
 
-def _gas(means: Sequence[Means]) -> Line | None:
+def _gas(means: Sequence[Means]) -> LineLike:
     """What there is to pay gas from, before a bundle says what it costs."""
     known = [one for one in means if one.coin is not None]
     if not known:
-        return None
+        return ""
     coins = ", ".join(
         f"{exact_amount(one.coin)} {one.coin_symbol}" for one in known[:MOST] if one.coin
     )
     wallet = known[0].wallet
     if not coins:
-        return [Span(f"{TROUBLE} wallet {wallet} has nothing to pay it from", "status-waiting")]
-    return line_of(f"told by the build; wallet {wallet} has {coins}")
+        return Span(f"{TROUBLE} wallet {wallet} has nothing to pay it from", "status-waiting")
+    return f"told by the build; wallet {wallet} has {coins}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import on
@@ -18,6 +18,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError, RateLimited
+from swapdesk.flows.creation.confirm_intent import TypedBefore
 from swapdesk.flows.notation import (
     MINUS,
     clock_time,
@@ -51,7 +52,7 @@ from swapdesk.flows.quotes.ranking import (
     UnusableQuote,
     former_places,
 )
-from swapdesk.flows.quotes.recent import ProviderRecord, provider_records
+from swapdesk.flows.quotes.recent import ProviderRecord, provider_records, record_lines
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -97,7 +98,6 @@ from swapdesk.tui.spans import (
     spread,
     wrapped,
 )
-from swapdesk.tui.widgets.detail_rows import record_rows
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, TextRows
 from swapdesk.tui.widgets.quote_table import (
@@ -113,9 +113,6 @@ from swapdesk.tui.widgets.quote_table import (
 )
 from swapdesk.tui.widgets.table_layout import MARGIN
 from swapdesk.wire.quotes import RouteType
-
-if TYPE_CHECKING:
-    from swapdesk.flows.creation.confirm_intent import TypedBefore
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
@@ -190,7 +187,7 @@ class QuotesScreen(Page):
         self._again = AskingAgain()
         self._only_fixed = False
         self._explained = False
-        self._typed = typed
+        self._typed = typed or TypedBefore(recipient)
         self._former: dict[str, int] = {}
         self._former_until = 0.0
         self._head = HeadLine()
@@ -623,13 +620,6 @@ class QuotesScreen(Page):
     def do_review(self) -> None:
         self._table.action_choose()
 
-    def _typed_before(self) -> TypedBefore:
-        from swapdesk.flows.creation.confirm_intent import TypedBefore
-
-        if self._typed is None:
-            self._typed = TypedBefore(self.recipient)
-        return self._typed
-
     @on(LineTable.Chosen)
     def _chosen_row(self, event: LineTable.Chosen) -> None:
         board = self.board
@@ -646,7 +636,7 @@ class QuotesScreen(Page):
         if row is not None:
             from swapdesk.tui.screens.create import CreateScreen
 
-            self.app.push_screen(CreateScreen(self.session, board, row, self._typed_before()))
+            self.app.push_screen(CreateScreen(self.session, board, row, self._typed))
 
 
 class WaterfallScreen(Page):
@@ -732,6 +722,12 @@ class WaterfallScreen(Page):
     async def do_review(self) -> None:
         await self.app.pop_screen()
         self._quotes.do_review()
+
+
+def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
+    """The record of a provider under a rule."""
+    said = record_lines(record)
+    return [rule(width), *(spread([Span(a)], [Span(b, "muted")], width) for a, b in said)]
 
 
 def _count_below(table: LineTable) -> Line:

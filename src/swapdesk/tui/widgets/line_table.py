@@ -212,6 +212,8 @@ class LineTable(ScrollView, can_focus=True):
 
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Other columns or heads; the rows stay."""
+        if tuple(columns) == self._layout.columns:
+            return
         self._layout = TableLayout(columns)
         self._measure(self.rows)
         self.refresh()
