@@ -22,6 +22,7 @@ from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.planner import BatchPlanner
+from swapdesk.flows.batch.reading import read_sheet
 from swapdesk.flows.batch.rows import Row
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
@@ -141,7 +142,7 @@ async def _once(planner: BatchPlanner, api: PartnerApi, figures: Figures) -> Non
     content = _content()
     beating = asyncio.create_task(beat())
     begin = time.perf_counter()
-    plan = await planner.judged(await planner.read("rows.csv", content), told)
+    plan = await planner.judged(await read_sheet("rows.csv", content, SystemClock()), told)
     plan = await planner.with_limits(plan, api)
     figures.add("plan", time.perf_counter() - begin)
     figures.add("first", first[0])

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from furnished_home import PLACE
 from patience import PATIENCE
-from swapdesk.cli.demo_transcript import tell_in_new_world
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.demo_report import tell_in_new_world
+from swapdesk.cli.output import Output
 from swapdesk.flows.demo.demonstration import DemoChoice
 from swapdesk.flows.demo.stage import DEMOS, Stage
 
@@ -46,7 +46,7 @@ def recorded(name: str, seed: int = 7) -> RecordedDemo:
 
 def _carry_out(name: str, seed: int) -> tuple[str, list[Stage]]:
     out = io.StringIO()
-    shown = tell_in_new_world(Output(Form.TABLE, stdout=out), DemoChoice(name, seed))
+    shown = tell_in_new_world(Output("table", stdout=out), DemoChoice(name, seed))
     # The rows hold functions, which are not written down.
     return out.getvalue(), [replace(stage, row=None) for stage in shown.record]
 

@@ -86,7 +86,7 @@ NEEDED_BY_NOTHING = (*HEAVY, *SCREENS, *CLIENTS, "swapdesk.flows", "swapdesk.wir
             (*HEAVY, *CHAIN_PARTS, "Crypto", "swapdesk.agent", "sqlite3"),
         ),
         (
-            "import swapdesk.flows.wallet.revoking, swapdesk.tui.screens.wallets\n"
+            "import swapdesk.flows.signing.wallet_signing, swapdesk.tui.screens.wallets\n"
             "import swapdesk.cli.main",
             (*CHAINS, *CHAIN_PARTS, "swapdesk.agent", "swapdesk.sandbox"),
         ),

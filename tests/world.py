@@ -33,8 +33,8 @@ from swapdesk.flows.creation.order_verification import Created, NotCreated
 from swapdesk.flows.intents.intent import Intent, TokenFacts
 from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.journal_records import JournaledOrder
 from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.sandbox.fault_layer import FaultLayer
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server, serve_until, started
@@ -163,7 +163,7 @@ class World:
         begin_create(self.journal.ledger, intent, "digest")
         self.journal.ledger.move(intent.id, State.SENT, server_at=self.clock.now())
 
-    def known(self, service_id: str) -> JournaledOrder:
+    def known(self, service_id: str) -> TrackedOrder:
         """An order as the journal has it."""
         return self.journal.orders.get(service_id)
 

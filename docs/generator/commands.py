@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from generator.markdown import code, codes, page, section, sentence, table
-from swapdesk.cli.cli_context import EFFECTS, READING, WithExchanges, WithOperations, WithVenues
+from swapdesk.cli.cli_context import EFFECTS, READING, WithLists
 from swapdesk.cli.contract_commands import OF_ALL, every_command, option_value
 from swapdesk.cli.main import swapdesk
 
@@ -76,13 +76,17 @@ def paragraphs(command: click.Command) -> list[str]:
     return [" ".join(one.split()) for one in said]
 
 
+_LISTS = {
+    ("operations",): "METHOD and PATH are those of [api.md](api.md).",
+    ("exchanges", "venues"): "CODE is an exchange or an on-chain venue:"
+    " [sandbox.md](sandbox.md#exchanges).",
+    ("exchanges",): "CODE is an exchange: [sandbox.md](sandbox.md#exchanges).",
+}
+
+
 def _lists(command: click.Command) -> Iterator[str]:
-    if isinstance(command, WithOperations):
-        yield "METHOD and PATH are those of [api.md](api.md)."
-    elif isinstance(command, WithVenues):
-        yield "CODE is an exchange or an on-chain venue: [sandbox.md](sandbox.md#exchanges)."
-    elif isinstance(command, WithExchanges):
-        yield "CODE is an exchange: [sandbox.md](sandbox.md#exchanges)."
+    if isinstance(command, WithLists):
+        yield _LISTS[command.lists]
 
 
 def _options(found: Iterable[click.Parameter]) -> str:

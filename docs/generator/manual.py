@@ -17,7 +17,7 @@ from generator.commands import (
 )
 from generator.markdown import COMMAND
 from swapdesk import __version__
-from swapdesk.cli.cli_context import WithExchanges, WithOperations
+from swapdesk.cli.cli_context import WithLists
 from swapdesk.cli.command_error import Exit
 
 
@@ -44,10 +44,9 @@ def manual_page() -> str:
         if isinstance(command, click.Group):
             continue
         lines += [f".SS {_text(usage(name, command))}", *_paragraphs(paragraphs(command))]
-        listed = {WithExchanges: "codes", WithOperations: "operations"}
-        for kind, what in listed.items():
-            if isinstance(command, kind):
-                lines += [".PP", f"{_text(f'{name} --help')} lists the {what}."]
+        if isinstance(command, WithLists):
+            what = "operations" if "operations" in command.lists else "codes"
+            lines += [".PP", f"{_text(f'{name} --help')} lists the {what}."]
         lines += _options(own_options(command))
     lines.append(".SH EXIT STATUS")
     for end in Exit:

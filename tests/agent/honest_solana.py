@@ -27,7 +27,6 @@ from swapdesk.chain.solana import (
     ComputeLimit,
     ComputePrice,
     CreateTokenAccount,
-    InitializeMint,
     Memo,
     MintTo,
     Revoke,
@@ -190,7 +189,9 @@ STRANGE = {
         [AccountMeta(ME, True, True), AccountMeta(DEPOSIT, False, True)],
     ),
     "mint": MintTo(MINT, token_account(ME, MINT), ME, 1).build(),
-    "new mint": InitializeMint(MALLORY, 6, ME).build(),
+    "new mint": Instruction(
+        TOKEN, b"\x14\6" + bytes(ME) + b"\0", [AccountMeta(MALLORY, False, True)]
+    ),
     "account for a thief": CreateTokenAccount(ME, MALLORY, MINT).build(),
     "account for the maker": CreateTokenAccount(ME, MAKERS_KEY, MINT).build(),
     "account of another token": CreateTokenAccount(ME, ME, OTHER_MINT).build(),

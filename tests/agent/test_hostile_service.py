@@ -21,7 +21,7 @@ from random import Random
 from typing import Any, TypeVar
 
 import pytest
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from pydantic import ValidationError
 
@@ -79,7 +79,7 @@ from swapdesk.chain.typed_data import Domain, authorization_document
 from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import PaymentTerms, RequiredPayment
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.bundle_promise import (
+from swapdesk.flows.batch.building import (
     funding_payload,
     funding_promise,
     item_promise,
@@ -242,22 +242,19 @@ class Confirmed(Struct, frozen=True):
             assert got.units >= int(self.least.scaleb(wanted.decimals)), (got, self)
 
 
-class _InProcess:
+class _InProcess(WalletClient):
     """The agent's own table of what may be asked, without a pipe between."""
-
-    gone = None
 
     def __init__(self, opened: OpenedWallet) -> None:
         self._opened = opened
+        self.gone = None
+        self.accounts = Accounts((), (), (), False)
 
-    async def ask(
-        self,
-        operation: AgentOperation,
-        arguments: Mapping[str, Any] | None = None,
-        **secrets: Secret | None,
-    ) -> Any:
-        held = {name: SecretBytes(one.reveal().encode()) for name, one in secrets.items() if one}
-        frame = Frame({"do": operation, **(arguments or {})}, held)
+    async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
+        secrets = {name: one for name, one in arguments.items() if isinstance(one, Secret)}
+        held = {name: SecretBytes(one.reveal().encode()) for name, one in secrets.items()}
+        plain = {name: one for name, one in arguments.items() if name not in held}
+        frame = Frame({"do": operation, **to_builtins(plain)}, held)
         try:
             return (await answered(self._opened, operation, frame))[0]
         except Refused as refusal:
@@ -318,8 +315,7 @@ class Trader:
         self.links = tuple(
             ChainLink(name, Kind.EVM, one.chain_id, URL, 1) for name, one in nodes.items()
         )
-        agent: Any = _InProcess(opened)
-        self.client = WalletClient(agent, Accounts((), (), (), False))
+        self.client = _InProcess(opened)
         self.wallet = _Wallet(load_settings({}, Home.at(directory)), self.clock, self.links)
         self.wallet.made = self.client
         self._number = 0

@@ -27,8 +27,9 @@ from agent.honest import (
     without,
 )
 from sampling import examples
+from swapdesk.agent.shapes.claim import PayloadRefused
 from swapdesk.agent.shapes.reading import read_typed
-from swapdesk.agent.typed_data import TypedDataRefused, read_document
+from swapdesk.agent.typed_data import read_document
 from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.deployments import PERMIT2
 from swapdesk.wire.encoding.numbers import WireNumber
@@ -156,9 +157,9 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_two_meanings_is_refused(name):
     document, code = REFUSED[name]
-    with pytest.raises(TypedDataRefused) as caught:
+    with pytest.raises(PayloadRefused) as caught:
         read_document(document)
-    assert caught.value.code == code
+    assert caught.value.code == f"DOCUMENT_{code}"
 
 
 def _one(kind, value):
@@ -194,15 +195,15 @@ def _one(kind, value):
     ],
 )
 def test_a_value_of_another_spelling_is_refused(kind, value, code):
-    with pytest.raises(TypedDataRefused) as caught:
+    with pytest.raises(PayloadRefused) as caught:
         read_document(_one(kind, value))
-    assert caught.value.code == code
+    assert caught.value.code == f"DOCUMENT_{code}"
 
 
 @pytest.mark.parametrize("types", [{}, {"EIP712Domain": []}])
 def test_a_document_without_a_domain_is_refused(types):
     box = _one("bool", True)
-    with pytest.raises(TypedDataRefused):
+    with pytest.raises(PayloadRefused):
         read_document({**box, "types": {**box["types"], **types}, "domain": {}})
 
 

@@ -10,8 +10,7 @@ import pytest
 from browser.conftest import SIZES, Open, background_of
 from corpus.texts import web_texts
 from flows.support.case_documents import document_of, read_document, whole_case, with_texts
-from swapdesk.flows.support.case_file import NOT_OURS, CaseFile
-from swapdesk.flows.support.case_page import case_page
+from swapdesk.flows.support.case_file import NOT_OURS, CaseFile, case_page
 from web_documents import WebDocument
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -28,7 +28,6 @@ from swapdesk.chain.smart_account import (
     EntryPointVersion,
     InnerCall,
     OperationError,
-    Paymaster,
     UserOperation,
     account_address,
     decode_batch,
@@ -56,13 +55,15 @@ PLAIN = UserOperation(
     max_priority_fee_per_gas=69,
 )
 BEEF = bytes.fromhex("deadbeef")
+PAYMASTER = bytes.fromhex(SOMEBODY[2:])
+LIMIT = (6942069).to_bytes(16, "big")
 OPERATIONS = {
     "plain": PLAIN,
     "factory": replace(PLAIN, factory=SOMEBODY, factory_data=BEEF),
-    "paymaster": replace(PLAIN, paymaster=Paymaster(SOMEBODY)),
-    "paymaster verification gas": replace(PLAIN, paymaster=Paymaster(SOMEBODY, 6942069)),
-    "paymaster post-op gas": replace(PLAIN, paymaster=Paymaster(SOMEBODY, 6942069, 6942069)),
-    "paymaster data": replace(PLAIN, paymaster=Paymaster(SOMEBODY, 6942069, 6942069, BEEF)),
+    "paymaster": replace(PLAIN, paymaster_and_data=PAYMASTER + bytes(32)),
+    "paymaster verification gas": replace(PLAIN, paymaster_and_data=PAYMASTER + LIMIT + bytes(16)),
+    "paymaster post-op gas": replace(PLAIN, paymaster_and_data=PAYMASTER + LIMIT * 2),
+    "paymaster data": replace(PLAIN, paymaster_and_data=PAYMASTER + LIMIT * 2 + BEEF),
 }
 PUBLISHED = {
     (V07, "plain"): "1903d62bb5dc75af6fed866aa46d8e80063d9e288aa7f2caad0ff1fcae22e40d",
@@ -113,7 +114,7 @@ operations = st.builds(
     max_priority_fee_per_gas=halves,
     factory=addresses,
     factory_data=st.binary(max_size=64),
-    paymaster=st.none() | st.builds(Paymaster, addresses, halves, halves, st.binary(max_size=40)),
+    paymaster_and_data=st.binary(max_size=92),
     signature=st.binary(max_size=70),
 )
 
@@ -171,7 +172,6 @@ def test_every_field_but_the_signature_is_in_the_hash(version):
     base = OPERATIONS["paymaster data"]
     base = replace(base, factory=SOMEBODY, factory_data=BEEF, call_data=BEEF)
     other = checksummed("0x" + "ab" * 20)
-    paymaster = base.paymaster
     changed = [
         replace(base, sender=other),
         replace(base, nonce=1),
@@ -183,8 +183,8 @@ def test_every_field_but_the_signature_is_in_the_hash(version):
         replace(base, max_priority_fee_per_gas=1),
         replace(base, factory=other),
         replace(base, factory_data=b""),
-        replace(base, paymaster=replace(paymaster, address=other)),
-        replace(base, paymaster=None),
+        replace(base, paymaster_and_data=base.paymaster_and_data[::-1]),
+        replace(base, paymaster_and_data=b""),
     ]
     hashes = {user_operation_hash(one, ENTRY_POINT, 1, version) for one in [base, *changed]}
     hashes |= {
@@ -210,8 +210,6 @@ def test_every_field_but_the_signature_is_in_the_hash(version):
         ("pre_verification_gas", 2**256),
         ("max_fee_per_gas", 2**128),
         ("max_priority_fee_per_gas", -1),
-        ("paymaster", Paymaster("0x")),
-        ("paymaster", Paymaster(SOMEBODY, 2**128)),
     ],
 )
 def test_values_that_cannot_be_packed_are_refused(field, value):
@@ -225,7 +223,6 @@ def test_values_that_cannot_be_packed_are_refused(field, value):
         {"init_code": b"\x01"},
         {"account_gas_limits": b"\0" * 31},
         {"gas_fees": b"\0" * 33},
-        {"paymaster_and_data": b"\0" * 51},
     ],
 )
 def test_words_that_are_too_short_are_not_unpacked(changed):
@@ -239,10 +236,11 @@ TOKEN = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 
 @given(operations)
 def test_an_operation_is_read_as_it_was_written(operation):
-    assert read_operation(operation_json(operation)) == operation
+    own = replace(operation, paymaster_and_data=b"")
+    assert read_operation(operation_json(own)) == own
 
 
-WRITTEN = operation_json(OPERATIONS["paymaster data"].signed(BEEF))
+WRITTEN = operation_json(PLAIN.signed(BEEF))
 
 
 @pytest.mark.parametrize(
@@ -263,7 +261,8 @@ WRITTEN = operation_json(OPERATIONS["paymaster data"].signed(BEEF))
         ({"signature": None}, "signature"),
         ({"factory": "0x7702"}, "factory"),
         ({"factoryData": "0x00"}, "factoryData"),
-        ({"paymaster": None}, "paymasterVerificationGasLimit"),
+        ({"paymaster": BOB}, "paymaster"),
+        ({"paymasterVerificationGasLimit": "0x1"}, "paymaster"),
         ({"initCode": "0x"}, "initCode"),
         ({"eip7702Auth": {}}, "eip7702Auth"),
     ],

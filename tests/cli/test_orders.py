@@ -363,7 +363,7 @@ def test_calls_by_hand_stay_unresolved_until_their_end_is_known(tmp_path: Path) 
     ledger.move(ids[1], State.REFUSED, code="INVALID_SWAP", status=422)
     ledger.move(ids[2], State.DONE, status=200)
     ledger.move(ids[3], State.UNKNOWN, code="NO_ANSWER")
-    assert journal.orders.get(order.service_id).intent_id is None
+    assert journal.orders.get(order.service_id).intent is None
     journal.close()
     with pytest.raises(JournalUnavailable):
         ledger.begin("call", sent, state=State.SENT)

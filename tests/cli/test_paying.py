@@ -15,7 +15,7 @@ from harness import Result, Sandbox, home_of
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Output
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession, _pay_calls
 from swapdesk.flows.desk import Desk
@@ -115,10 +115,10 @@ def test_a_pass_phrase_of_a_descriptor_serves_all_that_a_command_signs() -> None
     reading, writing = os.pipe()
     os.write(writing, b"a phrase\n")
     os.close(writing)
-    call = CliContext(Output(Form.JSON), passphrase_fd=reading)
+    call = CliContext(Output("json"), passphrase_fd=reading)
     assert [read_passphrase(call).reveal() for _ in range(2)] == ["a phrase", "a phrase"]
     os.close(reading)
-    call = CliContext(Output(Form.JSON), passphrase_fd=reading)
+    call = CliContext(Output("json"), passphrase_fd=reading)
     with pytest.raises(CommandError) as refused:
         read_passphrase(call)
     assert refused.value.code == "BAD_DESCRIPTOR"
@@ -127,7 +127,7 @@ def test_a_pass_phrase_of_a_descriptor_serves_all_that_a_command_signs() -> None
 async def test_a_new_payee_is_agreed_to_at_a_terminal_alone(tmp_path: Path) -> None:
     asked = NewPayee("0x6A65", ("This one: 0.0001 USDC to 0x6A65.",), "6A65")
     desk = Desk.open(load_settings({}, Home.at(tmp_path)))
-    call = CliContext(Output(Form.JSON))
+    call = CliContext(Output("json"))
     _pay_calls(CommandSession(call, desk.settings, desk, None))
     for there, typed, agreed in ((True, "6A65\n", True), (True, "yes\n", False),
                                  (False, "6A65\n", False)):  # fmt: skip

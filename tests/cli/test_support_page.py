@@ -11,8 +11,7 @@ from cli.desks import InProcess
 from flows.support.case_documents import whole_case
 from flows.support.test_case_file import REFUSED
 from swapdesk.cli.command_error import Exit
-from swapdesk.flows.support.case_file import file_bytes
-from swapdesk.flows.support.case_page import case_page
+from swapdesk.flows.support.case_file import case_page, file_bytes
 
 
 @pytest.fixture

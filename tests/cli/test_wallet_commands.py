@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from cli.desks import Desk, InProcess, run_here
 from harness import Result, cli
 from patience import PATIENCE
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Output
 from swapdesk.cli.secret_input import typed_lines
 from swapdesk.cli.wallet_chains import BalanceTable
 from swapdesk.cli.wallet_commands import read_coins
@@ -190,7 +190,7 @@ def test_chains_are_printed_in_the_order_of_the_wallet() -> None:
     ]
     coin = Holding(Asset("ETH", 18, None), Decimal(2))
     out = io.StringIO()
-    table = BalanceTable(Output(Form.PLAIN, stdout=out))
+    table = BalanceTable(Output("plain", stdout=out))
     table.heard(waits)
     for at in (1, 0, 2):
         waits[at] = replace(waits[at], reading=False, holdings=(coin,))

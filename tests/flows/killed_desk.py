@@ -25,7 +25,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.flows.batch.bundles import Bundle
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupPayment
-from swapdesk.flows.batch.group_status import Until
+from swapdesk.flows.batch.progress import Until
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.dex.dex_swap import DexSwapFlow
 from swapdesk.flows.intents.intent import Intent

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.batch.batches import (
     begin_batch,
-    complete_group,
     find_batch,
-    leave_group,
+    move_group,
     move_row,
 )
 from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem, add_bundle, sign_bundle
@@ -154,7 +153,9 @@ def create_group(
 ) -> bool:
     """The group was created, each row as the order of its name; ``code``: as what differs."""
     with journal.ledger.transaction():
-        moved = complete_group(journal.ledger, group, multi_id, request_id=request_id)
+        moved = move_group(
+            journal.ledger, group, State.DONE, multi_id=multi_id, request_id=request_id
+        )
         for row, name in zip(group.rows, names, strict=True) if moved else ():
             move_row(journal.ledger, row, State.DONE, service_id=name, code=code)
         return moved
@@ -163,7 +164,7 @@ def create_group(
 def created_batch(journal: Journal, batch_id: str, multi_id: str, *names: str, **ends: Any) -> None:
     """A batch whose group was created with an order of each name."""
     group = begin_group(journal, batch_id, len(names), ends.pop("body", "{}"))
-    assert leave_group(journal.ledger, group, NOW)
+    assert move_group(journal.ledger, group, State.SENT, server_at=NOW)
     assert create_group(journal, group, multi_id, *names, **ends)
 
 

@@ -23,7 +23,7 @@ from swapdesk.flows.notation import NOTHING, Elapsed
 from swapdesk.flows.orders.order_listing import Group, group_of, read_filter
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, time_at
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.diagnosis import diagnose
+from swapdesk.flows.support.support_case import CaseFacts, diagnose
 from swapdesk.flows.tracking.self_paid_orders import swap_payment
 from swapdesk.paths import Home
 from swapdesk.settings import Options, load_settings
@@ -142,7 +142,7 @@ def test_what_the_venue_settles_is_signed_before_its_order() -> None:
 
 def test_what_was_not_signed_is_diagnosed_so() -> None:
     tracked = with_steps(step("swap", State.REFUSED, "QUOTE_EXPIRED"))
-    assert diagnose(tracked, NOW).acts == "the customer: ask for new quotes."
+    assert diagnose(CaseFacts(NOW, tracked)).acts == "the customer: ask for new quotes."
     # When the service has seen a transaction, its word counts.
     seen = replace(
         tracked,

@@ -32,16 +32,6 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock, SystemClock
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_money, deposit_phase
-from swapdesk.flows.deposits.deposit_signing import (
-    DEPOSIT,
-    FAUCET,
-    LOOK,
-    UNPAID,
-    DepositSession,
-    begin_deposit,
-    lack_of,
-    on_screen,
-)
 from swapdesk.flows.deposits.funding import (
     MAY_BE_PAID,
     SENT_BEFORE,
@@ -50,14 +40,22 @@ from swapdesk.flows.deposits.funding import (
 )
 from swapdesk.flows.deposits.funds_location import AT_HOME, NOT_READ, funds_now, funds_of
 from swapdesk.flows.deposits.wallet_funding import (
-    DepositTransfer,
+    DEPOSIT,
+    FAUCET,
+    LOOK,
+    UNPAID,
+    DepositSession,
     PaymentEntry,
     WalletFunding,
+    begin_deposit,
     check_payable,
     deposit_payload,
     deposit_promise,
+    lack_of,
     not_paid,
+    on_screen,
     payment_open,
+    signed_transfer,
 )
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import DepositRelease, TokenFacts
@@ -509,22 +507,23 @@ class Trader:
         return Agreed()
 
 
-def transfer(
+async def transfer(
     payer: Payer,
     promise: Promise,
     look: Look,
     *,
     refusal: Callable[[], str | None] = payable,
     clock: SystemClock | None = None,
-) -> DepositTransfer:
-    clock = clock or SystemClock()
-    return DepositTransfer(payer.agent, clock, promise, look, refusal, Pace(look=0), Watch())
+) -> SignedTransaction:
+    return await signed_transfer(
+        payer.agent, clock or SystemClock(), promise, look, refusal, Pace(look=0), Watch()
+    )
 
 
 async def test_what_grew_too_old_is_shown_once_more_and_paid_once(payer: Payer) -> None:
     promise = payer.promise("slow", SOL)
     trader = Trader(lambda looks: payer.world.time.pass_blocks(140) if looks < 3 else None)
-    signed = await transfer(payer, promise, trader.look).signed()
+    signed = await transfer(payer, promise, trader.look)
     digests = [one.digest for one in trader.seen]
     assert len(digests) == len(set(digests)) == 3
     await payer.agent.broadcast(signed.hash)
@@ -547,16 +546,15 @@ async def test_a_review_that_ended_is_not_an_order_that_did(payer: Payer) -> Non
             raise NotAgreed("The order ended before you signed.", "NOT_PAYABLE")
         return Agreed()
 
-    await transfer(payer, promise, look, clock=clock).signed()
+    await transfer(payer, promise, look, clock=clock)
     assert looks == 2
 
 
 async def test_an_order_that_ended_meanwhile_is_not_asked_about_again(payer: Payer) -> None:
     promise = payer.promise("ended", SOL)
     trader = Trader(lambda _: payer.world.time.pass_blocks(140))
-    made = transfer(payer, promise, trader.look, refusal=lambda: "It ended.")
     with pytest.raises(NotAgreed, match="It ended") as ended:
-        await made.signed()
+        await transfer(payer, promise, trader.look, refusal=lambda: "It ended.")
     assert ended.value.code == "NOT_PAYABLE"
     assert len(trader.seen) == 1
     no = Trader(lambda _: None)
@@ -565,7 +563,7 @@ async def test_an_order_that_ended_meanwhile_is_not_asked_about_again(payer: Pay
         await no.look(review)
 
     with pytest.raises(NotAgreed) as refused:
-        await transfer(payer, promise, refuse).signed()
+        await transfer(payer, promise, refuse)
     assert refused.value.code == "NOT_CONFIRMED"
     assert len(no.seen) == 1
     assert await payer.agent.transactions("ended") == ()
@@ -575,7 +573,7 @@ async def test_what_the_gate_refuses_is_not_made_again(payer: Payer) -> None:
     promise = payer.promise("poor", SOL, units=COINS * 10)
     trader = Trader(lambda _: None)
     with pytest.raises(NotSignable) as refused:
-        await transfer(payer, promise, trader.look).signed()
+        await transfer(payer, promise, trader.look)
     assert refused.value.code == "DEPOSIT_ABOVE"
     assert trader.seen == []
 

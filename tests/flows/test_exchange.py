@@ -142,7 +142,7 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
         earlier = await by_hand(trade, first)
         listed = await trade.api.list_orders()
         trade.journal.orders.record([(order, "list", False) for order in listed.orders])
-    name = trade.journal.orders.index.ids().pop()
+    name = trade.journal.orders.ids().pop()
     known = trade.journal.orders.get(name)
 
     def refused(request: httpx2.Request) -> None:
@@ -157,7 +157,7 @@ async def test_a_create_that_is_answered_with_an_order_from_before_releases_noth
     )
     outcome = await trade.flow.create(intent)
     after = trade.journal.orders.get(name)
-    assert (after.intent_id, after.verdict) == (known.intent_id, known.verdict)
+    assert (after.intent, after.verdict) == (known.intent, known.verdict)
     assert await orders_of(trade) == (2 if made else 1)
     if made:
         assert isinstance(outcome, Created)
@@ -277,7 +277,7 @@ async def test_an_order_that_comes_after_the_refusal_is_kept_and_never_payable(
     outcome = await trade.created(intent)
     assert outcome.verdict.standing is DepositRelease.FOREIGN
     known = trade.known(outcome.order.service_id)
-    assert (known.intent_id, known.verdict.payable) == (None, False)
+    assert (known.intent, known.verdict.payable) == (None, False)
     assert trade.entry(intent.id).state is State.REFUSED
 
 

@@ -98,7 +98,7 @@ def test_a_damaged_file_is_kept_and_nothing_is_written(path: Path, clock: Manual
     assert again.problem is not None
     with pytest.raises(JournalUnavailable):
         begin_create(again.ledger, intent(), "digest")
-    assert again.orders.index.ids() == set()
+    assert again.orders.ids() == set()
     assert path.read_bytes() == bytes(damaged)
 
 
@@ -220,14 +220,14 @@ def test_the_orders_of_intents_are_found_without_reading_those_of_others(
     journal.orders.record([(foreign, "list", False)])
     orders = journal.orders
     assert [known.order for known in orders.unrepeated()] == [mine]
-    assert orders.index.ids() == {mine.service_id, foreign.service_id}
-    assert orders.index.of_others(two.id) == {mine.service_id}
-    assert orders.index.of_others(one.id) == set()
-    assert orders.index.seen_before(clock.now()) == {mine.service_id}
-    assert orders.index.seen_before(NOW) == set()
-    assert orders.index.released_deposits() == frozenset()
+    assert orders.ids() == {mine.service_id, foreign.service_id}
+    assert orders.of_others(two.id) == {mine.service_id}
+    assert orders.of_others(one.id) == set()
+    assert orders.seen_before(clock.now()) == {mine.service_id}
+    assert orders.seen_before(NOW) == set()
+    assert orders.released_deposits() == frozenset()
     orders.settle(mine.service_id, RELEASED)
-    assert orders.index.released_deposits() == {("bitcoin", mine.deposit_address)}
+    assert orders.released_deposits() == {("bitcoin", mine.deposit_address)}
 
 
 def test_what_another_desk_wrote_is_read_before_it_is_written_over(
@@ -240,7 +240,7 @@ def test_what_another_desk_wrote_is_read_before_it_is_written_over(
     early = order(display_status="DEPOSIT_DETECTED", status=1)
     late = order(display_status="SENDING_TO_RECEIVER", status=3)
     for ahead in (second, other.orders, journal.orders):
-        one = order(service_id=f"{len(journal.orders.index.ids()):022d}")
+        one = order(service_id=f"{len(journal.orders.ids()):022d}")
         writer.record([(one.model_copy(update={"display_status": None}), "list", False)])
         ahead.record([(late.model_copy(update={"service_id": one.service_id}), "list", False)])
         writer.record([(early.model_copy(update={"service_id": one.service_id}), "list", False)])
@@ -259,7 +259,7 @@ def test_what_a_failed_transaction_took_is_not_believed(journal: Journal) -> Non
     for _ in range(2):
         writer.record([(moved, "list", False)])
     assert journal.orders.get(first.service_id).order == moved
-    assert [seen.display_status for _, _, seen in journal.orders.events(first.service_id)] == [
+    assert [seen.display_status for _, _, seen in journal.orders.history.of(first.service_id)] == [
         "DEPOSIT_DETECTED",
         "EXCHANGE_IN_PROGRESS",
     ]

@@ -30,10 +30,7 @@ from flows.orders import (
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.batches import (
     find_batch,
-    keep_group,
-    leave_group,
-    lose_group,
-    refuse_group,
+    move_group,
 )
 from swapdesk.flows.batch.bundles import (
     accept_bundle,
@@ -152,7 +149,7 @@ def a_part(journal: Journal, number: int) -> Act:
 def a_group(journal: Journal, number: int) -> Act:
     batch_id = batch_of_one(journal, number)
     group = group_of(journal, batch_id)
-    assert leave_group(journal.ledger, group, NOW)
+    assert move_group(journal.ledger, group, State.SENT, server_at=NOW)
     left = (State.SENT, State.UNKNOWN)
 
     def of(journal: Journal) -> str:
@@ -167,18 +164,18 @@ def a_group(journal: Journal, number: int) -> Act:
             assert batch.operation.state is now.act.state
         return now.act.state
 
-    def refused(journal: Journal, code: str) -> bool:
-        return refuse_group(journal.ledger, group, ["no"], code=code, status=422)
+    def to(state: State, *among: State, **told: Any) -> Law:
+        return Law(lambda j: move_group(j.ledger, group, state, **told), state, among)
 
     laws = {
-        "sent": Law(lambda j: leave_group(j.ledger, group, NOW), State.SENT, (State.PREPARED,)),
-        "not sent": Law(lambda j: keep_group(j.ledger, group), State.PREPARED, left),
-        "unknown": Law(lambda j: lose_group(j.ledger, group, "NO"), State.UNKNOWN, left),
-        "refused": Law(lambda j: refused(j, "NO"), State.REFUSED, left),
+        "sent": to(State.SENT, State.PREPARED, server_at=NOW),
+        "not sent": to(State.PREPARED, *left),
+        "unknown": to(State.UNKNOWN, *left, code="NO"),
+        "refused": to(State.REFUSED, *left, code="NO", reasons=["no"], status=422),
         "created": Law(
             lambda j: create_group(j, group, f"multi{number}", f"row{number}"), State.DONE, left
         ),
-        "not created": Law(lambda j: refused(j, NOT_CREATED), State.REFUSED, left),
+        "not created": to(State.REFUSED, *left, code=NOT_CREATED, reasons=["no"]),
     }
     return Act(laws, of)
 

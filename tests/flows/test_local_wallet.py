@@ -29,6 +29,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.catalog.catalog import resolve
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.desk import Desk
+from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.wallet.call_payments import CallPayer, NewPayee
 from swapdesk.flows.wallet.chain_links import is_private_node, live_links, sandbox_links
 from swapdesk.flows.wallet.local_wallet import (
@@ -39,7 +40,6 @@ from swapdesk.flows.wallet.local_wallet import (
     LocalWallet,
 )
 from swapdesk.flows.wallet.own_accounts import OwnBalance, own_balance
-from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot, fill_wallet, read_wallet
 from swapdesk.paths import Home
 from swapdesk.sandbox.world import find_token

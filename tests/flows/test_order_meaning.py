@@ -40,7 +40,7 @@ from swapdesk.flows.orders.situations import (
     situation_of,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.diagnosis import diagnose
+from swapdesk.flows.support.support_case import CaseFacts, diagnose
 from swapdesk.flows.tracking.open_business import findings, quit_warning
 from swapdesk.sandbox.world import build_chains, build_tokens
 from swapdesk.tui.screens.deposit import SETTING_UP, deposit_state
@@ -269,7 +269,7 @@ def test_a_failure_that_cannot_come_back_says_that_no_address_for_it_is_there(
     address: str | None,
 ) -> None:
     stuck = tracked(intent(), **FAILED, **ACT, refund_address=address)
-    cause = diagnose(stuck, SOON).cause
+    cause = diagnose(CaseFacts(SOON, stuck)).cause
     assert ("The order names no address for a refund." in cause) is (address is None)
 
 
@@ -284,7 +284,7 @@ def test_text_of_the_service_is_a_value_and_never_a_template(hostile: Any) -> No
             status = reported_status(state, None, now=SOON)
             assert status.cause
             assert status.money
-            diagnose(TrackedOrder(state, None, None, False, NOW, "list"), SOON)
+            diagnose(CaseFacts(SOON, TrackedOrder(state, None, None, False, NOW, "list")))
 
 
 def test_an_order_closed_early_names_no_deadline_that_is_still_ahead() -> None:
@@ -408,7 +408,7 @@ def test_an_address_still_to_be_given_is_not_told_as_one_that_is_hidden() -> Non
     assert (summary.word, summary.payable) == ("Setting up", False)
     assert summary.cause == "The service has not given a deposit address yet"
     assert (summary.actor, summary.act) == ("the service", "it sets up the deposit address")
-    found = diagnose(late, SOON)
+    found = diagnose(CaseFacts(SOON, late))
     assert (found.rule, found.cause) == ("setting-up", f"{summary.cause}.")
     assert "Do not pay" not in order_sentence(late, SOON)
     refused = tracked(withheld="It differs.", standing=DepositRelease.DIFFERS, deposit_address=None)

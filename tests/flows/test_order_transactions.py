@@ -83,7 +83,7 @@ def test_what_may_be_another_transaction_is_not_called_the_deposit(
 
 def test_what_an_older_desk_journaled_is_found(path: Path) -> None:
     journal = Journal.open(old_journals.written(path), ManualClock(NOW))
-    found = journal.transactions.all()
+    found = journal.orders.transactions()
     approve, swap = found.pop("oldDexSwap12345")
     assert approve == OrderTransaction("approve", "0x" + "a1" * 32, "confirmed", "wallet")
     assert (swap.role, swap.hash) == ("swap", "0x" + "b2" * 32)
@@ -97,9 +97,9 @@ def test_what_an_older_desk_journaled_is_found(path: Path) -> None:
     assert (part.role, part.fate, part.hash) == ("deposit", "sent", "5" * 88)
     assert found == {}
     # One order is told as all of them are.
-    every = journal.transactions.all()
-    for service_id in journal.orders.index.ids():
-        assert journal.transactions.of(service_id) == every.get(service_id, ())
+    every = journal.orders.transactions()
+    for service_id in journal.orders.ids():
+        assert journal.orders.transactions_of(service_id) == every.get(service_id, ())
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_payment_keeps_its_transaction(
     journal: Journal, by: By, end: str, fate: Fate | None
 ) -> None:
     payment = begin_payment(journal.ledger, ID, by, b"{}")
-    assert journal.transactions.of(ID) == ()
+    assert journal.orders.transactions_of(ID) == ()
     commit_signed(journal.ledger, payment.id, HASH)
     if end == "done":
         # A higher fee has another hash, and that one counts.
@@ -126,7 +126,7 @@ def test_a_payment_keeps_its_transaction(
         journal.ledger.move(payment.id, State.REFUSED, code=end, hash=OTHER)
     hash_ = HASH if end == "sent" else OTHER
     expected = () if fate is None else (deposit(hash_, fate, by),)
-    assert journal.transactions.of(ID) == expected
+    assert journal.orders.transactions_of(ID) == expected
 
 
 def seen(journal: Journal, **changes: Any) -> None:
@@ -143,12 +143,12 @@ def test_the_deposit_that_the_service_named_outlives_its_link(journal: Journal, 
     seen(journal, **paid_out)
     journal.close()
     again = Journal.open(path, ManualClock(NOW))
-    (told,) = again.transactions.of(ID)
+    (told,) = again.orders.transactions_of(ID)
     assert told == NAMED
     over = TrackedOrder(again.orders.get(ID).order, None, None, True, NOW, "journal")
     assert dict(order_facts(over, NOW, (told,)))["Deposit hash"] == HASH
     assert members(order_document(over, NOW, (told,)))["depositHash"] == HASH
-    (row,) = export_rows([over], NOW, again.transactions.all())
+    (row,) = export_rows([over], NOW, again.orders.transactions())
     assert (row["depositHash"], row["payoutHash"]) == (HASH, OTHER)
 
 

@@ -28,8 +28,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import UNREPEATED, DepositRelease, ReleaseVerdict
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_index import OrderIndex, PaidRecipient
-from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS
+from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog, PaidRecipient
 from swapdesk.flows.journal.payments import begin_payment, end_payment
 from swapdesk.flows.orders.order_merge import FIGURES, PROGRESS, only_volatile_fields
 from swapdesk.flows.tracking.order_writes import (
@@ -65,7 +64,7 @@ class Kept:
             self,  # type: ignore[arg-type]
             self.clock,
             self.written,
-            background=BackgroundTasks(self.clock, self.defects.append),
+            BackgroundTasks(self.clock, self.defects.append),
         )
 
     def written(self, ids: Iterable[str]) -> None:
@@ -121,7 +120,7 @@ async def test_what_changes_while_others_are_written_is_written_once(kept: Kept)
     assert await kept.writes.flush()
     assert kept.told == names
     assert kept.journal.orders.get(last).order.eta == Decimal(99)
-    assert len(kept.journal.orders.events(last)) == 1
+    assert len(kept.journal.orders.history.of(last)) == 1
     assert list(kept.writes.pending) == [first]
     assert threading.get_ident() not in kept.threads
 
@@ -211,7 +210,7 @@ async def test_what_ends_in_the_middle_leaves_whole_slices(kept: Kept) -> None:
     kept.before = full
     await kept.writes.finish()
     assert with_newest(kept, names) == [True] * 2 * SLICE + [False] * (len(names) - 2 * SLICE)
-    assert kept.journal.orders.index.ids() == set(names)
+    assert kept.journal.orders.ids() == set(names)
 
 
 # Figures
@@ -251,7 +250,7 @@ async def test_figures_are_told_at_once_and_written_together_later(known: Kept) 
     known.clock.advance(FIGURES_SECONDS)
     await asyncio.sleep(0)
     await known.until(lambda: known.order.out_amount == 5)
-    assert len(known.journal.orders.events(NAME)) == 2
+    assert len(known.journal.orders.history.of(NAME)) == 2
     assert not known.writes.waiting(NAME)
 
 
@@ -300,7 +299,7 @@ def test_the_history_keeps_the_first_and_the_newest_states(journal: Journal) -> 
     journal.order_writer().record(
         (under_way(at, out_amount=Decimal(at + 1)), "stream", False) for at in range(many)
     )
-    kept = [seen.out_amount for _, _, seen in journal.orders.events(NAME)]
+    kept = [seen.out_amount for _, _, seen in journal.orders.history.of(NAME)]
     assert len(kept) <= FIRST_EVENTS + NEWEST_EVENTS + 20
     assert kept[:FIRST_EVENTS] == [Decimal(at + 1) for at in range(FIRST_EVENTS)]
     assert kept[-NEWEST_EVENTS:] == [Decimal(at + 1) for at in range(many - NEWEST_EVENTS, many)]
@@ -322,7 +321,7 @@ def test_a_desk_that_is_behind_adds_no_state_after_a_newer_one(journal: Journal)
     over = order(display_status="SWAP_COMPLETED", status=4, in_status=5)
     for seen in (order(), over, sending):
         journal.order_writer().record([(seen, "stream", seen is over)])
-    told = [each.display_status for _, _, each in journal.orders.events(NAME)]
+    told = [each.display_status for _, _, each in journal.orders.history.of(NAME)]
     assert told == [order().display_status, "SWAP_COMPLETED"]
 
 
@@ -375,10 +374,9 @@ def test_only_what_was_completed_and_confirmed_is_past(journal: Journal) -> None
         seen(journal, "unknown", display_status="SOMETHING_NEW", status=None),
     ]
     names = {one.service_id for one in present}
-    assert set(journal.orders.index.present()) == names
     assert {one.order.service_id for one in journal.orders.present()} == names
-    assert journal.orders.index.ids() == names | {one.service_id for one in past}
-    assert journal.orders.index.count_open() == 2
+    assert journal.orders.ids() == names | {one.service_id for one in past}
+    assert journal.orders.count_open() == 2
 
 
 def test_a_state_told_by_its_number_alone_counts_as_shown(journal: Journal) -> None:
@@ -386,9 +384,9 @@ def test_a_state_told_by_its_number_alone_counts_as_shown(journal: Journal) -> N
     done = order(service_id="n" * 22, display_status=None, status=4, modified=LATER)
     created_here(journal, done)
     journal.orders.record([(done, "list", True)])
-    assert journal.orders.index.count_open() == 0
-    assert journal.orders.index.present() == []
-    assert journal.orders.index.paid_recipients() == [PaidRecipient(RECIPIENT, 1, LATER)]
+    assert journal.orders.count_open() == 0
+    assert list(journal.orders.present()) == []
+    assert journal.orders.paid_recipients() == [PaidRecipient(RECIPIENT, 1, LATER)]
 
 
 def test_what_cannot_be_read_is_kept_in_view(journal: Journal, path: Path) -> None:
@@ -396,8 +394,8 @@ def test_what_cannot_be_read_is_kept_in_view(journal: Journal, path: Path) -> No
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE orders SET last = 'no order', standing = 'released'")
         db.execute("UPDATE orders SET operation = 'i'")
-    index = journal.orders.index
-    assert index.present() == [one.service_id]
+    index = journal.orders
+    assert [each.service_id for each in journal.orders.present()] == [one.service_id]
     assert index.paid_recipients() == []
     assert index.released_deposits() == frozenset()
     assert index.created_before(LATER) == set()
@@ -405,7 +403,7 @@ def test_what_cannot_be_read_is_kept_in_view(journal: Journal, path: Path) -> No
 
 def test_past_orders_are_told_by_many_pages(journal: Journal) -> None:
     names = {seen(journal, f"open{number:03d}", ended=False).service_id for number in range(250)}
-    assert [one.order.service_id for one in journal.orders.present()] == sorted(names)
+    assert sorted(one.service_id for one in journal.orders.present()) == sorted(names)
 
 
 def test_who_was_paid_how_often_and_when_last(journal: Journal) -> None:
@@ -415,7 +413,7 @@ def test_who_was_paid_how_often_and_when_last(journal: Journal) -> None:
         created_here(journal, order(service_id=f"{at:022d}", **values))
     created_here(journal, order(service_id="b" * 22))
     seen(journal, "foreign", **DONE)
-    (paid,) = journal.orders.index.paid_recipients()
+    (paid,) = journal.orders.paid_recipients()
     assert paid == PaidRecipient(RECIPIENT, 3, LATER + timedelta(minutes=1))
 
 
@@ -424,14 +422,14 @@ def test_an_order_is_looked_for_until_the_service_repeats_it(journal: Journal) -
     seen(journal, "foreign")
     assert [one.order for one in journal.orders.unrepeated()] == [order()]
     journal.orders.settle(order().service_id, ReleaseVerdict(DepositRelease.RELEASED, None))
-    assert journal.orders.unrepeated() == []
+    assert list(journal.orders.unrepeated()) == []
 
 
 def test_orders_of_before_are_those_the_service_made_before(journal: Journal) -> None:
     early = seen(journal, "early", created=NOW - timedelta(milliseconds=1))
     seen(journal, "same", created=NOW)
     seen(journal, "silent", created=None)
-    assert journal.orders.index.created_before(NOW) == {early.service_id}
+    assert journal.orders.created_before(NOW) == {early.service_id}
 
 
 NAMES = {
@@ -454,8 +452,8 @@ def test_an_order_made_elsewhere_is_found_by_what_the_service_says(
     journal.orders.record([(order(service_id="foreignOne", **NAMES), "list", False)])
     told = NAMES[name].rpartition("/")[2]
     for part in (told, told.lower(), told[-12:].upper()):
-        assert journal.orders.index.named(part) == {"foreignOne"}
-    assert journal.orders.index.named("%") == journal.orders.index.named("0xab_") == frozenset()
+        assert journal.orders.named(part) == {"foreignOne"}
+    assert journal.orders.named("%") == journal.orders.named("0xab_") == frozenset()
 
 
 def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
@@ -465,8 +463,8 @@ def test_orders_are_found_by_what_this_desk_did_for_them(path: Path) -> None:
         db.execute("UPDATE batch_group SET request_id = 'req-of-group' WHERE number = 1")
         db.commit()
     journal = Journal.open(path, ManualClock(NOW))
-    named = journal.orders.index.named
-    for service_id, made in journal.transactions.all().items():
+    named = journal.orders.named
+    for service_id, made in journal.orders.transactions().items():
         for one in made:
             assert service_id in named(one.hash)
     assert named("0x" + "b2" * 32) == {"oldDexSwap12345"}
@@ -482,23 +480,23 @@ def test_an_order_is_found_by_a_deposit_the_service_named_before(journal: Journa
     one = seen(journal, "toldOne")
     with journal._file.write() as db:
         db.execute("UPDATE orders SET deposit = 'Fa' || '9d'")
-    assert journal.orders.index.named("fa9d") == {one.service_id}
+    assert journal.orders.named("fa9d") == {one.service_id}
 
 
 @pytest.mark.parametrize(
     ("ask", "index"),
     [
-        (OrderIndex.count_open, "INDEX orders_present"),
-        (OrderIndex.present, "INDEX orders_present"),
-        (OrderIndex.unrepeated, "INDEX orders_unrepeated"),
-        (OrderIndex.paid_recipients, "INDEX orders_paid"),
-        (OrderIndex.released_deposits, "INDEX orders_released"),
-        (lambda one: one.of_others("i"), "INDEX orders_by_operation"),
-        (lambda one: one.named("x"), "INDEX orders_named"),
+        (lambda orders: orders.count_open(), "INDEX orders_present"),
+        (lambda orders: next(orders.present()), "INDEX orders_present"),
+        (lambda orders: next(orders.unrepeated(), None), "INDEX orders_unrepeated"),
+        (lambda orders: orders.paid_recipients(), "INDEX orders_paid"),
+        (lambda orders: orders.released_deposits(), "INDEX orders_released"),
+        (lambda orders: orders.of_others("i"), "INDEX orders_by_operation"),
+        (lambda orders: orders.named("x"), "INDEX orders_named"),
     ],
 )
 def test_no_order_is_read_for_an_answer(
-    path: Path, ask: Callable[[OrderIndex], object], index: str
+    path: Path, ask: Callable[[OrderLog], object], index: str
 ) -> None:
     """A question in other words than its index has would read every order."""
     journal = Journal.open(path, ManualClock(NOW))
@@ -506,7 +504,7 @@ def test_no_order_is_read_for_an_answer(
     asked: list[str] = []
     file = journal._file
     file._connection.set_trace_callback(asked.append)
-    ask(journal.orders.index)
+    ask(journal.orders)
     journal.close()
     with closing(sqlite3.connect(path)) as db:
         (query,) = asked

@@ -21,9 +21,9 @@ from sandbox.solana.solana_world import USDC, World, running
 from service.dex.solana_floor import LookedTime
 from swapdesk.chain.solana import TOKEN, token_account
 from swapdesk.clock import SystemClock
+from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
-from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.paths import Home
 from swapdesk.sandbox.node.solana.genesis import MAKER
 from swapdesk.settings import load_settings

@@ -146,7 +146,7 @@ async def test_an_order_is_followed_to_its_confirmed_end(
     if fault is not None:
         active = followed.trade.faults.active
         assert active == [] or active[0].times < 20
-    events = followed.trade.journal.orders.events(followed.order_id)
+    events = followed.trade.journal.orders.history.of(followed.order_id)
     states = [one.model_copy(update={"modified": None}) for _, _, one in events]
     assert all(one != other for one, other in pairwise(states))
 

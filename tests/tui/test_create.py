@@ -57,7 +57,7 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
         await run.press(*["c"] * 10)
         assert market.network.posts() == 1
-        assert len(run.app.session.desk.journal.orders.index.ids()) == 1
+        assert len(run.app.session.desk.journal.orders.ids()) == 1
 
 
 async def test_a_name_that_means_another_address_meanwhile_locks_nothing(
@@ -153,7 +153,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         form.own((account,), account)
         asking = [one for one in run.app.workers if one.group == "wallet"]
         await run.settle(lambda: all(one.is_finished for one in asking), "the form's opening")
-        payer = run.screen(CreateScreen)._payer
+        payer = run.screen(CreateScreen).state
         payer.own_balance = Decimal(3)
         # Locked before the form has told that it filled in the account: that unlocks nothing.
         run.screen(CreateScreen)._lock()
@@ -349,7 +349,7 @@ async def test_what_created_nothing_ends_in_words_and_can_be_asked_anew(market: 
         await run.see("The service did not answer.")
         await run.later("The service shows no such")
         assert screen.state.step == "failed"
-        assert len(run.app.session.desk.journal.orders.index.ids()) == 0
+        assert len(run.app.session.desk.journal.orders.ids()) == 0
 
         await run.press("r")
         await run.settle(lambda: screen.state.step == "ready", "a new quote")
@@ -398,7 +398,7 @@ async def test_leaving_cancels_no_create_and_a_second_one_waits_for_it(market: M
         await run.settle(lambda: run.app.creates.creating is None, "the first outcome")
         await run.see("is open. Send 0.5 BTC")
         assert market.network.posts() == 1
-        assert len(run.app.session.desk.journal.orders.index.ids()) == 1
+        assert len(run.app.session.desk.journal.orders.ids()) == 1
 
 
 async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(

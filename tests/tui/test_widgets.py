@@ -43,7 +43,7 @@ from swapdesk.tui.widgets.stage_line import (
     StageState,
     stage_spans,
 )
-from swapdesk.tui.widgets.text_field import FieldState, field_lines
+from swapdesk.tui.widgets.text_field import Edit, TextField
 from swapdesk.wire.encoding.text import safe_text
 from tui.screen_text import lines_text
 
@@ -135,14 +135,18 @@ def fields(width: int, text: str) -> list[Line]:
     wide = width + 4
     typed = text or "0.5 btc eth"
     long = "what a long line this is " * 6
-    return [
-        *field_lines(FieldState(typed, len(typed), True, hint="amount   you sell"), wide),
-        *field_lines(FieldState(ME, 42, True, grouped=True), wide),
-        *field_lines(FieldState(XRP * 3, 0, False, grouped=True), wide),
-        *field_lines(FieldState(long, 100, True), wide),
-        *field_lines(FieldState(placeholder=text or "name"), wide),
-        *field_lines(FieldState("0.5", 3, True, tall=True), wide),
+    shown = [
+        TextField(typed, hint="amount   you sell"),
+        TextField(ME, grouped=True),
+        TextField(XRP * 3, grouped=True),
+        TextField(long),
+        TextField(prompt=text or "name"),
+        TextField("0.5", tall=True),
     ]
+    for field in (shown[0], shown[1], shown[3], shown[5]):
+        field.has_focus = True
+    shown[3]._edit = Edit(long, 100)
+    return [row for field in shown for row in field.lines(wide)]
 
 
 def readings(width: int, text: str) -> list[Line]:

@@ -334,12 +334,12 @@ async def test_an_answer_does_not_outlast_the_news_that_came_with_it(start: Star
     """Both are read from the pipe at once, which the desk is too busy to do one by one."""
     agent = await start()
     await agent.create(Kind.EVM, "", PASSPHRASE)
-    unlocked, process = to_json(agent.accounts), agent._agent
-    number, asked = process._last_id + 1, asyncio.create_task(agent.read_accounts())
+    unlocked = to_json(agent.accounts)
+    number, asked = agent._last_id + 1, asyncio.create_task(agent.read_accounts())
     await asyncio.sleep(0)
-    assert number in process._waiting
+    assert number in agent._waiting
     answer, news = {"id": number, "done": unlocked}, {"event": "locked"}
-    process._answers.feed_data(bytes(encode_frame(answer) + encode_frame(news)))
+    agent._answers.feed_data(bytes(encode_frame(answer) + encode_frame(news)))
     await asked
     assert unlocked["unlocked"]
     assert agent.accounts.unlocked == ()
@@ -400,9 +400,7 @@ async def test_memory_is_closed_and_nobody_is_told_a_secret(
     assert ignored >> (signal.SIGINT - 1) & 1
     await agent.close()
     written = b"".join((keys / one).read_bytes() for one in os.listdir(keys))
-    heard = (
-        f"{caplog.text} {wrong.value!r} {agent.gone.said} {agent.__dict__} {agent._agent.__dict__}"
-    )
+    heard = f"{caplog.text} {wrong.value!r} {agent.gone.said} {agent.__dict__}"
     for secret in secrets:
         assert secret.encode() not in told
         assert secret.encode() not in written
@@ -502,7 +500,7 @@ async def test_an_agent_that_is_not_heard_any_more_is_ended(start: Start) -> Non
     agent = await start()
     asked = asyncio.create_task(agent.read_accounts())
     await asyncio.sleep(0)
-    assert kill(agent._agent._hearing, "")
+    assert kill(agent._hearing, "")
     with pytest.raises(AgentGone, match="cannot be understood: Planted"):
         async with asyncio.timeout(PATIENCE):
             await asked
@@ -703,7 +701,7 @@ def odd_promises() -> Iterator[Any]:
 
 async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: Start) -> None:
     agent = await start()
-    ask: Any = agent._agent.ask
+    ask: Any = agent.ask
     for operation, arguments in [
         ("dance", {}),
         ("open", {"place": {}}),
@@ -722,14 +720,14 @@ async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: S
         ("export", {"address": ["x"]}),
     ]:
         with pytest.raises(Refused) as refused:
-            await ask(operation, arguments)
+            await ask(operation, **arguments)
         assert refused.value.code != "defect", (operation, arguments)
     for promise in odd_promises():
         with pytest.raises(Refused) as refused:
-            await ask("review", {"payload": CALL, "promise": promise})
+            await ask("review", payload=CALL, promise=promise)
         assert refused.value.code == "bad_request", promise
     with pytest.raises(Refused):
-        await ask("open", {"place": {"directory": "relative", "profile": "sandbox"}})
+        await ask("open", place={"directory": "relative", "profile": "sandbox"})
     assert (await agent.read_accounts()).accounts == ()
 
 
@@ -766,7 +764,7 @@ async def test_a_wallet_of_many_transactions_tells_them_in_pages(start: Start, k
         assert refused.value.code == "defect"
         assert (await agent.read_accounts()).accounts == ()
         with pytest.raises(Refused) as large:
-            await agent._agent.ask("rename", {"address": "x" * MAX_FRAME, "name": "x"})
+            await agent.ask("rename", address="x" * MAX_FRAME, name="x")
         assert large.value.code == "bad_request"
 
 

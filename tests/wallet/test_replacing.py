@@ -22,6 +22,7 @@ from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.payments import payment_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import SigningSession, replace
+from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Agreed, Outcome, Step
 from swapdesk.flows.wallet.replacement import (
     CANCELLATION,
@@ -29,7 +30,6 @@ from swapdesk.flows.wallet.replacement import (
     Replacement,
     ReplacementKind,
 )
-from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.wallet.answers import Allowance, Review, TransactionWord
 from swapdesk.wallet.protocol import Refused
 from wallet.owner import PAID, Opened, QuickClock, opened, owning

@@ -14,21 +14,15 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from swapdesk.agent.shapes.claim import PayloadRefused
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.wire.encoding.numbers import WireNumber
 
 
-class TypedDataRefused(ValueError):
-    """``code`` names the reason for ever, ``path`` the place in the document, ``words`` tell it.
-
-    The words quote names of the document only where they are plain identifiers.
-    """
-
-    def __init__(self, code: str, words: str, path: str = "") -> None:
-        super().__init__(f"{path}: {words}" if path else words)
-        self.code = code
-        self.words = words
-        self.path = path
+def unsound(code: str, words: str, path: str = "") -> PayloadRefused:
+    """``path`` is the place in the document. The words quote names of it only where they are plain
+    identifiers."""
+    return PayloadRefused(f"DOCUMENT_{code}", f"{path}: {words}" if path else words)
 
 
 DOMAIN = "EIP712Domain"
@@ -91,15 +85,15 @@ class Schema:
 
     @classmethod
     def read(cls, types: object) -> Schema:
-        """Raises TypedDataRefused for anything but a map of sound, finite structs."""
+        """Raises PayloadRefused for anything but a map of sound, finite structs."""
         if not isinstance(types, Mapping) or not 0 < len(types) <= MAX_STRUCTS:
-            raise TypedDataRefused("TYPES", f"types must be 1 to {MAX_STRUCTS} structs", "types")
+            raise unsound("TYPES", f"types must be 1 to {MAX_STRUCTS} structs", "types")
         structs = {name: _struct(name, fields) for name, fields in types.items()}
         schema = cls(structs)
         for name, fields in structs.items():
             for field, kind in fields.items():
                 if not is_elementary(kind.name) and kind.name not in structs:
-                    raise TypedDataRefused(
+                    raise unsound(
                         "UNKNOWN_TYPE",
                         "the type of a field is not declared",
                         f"types.{name}.{field}",
@@ -131,47 +125,33 @@ class Schema:
         )
 
     def _refuse_recursion(self, name: str) -> None:
-        done: set[str] = set()
-
-        def walk(one: str, above: frozenset[str]) -> None:
-            if one in above:
-                raise TypedDataRefused("RECURSIVE", "a struct contains itself", f"types.{name}")
-            if one in done:
-                return
-            for kind in self.structs[one].values():
-                if kind.name in self.structs:
-                    walk(kind.name, above | {one})
-            done.add(one)
-
-        walk(name, frozenset())
+        held = (kind.name for one in self.uses(name) for kind in self.structs[one].values())
+        if name in held:
+            raise unsound("RECURSIVE", "a struct contains itself", f"types.{name}")
 
 
 def _struct(name: object, fields: object) -> Fields:
     if type(name) is not str or _IDENTIFIER.fullmatch(name) is None:
-        raise TypedDataRefused("TYPE_NAME", "the name of a struct is no identifier", "types")
+        raise unsound("TYPE_NAME", "the name of a struct is no identifier", "types")
     if _LOOKS_ELEMENTARY.fullmatch(name):
-        raise TypedDataRefused(
-            "TYPE_NAME", "a struct has the name of another type", f"types.{name}"
-        )
+        raise unsound("TYPE_NAME", "a struct has the name of another type", f"types.{name}")
     if not isinstance(fields, list) or not 0 < len(fields) <= MAX_FIELDS:
-        raise TypedDataRefused(
-            "FIELDS", f"a struct must have 1 to {MAX_FIELDS} fields", f"types.{name}"
-        )
+        raise unsound("FIELDS", f"a struct must have 1 to {MAX_FIELDS} fields", f"types.{name}")
     read = dict(_field(name, one) for one in fields)
     if len(read) != len(fields):
-        raise TypedDataRefused("DUPLICATE_FIELD", "a field stands twice", f"types.{name}")
+        raise unsound("DUPLICATE_FIELD", "a field stands twice", f"types.{name}")
     return read
 
 
 def _field(struct: str, raw: object) -> tuple[str, FieldType]:
     path = f"types.{struct}"
     if not isinstance(raw, Mapping) or set(raw) != {"name", "type"}:
-        raise TypedDataRefused("FIELD", "a field is a name and a type", path)
+        raise unsound("FIELD", "a field is a name and a type", path)
     name, kind = raw["name"], raw["type"]
     if type(name) is not str or _IDENTIFIER.fullmatch(name) is None:
-        raise TypedDataRefused("FIELD_NAME", "the name of a field is no identifier", path)
+        raise unsound("FIELD_NAME", "the name of a field is no identifier", path)
     if type(kind) is not str:
-        raise TypedDataRefused("FIELD_TYPE", "the type of a field is no text", f"{path}.{name}")
+        raise unsound("FIELD_TYPE", "the type of a field is no text", f"{path}.{name}")
     return name, _field_type(kind, f"{path}.{name}")
 
 
@@ -182,25 +162,25 @@ def _field_type(text: str, path: str) -> FieldType:
     while rest:
         match = _ARRAY.match(rest)
         if match is None or len(dimensions) == MAX_DIMENSIONS:
-            raise TypedDataRefused("FIELD_TYPE", "the type of a field cannot be read", path)
+            raise unsound("FIELD_TYPE", "the type of a field cannot be read", path)
         length = match.group(1)
         if length is not None and int(length) > MAX_ARRAY:
-            raise TypedDataRefused("ARRAY_LENGTH", f"an array is longer than {MAX_ARRAY}", path)
+            raise unsound("ARRAY_LENGTH", f"an array is longer than {MAX_ARRAY}", path)
         dimensions.append(None if length is None else int(length))
         rest = rest[match.end() :]
     if is_elementary(name):
         return FieldType(name, tuple(dimensions))
     if _LOOKS_ELEMENTARY.fullmatch(name):
-        raise TypedDataRefused("ALIAS", "a type without its size, or of no such size", path)
+        raise unsound("ALIAS", "a type without its size, or of no such size", path)
     if _IDENTIFIER.fullmatch(name) is None:
-        raise TypedDataRefused("FIELD_TYPE", "the type of a field cannot be read", path)
+        raise unsound("FIELD_TYPE", "the type of a field cannot be read", path)
     return FieldType(name, tuple(dimensions))
 
 
 def _check_domain(domain: Fields) -> None:
     for field, kind in domain.items():
         if DOMAIN_FIELDS.get(field) != str(kind):
-            raise TypedDataRefused(
+            raise unsound(
                 "DOMAIN_FIELD",
                 "the domain has a field that the standard does not know, or of another type",
                 f"types.{DOMAIN}.{field}",
@@ -217,14 +197,14 @@ Value = int | bool | str | bytes
 
 
 def read_value(kind: str, raw: object, path: str) -> Value:
-    """``raw`` as a value of the elementary type ``kind``; raises TypedDataRefused."""
+    """``raw`` as a value of the elementary type ``kind``; raises PayloadRefused."""
     if kind == "bool":
         if raw is not True and raw is not False:
-            raise TypedDataRefused("BOOL", "a bool must be true or false", path)
+            raise unsound("BOOL", "a bool must be true or false", path)
         return raw
     if kind == "string":
         if type(raw) is not str:
-            raise TypedDataRefused("STRING", "a text is needed", path)
+            raise unsound("STRING", "a text is needed", path)
         return raw
     if kind == "address":
         return _address(raw, path)
@@ -236,20 +216,20 @@ def read_value(kind: str, raw: object, path: str) -> Value:
 
 def _address(raw: object, path: str) -> str:
     if type(raw) is not str or _ADDRESS.fullmatch(raw) is None:
-        raise TypedDataRefused("ADDRESS", "an address is 0x and 40 hexadecimal digits", path)
+        raise unsound("ADDRESS", "an address is 0x and 40 hexadecimal digits", path)
     spelled = checksummed(raw)
     digits = raw[2:]
     if raw != spelled and digits != digits.lower() and digits != digits.upper():
-        raise TypedDataRefused("CHECKSUM", "the checksum of an address is wrong", path)
+        raise unsound("CHECKSUM", "the checksum of an address is wrong", path)
     return spelled
 
 
 def _bytes(raw: object, size: str, path: str) -> bytes:
     if type(raw) is not str or _HEX.fullmatch(raw) is None:
-        raise TypedDataRefused("BYTES", "bytes are 0x and pairs of hexadecimal digits", path)
+        raise unsound("BYTES", "bytes are 0x and pairs of hexadecimal digits", path)
     data = bytes.fromhex(raw[2:])
     if size and len(data) != int(size):
-        raise TypedDataRefused("BYTES_LENGTH", f"exactly {size} bytes are needed", path)
+        raise unsound("BYTES_LENGTH", f"exactly {size} bytes are needed", path)
     return data
 
 
@@ -261,10 +241,10 @@ def _integer(raw: object, bits: int, signed: bool, path: str) -> int:
     elif type(raw) is str and _HEX_NUMBER.fullmatch(raw):
         number = int(raw, 16)
     else:
-        raise TypedDataRefused("INTEGER", "a whole number is needed", path)
+        raise unsound("INTEGER", "a whole number is needed", path)
     low, high = (-(1 << (bits - 1)), 1 << (bits - 1)) if signed else (0, 1 << bits)
     if not low <= number < high:
-        raise TypedDataRefused("RANGE", "a number is outside its type", path)
+        raise unsound("RANGE", "a number is outside its type", path)
     return number
 
 
@@ -357,15 +337,15 @@ class Document(Struct, frozen=True, dict=True):
 
 
 def read_document(raw: object) -> Document:
-    """The document, or TypedDataRefused naming the first thing that is wrong with it."""
+    """The document, or PayloadRefused naming the first thing that is wrong with it."""
     if not isinstance(raw, Mapping) or set(raw) != {"types", "primaryType", "domain", "message"}:
-        raise TypedDataRefused(
+        raise unsound(
             "TOP_LEVEL", "a document is types, primaryType, domain and message, nothing else"
         )
     schema = _with_domain(Schema.read(raw["types"]), raw["domain"])
     primary = raw["primaryType"]
     if type(primary) is not str or primary not in schema.structs or primary == DOMAIN:
-        raise TypedDataRefused("PRIMARY_TYPE", "the type of the message is not declared")
+        raise unsound("PRIMARY_TYPE", "the type of the message is not declared")
     reader = _Reader(schema)
     domain = reader.struct(schema.structs[DOMAIN], raw["domain"], "domain")
     message = reader.struct(schema.structs[primary], raw["message"], "message")
@@ -378,9 +358,7 @@ def _with_domain(schema: Schema, domain: object) -> Schema:
     if DOMAIN in schema.structs:
         return schema
     if not isinstance(domain, Mapping) or not domain or not set(domain) <= set(DOMAIN_FIELDS):
-        raise TypedDataRefused(
-            "DOMAIN", "the domain has no field that the standard knows", "domain"
-        )
+        raise unsound("DOMAIN", "the domain has no field that the standard knows", "domain")
     fields = {name: FieldType(kind) for name, kind in DOMAIN_FIELDS.items() if name in domain}
     return Schema({**schema.structs, DOMAIN: fields})
 
@@ -394,12 +372,12 @@ class _Reader:
 
     def struct(self, fields: Fields, raw: object, path: str) -> dict[str, Node]:
         if not isinstance(raw, Mapping):
-            raise TypedDataRefused("STRUCT", "the fields of a struct are needed", path)
+            raise unsound("STRUCT", "the fields of a struct are needed", path)
         if set(raw) - set(fields):
-            raise TypedDataRefused("EXTRA_FIELD", "a field stands there that is not signed", path)
+            raise unsound("EXTRA_FIELD", "a field stands there that is not signed", path)
         missing = [name for name in fields if raw.get(name) is None]
         if missing:
-            raise TypedDataRefused(
+            raise unsound(
                 "MISSING_FIELD", "a field that is signed is missing", f"{path}.{missing[0]}"
             )
         return {
@@ -414,13 +392,13 @@ class _Reader:
             return self.struct(inner, raw, path)
         self._left -= 1
         if self._left < 0:
-            raise TypedDataRefused("TOO_LARGE", f"more than {MAX_VALUES} values", path)
+            raise unsound("TOO_LARGE", f"more than {MAX_VALUES} values", path)
         return read_value(kind.name, raw, path)
 
     def _array(self, kind: FieldType, raw: object, path: str) -> list[Node]:
         length = kind.dimensions[-1]
         if not isinstance(raw, list):
-            raise TypedDataRefused("ARRAY", "a list is needed", path)
+            raise unsound("ARRAY", "a list is needed", path)
         if len(raw) > MAX_ARRAY or (length is not None and len(raw) != length):
-            raise TypedDataRefused("ARRAY_LENGTH", "a list of another length is needed", path)
+            raise unsound("ARRAY_LENGTH", "a list of another length is needed", path)
         return [self._node(kind.element, item, f"{path}[{i}]") for i, item in enumerate(raw)]

@@ -37,6 +37,7 @@ class OperationError(ValueError):
     def __init__(self, field: str, words: str) -> None:
         super().__init__(f"{field}: {words}")
         self.field = field
+        self.words = words
 
 
 class EntryPointVersion(StrEnum):
@@ -48,20 +49,12 @@ class EntryPointVersion(StrEnum):
     """The hash is the digest of typed data."""
 
 
-class Paymaster(Struct, frozen=True):
-    """Who pays for an operation instead of its sender."""
-
-    address: str
-    verification_gas_limit: int = 0
-    post_op_gas_limit: int = 0
-    data: bytes = b""
-
-
 class UserOperation(Struct, frozen=True):
     """Addresses with their checksum, gas in units, fees in wei per gas.
 
     ``nonce`` is ``key << 64 | sequence``. ``factory`` with its ``factory_data`` makes an account
-    that does not stand yet. ``signature`` is no part of the hash. Raises OperationError.
+    that does not stand yet. ``paymaster_and_data`` is who pays instead of the sender: only what a
+    chain tells has any. ``signature`` is no part of the hash. Raises OperationError.
     """
 
     sender: str
@@ -74,7 +67,7 @@ class UserOperation(Struct, frozen=True):
     max_priority_fee_per_gas: int
     factory: str | None = None
     factory_data: bytes = b""
-    paymaster: Paymaster | None = None
+    paymaster_and_data: bytes = b""
     signature: bytes = b""
 
     def __post_init__(self) -> None:
@@ -89,18 +82,11 @@ class UserOperation(Struct, frozen=True):
         _bounded("verificationGasLimit", self.verification_gas_limit)
         _bounded("maxFeePerGas", self.max_fee_per_gas)
         _bounded("maxPriorityFeePerGas", self.max_priority_fee_per_gas)
-        if self.paymaster is not None:
-            _address("paymaster", self.paymaster.address)
-            limits = self.paymaster.verification_gas_limit, self.paymaster.post_op_gas_limit
-            _bounded("paymasterVerificationGasLimit", limits[0])
-            _bounded("paymasterPostOpGasLimit", limits[1])
 
     @property
     def required_prefund(self) -> int:
         """Wei that the EntryPoint takes before it executes; what is not used goes back."""
         gas = self.verification_gas_limit + self.call_gas_limit + self.pre_verification_gas
-        if self.paymaster is not None:
-            gas += self.paymaster.verification_gas_limit + self.paymaster.post_op_gas_limit
         return gas * self.max_fee_per_gas
 
     def signed(self, signature: bytes) -> UserOperation:
@@ -129,7 +115,6 @@ def _bounded(field: str, value: int, limit: int = _UINT128) -> None:
 
 TUPLE = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)"
 """``PackedUserOperation`` in signatures."""
-_PAYMASTER_FIELDS = 20 + 16 + 16
 
 
 class PackedUserOperation(NamedTuple):
@@ -155,7 +140,7 @@ def pack(operation: UserOperation) -> PackedUserOperation:
         account_gas_limits=_halves(operation.verification_gas_limit, operation.call_gas_limit),
         pre_verification_gas=operation.pre_verification_gas,
         gas_fees=_halves(operation.max_priority_fee_per_gas, operation.max_fee_per_gas),
-        paymaster_and_data=_paymaster_and_data(operation.paymaster),
+        paymaster_and_data=operation.paymaster_and_data,
         signature=operation.signature,
     )
 
@@ -178,26 +163,9 @@ def unpack(packed: PackedUserOperation) -> UserOperation:
         max_priority_fee_per_gas=priority,
         factory=factory,
         factory_data=packed.init_code[20:],
-        paymaster=_paymaster(packed.paymaster_and_data),
+        paymaster_and_data=packed.paymaster_and_data,
         signature=packed.signature,
     )
-
-
-def _paymaster_and_data(paymaster: Paymaster | None) -> bytes:
-    if paymaster is None:
-        return b""
-    limits = _halves(paymaster.verification_gas_limit, paymaster.post_op_gas_limit)
-    return _joined(paymaster.address, limits + paymaster.data)
-
-
-def _paymaster(data: bytes) -> Paymaster | None:
-    if not data:
-        return None
-    if len(data) < _PAYMASTER_FIELDS:
-        raise OperationError("paymasterAndData", "it is too short")
-    verification, post_op = _split("paymasterAndData", data[20:_PAYMASTER_FIELDS])
-    address = _leading_address("paymasterAndData", data)
-    return Paymaster(address, verification, post_op, data[_PAYMASTER_FIELDS:])
 
 
 def _joined(address: str | None, data: bytes) -> bytes:
@@ -299,7 +267,7 @@ _PAYMASTER = (
     "paymasterPostOpGasLimit",
     "paymasterData",
 )
-_OPTIONAL = ("factory", "factoryData", *_PAYMASTER, "signature")
+_OPTIONAL = ("factory", "factoryData", "signature")
 _QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})")
 _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
@@ -318,14 +286,6 @@ def operation_json(operation: UserOperation, *, with_signature: bool = True) -> 
     }
     if operation.factory is not None:
         told |= {"factory": operation.factory, "factoryData": _data(operation.factory_data)}
-    if operation.paymaster is not None:
-        paymaster = operation.paymaster
-        told |= {
-            "paymaster": paymaster.address,
-            "paymasterVerificationGasLimit": hex(paymaster.verification_gas_limit),
-            "paymasterPostOpGasLimit": hex(paymaster.post_op_gas_limit),
-            "paymasterData": _data(paymaster.data),
-        }
     if with_signature:
         told["signature"] = _data(operation.signature)
     return told
@@ -338,11 +298,14 @@ def read_operation(
 
     ``absent`` are values for fields that may be left out; ``signed`` asks for a signature. Null
     is absent. A field that is not known, or is written otherwise than JSON-RPC does, is refused:
-    it would be shown to nobody and signed by nobody.
+    it would be shown to nobody and signed by nobody. So is ``paymaster`` with its fields: nobody
+    here has others pay.
     """
     if not isinstance(document, Mapping):
         raise OperationError("userOperation", "it is no object")
     given = {**(absent or {}), **{k: v for k, v in document.items() if v is not None}}
+    if not given.keys().isdisjoint(_PAYMASTER):
+        raise OperationError("paymaster", "somebody else would pay for the operation")
     unknown = set(given) - set(_REQUIRED) - set(_OPTIONAL)
     if unknown:
         raise OperationError(str(min(unknown, key=str))[:40], "the field is not known")
@@ -360,22 +323,7 @@ def read_operation(
         max_priority_fee_per_gas=_quantity(given, "maxPriorityFeePerGas"),
         factory=_read_address(given, "factory") if "factory" in given else None,
         factory_data=_bytes(given, "factoryData"),
-        paymaster=_read_paymaster(given),
         signature=_bytes(given, "signature"),
-    )
-
-
-def _read_paymaster(given: Mapping[str, Any]) -> Paymaster | None:
-    if "paymaster" not in given:
-        for name in _PAYMASTER:
-            if name in given:
-                raise OperationError(name, "there is no paymaster")
-        return None
-    return Paymaster(
-        _read_address(given, "paymaster"),
-        _quantity(given, "paymasterVerificationGasLimit", "0x0"),
-        _quantity(given, "paymasterPostOpGasLimit", "0x0"),
-        _bytes(given, "paymasterData"),
     )
 
 
@@ -386,8 +334,8 @@ def _read_address(given: Mapping[str, Any], name: str) -> str:
     return checksummed(text)
 
 
-def _quantity(given: Mapping[str, Any], name: str, absent: str = "") -> int:
-    text = given.get(name, absent)
+def _quantity(given: Mapping[str, Any], name: str) -> int:
+    text = given[name]
     if not isinstance(text, str) or not _QUANTITY.fullmatch(text):
         raise OperationError(name, "it is no hexadecimal quantity")
     return int(text, 16)

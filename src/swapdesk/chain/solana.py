@@ -1,7 +1,7 @@
 """Solana transactions: the instructions we sign, and whole transactions read, measured and packed.
 
-Needs ``solders``; the desk never imports it. Each instruction is a class, built and read in the
-same place. Amounts are integers of base units. A reader takes an instruction only in the exact
+Needs ``solders``; the desk never imports it. Each instruction is a class, built and read by
+its layout. Amounts are integers of base units. A reader takes an instruction only in the exact
 form that ``build`` gives; another layout, a further account or unused bytes make it ``Unknown``.
 Which accounts sign or are written is a matter of the whole message.
 
@@ -12,6 +12,7 @@ are refused. ``pack`` puts neighbouring payments together by their measured size
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
 from msgspec import Struct
 from solders.hash import Hash
@@ -53,44 +54,82 @@ def token_account(owner: Pubkey, mint: Pubkey, program: Pubkey = TOKEN) -> Pubke
     return address
 
 
-class Transfer(Struct, frozen=True):
+class Layout(Struct, frozen=True):
+    """How an instruction is written: of ``program`` (None: of the one that the instruction names),
+    ``head`` in front of the numbers by name with their bytes, and the accounts by name, each with
+    whether it signs and whether it is written."""
+
+    program: Pubkey | None
+    head: bytes
+    accounts: dict[str, tuple[bool, bool]]
+    numbers: dict[str, int] = {}
+
+
+READ, WRITTEN, SIGNING, PAYING = (False, False), (False, True), (True, False), (True, True)
+
+
+class Laid(Struct, frozen=True):
+    """An instruction whose fields are the accounts and numbers of its layout."""
+
+    LAYOUT: ClassVar[Layout]
+
+    def build(self) -> Instruction:
+        layout = self.LAYOUT
+        accounts = [
+            AccountMeta(getattr(self, name), *role) for name, role in layout.accounts.items()
+        ]
+        numbers = [
+            getattr(self, name).to_bytes(size, "little") for name, size in layout.numbers.items()
+        ]
+        program = layout.program or self.program  # type: ignore[attr-defined]
+        return Instruction(program, layout.head + b"".join(numbers), accounts)
+
+    @classmethod
+    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Self:
+        layout = cls.LAYOUT
+        values: dict[str, Any] = dict(zip(layout.accounts, accounts, strict=True))
+        place = len(layout.head)
+        for name, size in layout.numbers.items():
+            values[name] = _number(data[place : place + size])
+            place += size
+        if layout.program is None:
+            values["program"] = program
+        return cls(**values)
+
+
+class Transfer(Laid, frozen=True):
     """Lamports from one account to another (System, 2)."""
+
+    LAYOUT = Layout(
+        SYSTEM, b"\2\0\0\0", {"source": PAYING, "destination": WRITTEN}, {"lamports": 8}
+    )
 
     source: Pubkey
     destination: Pubkey
     lamports: int
 
-    def build(self) -> Instruction:
-        accounts = [_signing(self.source, True), _written(self.destination)]
-        return Instruction(SYSTEM, _u32(2) + _u64(self.lamports), accounts)
 
-    @classmethod
-    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Transfer:
-        source, destination = accounts
-        return cls(source, destination, _number(data[4:12]))
-
-
-class AdvanceNonce(Struct, frozen=True):
+class AdvanceNonce(Laid, frozen=True):
     """Uses up a durable nonce (System, 4): signatures beside it never expire."""
+
+    LAYOUT = Layout(SYSTEM, b"\4\0\0\0", {"nonce": WRITTEN, "hashes": READ, "authority": SIGNING})
 
     nonce: Pubkey
     hashes: Pubkey
     authority: Pubkey
 
-    def build(self) -> Instruction:
-        accounts = [_written(self.nonce), _read(self.hashes), _signing(self.authority, False)]
-        return Instruction(SYSTEM, _u32(4), accounts)
 
-    @classmethod
-    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> AdvanceNonce:
-        nonce, hashes, authority = accounts
-        return cls(nonce, hashes, authority)
-
-
-class TransferChecked(Struct, frozen=True):
+class TransferChecked(Laid, frozen=True):
     """Tokens between token accounts (Token, 12). ``owner`` of the source signs; mint and
     decimals are checked by the program."""
 
+    LAYOUT = Layout(
+        None,
+        b"\x0c",
+        {"source": WRITTEN, "mint": READ, "destination": WRITTEN, "owner": SIGNING},
+        {"units": 8, "decimals": 1},
+    )
+
     source: Pubkey
     mint: Pubkey
     destination: Pubkey
@@ -99,83 +138,32 @@ class TransferChecked(Struct, frozen=True):
     decimals: int
     program: Pubkey = TOKEN
 
-    def build(self) -> Instruction:
-        accounts = [
-            _written(self.source),
-            _read(self.mint),
-            _written(self.destination),
-            _signing(self.owner, False),
-        ]
-        return Instruction(
-            self.program, b"\x0c" + _u64(self.units) + bytes([self.decimals]), accounts
-        )
 
-    @classmethod
-    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> TransferChecked:
-        source, mint, destination, owner = accounts
-        return cls(source, mint, destination, owner, _number(data[1:9]), data[9], program)
-
-
-class InitializeMint(Struct, frozen=True):
-    """A new mint (Token, 20: InitializeMint2), whose account exists already."""
-
-    mint: Pubkey
-    decimals: int
-    authority: Pubkey
-    freezer: Pubkey | None = None
-    program: Pubkey = TOKEN
-
-    def build(self) -> Instruction:
-        freezer = b"\0" if self.freezer is None else b"\1" + bytes(self.freezer)
-        data = b"\x14" + bytes([self.decimals]) + bytes(self.authority) + freezer
-        return Instruction(self.program, data, [_written(self.mint)])
-
-    @classmethod
-    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> InitializeMint:
-        (mint,) = accounts
-        freezer = _key(data[35:67]) if data[34] else None
-        return cls(mint, data[1], _key(data[2:34]), freezer, program)
-
-
-class MintTo(Struct, frozen=True):
+class MintTo(Laid, frozen=True):
     """New tokens into a token account (Token, 7)."""
 
+    LAYOUT = Layout(
+        None,
+        b"\x07",
+        {"mint": WRITTEN, "destination": WRITTEN, "authority": SIGNING},
+        {"units": 8},
+    )
+
     mint: Pubkey
     destination: Pubkey
     authority: Pubkey
     units: int
     program: Pubkey = TOKEN
 
-    def build(self) -> Instruction:
-        accounts = [
-            _written(self.mint),
-            _written(self.destination),
-            _signing(self.authority, False),
-        ]
-        return Instruction(self.program, b"\x07" + _u64(self.units), accounts)
 
-    @classmethod
-    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> MintTo:
-        mint, destination, authority = accounts
-        return cls(mint, destination, authority, _number(data[1:9]), program)
-
-
-class Revoke(Struct, frozen=True):
+class Revoke(Laid, frozen=True):
     """Nobody may take from a token account any more (Token, 5); its owner signs."""
+
+    LAYOUT = Layout(None, b"\x05", {"source": WRITTEN, "owner": SIGNING})
 
     source: Pubkey
     owner: Pubkey
     program: Pubkey = TOKEN
-
-    def build(self) -> Instruction:
-        return Instruction(
-            self.program, b"\x05", [_written(self.source), _signing(self.owner, False)]
-        )
-
-    @classmethod
-    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Revoke:
-        source, owner = accounts
-        return cls(source, owner, program)
 
 
 class CreateTokenAccount(Struct, frozen=True):
@@ -192,14 +180,9 @@ class CreateTokenAccount(Struct, frozen=True):
         return token_account(self.owner, self.mint, self.program)
 
     def build(self) -> Instruction:
-        accounts = [
-            _signing(self.payer, True),
-            _written(self.account),
-            _read(self.owner),
-            _read(self.mint),
-            _read(SYSTEM),
-            _read(self.program),
-        ]
+        others = (self.owner, self.mint, SYSTEM, self.program)
+        accounts = [AccountMeta(self.payer, *PAYING), AccountMeta(self.account, *WRITTEN)]
+        accounts += [AccountMeta(key, *READ) for key in others]
         return Instruction(TOKEN_ACCOUNTS, b"\1", accounts)
 
     @classmethod
@@ -217,37 +200,28 @@ class Memo(Struct, frozen=True):
     signers: tuple[Pubkey, ...] = ()
 
     def build(self) -> Instruction:
-        return Instruction(MEMO, self.text.encode(), [_signing(key, False) for key in self.signers])
+        signers = [AccountMeta(key, *SIGNING) for key in self.signers]
+        return Instruction(MEMO, self.text.encode(), signers)
 
     @classmethod
     def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> Memo:
         return cls(data.decode(), tuple(accounts))
 
 
-class ComputeLimit(Struct, frozen=True):
+class ComputeLimit(Laid, frozen=True):
     """The most compute units the transaction may use (ComputeBudget, 2)."""
+
+    LAYOUT = Layout(COMPUTE_BUDGET, b"\2", {}, {"units": 4})
 
     units: int
 
-    def build(self) -> Instruction:
-        return Instruction(COMPUTE_BUDGET, b"\2" + _u32(self.units), [])
 
-    @classmethod
-    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> ComputeLimit:
-        return cls(_number(data[1:]))
-
-
-class ComputePrice(Struct, frozen=True):
+class ComputePrice(Laid, frozen=True):
     """Millionths of a lamport for each compute unit of the limit (ComputeBudget, 3)."""
 
+    LAYOUT = Layout(COMPUTE_BUDGET, b"\3", {}, {"micro_lamports": 8})
+
     micro_lamports: int
-
-    def build(self) -> Instruction:
-        return Instruction(COMPUTE_BUDGET, b"\3" + _u64(self.micro_lamports), [])
-
-    @classmethod
-    def read(cls, program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -> ComputePrice:
-        return cls(_number(data[1:]))
 
 
 class Unknown(Struct, frozen=True):
@@ -262,7 +236,6 @@ Known = (
     Transfer
     | AdvanceNonce
     | TransferChecked
-    | InitializeMint
     | MintTo
     | Revoke
     | CreateTokenAccount
@@ -277,7 +250,6 @@ _TOKEN_READERS: dict[bytes, _Reader] = {
     b"\x05": Revoke.read,
     b"\x07": MintTo.read,
     b"\x0c": TransferChecked.read,
-    b"\x14": InitializeMint.read,
 }
 
 _READERS: dict[Pubkey, tuple[int, dict[bytes, _Reader]]] = {
@@ -305,33 +277,6 @@ def read_instruction(program: Pubkey, data: bytes, accounts: Sequence[Pubkey]) -
         return unknown
     same = built.data == data and [meta.pubkey for meta in built.accounts] == list(accounts)
     return found if same else unknown
-
-
-def _signing(key: Pubkey, written: bool) -> AccountMeta:
-    return AccountMeta(key, is_signer=True, is_writable=written)
-
-
-def _written(key: Pubkey) -> AccountMeta:
-    return AccountMeta(key, is_signer=False, is_writable=True)
-
-
-def _read(key: Pubkey) -> AccountMeta:
-    return AccountMeta(key, is_signer=False, is_writable=False)
-
-
-def _u32(number: int) -> bytes:
-    return number.to_bytes(4, "little")
-
-
-def _u64(number: int) -> bytes:
-    return number.to_bytes(8, "little")
-
-
-def _key(data: bytes) -> Pubkey:
-    # The library ends the thread for another length, by an exception that nobody catches.
-    if len(data) != Pubkey.LENGTH:
-        raise ValueError("no key")
-    return Pubkey.from_bytes(data)
 
 
 def _number(data: bytes) -> int:

@@ -115,7 +115,7 @@ def plan() -> None:
     "--again", is_flag=True, help="Create them even if the same rows were created before."
 )
 @click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
-@on_desk("batch_making:create_batch")
+@on_desk("batch_report:create_batch")
 def create() -> None:
     """Create the orders of a FILE, group after group, or with --failed those rows of a BATCH (the
     newest one unless it is named) that became no order. Nothing is paid.
@@ -128,7 +128,7 @@ def create() -> None:
 @batch_argument
 @group_option
 @wallet_option
-@on_desk("batch_making:build_group", from_journal=True)
+@on_desk("batch_report:build_group", from_journal=True)
 def build() -> None:
     """Ask what has to be signed to pay a group, and compare it. Nothing is signed or paid.
 
@@ -141,7 +141,7 @@ def build() -> None:
 @group_option
 @wallet_option
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("batch_making:sign_group", from_journal=True)
+@on_desk("batch_report:sign_group", from_journal=True)
 def sign() -> None:
     """Fund the own smart account where it lacks something, and sign the bundle of a group.
 
@@ -152,7 +152,7 @@ def sign() -> None:
 @batch.command()
 @batch_argument
 @group_option
-@on_desk("batch_making:submit_group", from_journal=True)
+@on_desk("batch_report:submit_group", from_journal=True)
 def submit() -> None:
     """Submit the signatures of a group once, and follow the bundle to its outcome.
 
@@ -172,7 +172,7 @@ def submit() -> None:
 @click.option(
     "--again", is_flag=True, help="Create them even if the same rows were created before."
 )
-@on_desk("batch_making:run_batch")
+@on_desk("batch_report:run_batch")
 def run() -> None:
     """Plan, create, and pay the groups of a file, one after another.
 
@@ -185,7 +185,7 @@ def run() -> None:
 @batch_argument
 @wallet_option
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("batch_making:resume_batch", from_journal=True)
+@on_desk("batch_report:resume_batch", from_journal=True)
 def resume() -> None:
     """Go on with a batch: look for groups of unknown outcome, create those that never left, and
     pay what was begun to be paid.

@@ -1,26 +1,43 @@
-"""A batch as it is read: ``batch template`` and ``batch plan`` before its orders are there, ``batch
-status`` and ``batch export`` after.
+"""Orders of a file: planned row by row, created and paid group after group, and shown with what
+came of them. ``batch`` and its commands.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_client_error
+from swapdesk.cli.command_error import (
+    CommandError,
+    Exit,
+    bad_input,
+    exit_of,
+    not_confirmed,
+    of_client_error,
+    of_wallet_error,
+    own_refusal,
+)
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import CommandSession
+from swapdesk.cli.wallet_session import consent, make_ready, says_yes, unlock
 from swapdesk.client.errors import ClientError, NotFound
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
 from swapdesk.flows.batch.bundles import sum_of
-from swapdesk.flows.batch.group_status import GroupStanding, Until, or_take_back, standings
+from swapdesk.flows.batch.creation import BatchCreation
+from swapdesk.flows.batch.group_payment import (
+    pay_group,
+    require_payers,
+)
 from swapdesk.flows.batch.means import means_of_command
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -32,27 +49,51 @@ from swapdesk.flows.batch.plan import (
 )
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
-    PAY_OUT,
+    BatchProgress,
+    GroupStanding,
+    Payouts,
     ResultRow,
+    Stopped,
+    Until,
+    batch_progress,
+    failed_sheet,
+    group_standing,
     journaled_orders,
+    or_take_back,
+    outcome_of,
     payouts_of,
     result_rows,
     results_csv,
+    standings,
 )
-from swapdesk.flows.batch.reading import UnreadableFile, read_bytes, template, with_decimal_commas
+from swapdesk.flows.batch.reading import (
+    UnreadableFile,
+    read_bytes,
+    read_sheet,
+    template,
+    with_decimal_commas,
+)
 from swapdesk.flows.batch.rows import (
+    ACT_WORDS,
     UNLESS_MEANT,
+    ActWord,
+    Became,
     Group,
     Row,
     Sheet,
     skipping,
 )
-from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
+from swapdesk.flows.journal.journal_file import JournalUnavailable
+from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
 from swapdesk.flows.journal.payments import paid_orders
-from swapdesk.flows.notation import Moment, about_amount, counted, exact_amount
+from swapdesk.flows.notation import about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.transactions import Agreed, Outcome, Turn, Watch
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import Review, SignedTransaction
+from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.operation import RateClass
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token
@@ -219,12 +260,12 @@ async def planned(
     it; what its heads do not say is told. Exit 2 for a file that is none."""
     try:
         content = await asyncio.to_thread(read_bytes, file)
-        sheet = await _planner(session, sell).read(file.name, content)
+        sheet = await read_sheet(file.name, content, session.desk.clock)
         if decimal_comma:
             sheet = with_decimal_commas(sheet)
     except UnreadableFile as error:
         facts: dict[str, Any] = {} if error.line is None else {"line": error.line}
-        raise bad_input(error.code, f"{error.reason} {error.do}", field="file", **facts) from None
+        raise bad_input(error.code, str(error), field="file", **facts) from None
     plan = await planned_sheet(session, without_rows(sheet, skip), sell, payer=payer)
     if plan.heads_note:
         session.call.output.talk(plan.heads_note)
@@ -269,12 +310,481 @@ async def show_plan(
     return Exit.BAD_INPUT if plan.problems else Exit.DONE
 
 
+# Created
+
+HOME = "in your wallet; no deposit was paid"
+
+
+async def create_batch(
+    session: CommandSession,
+    what: str | None,
+    sell: str,
+    decimal_comma: bool,
+    skip: tuple[int, ...],
+    yes: bool,
+    accept_warnings: bool,
+    again: bool,
+    failed: bool,
+) -> int:
+    """Create every group of a file, or the rows of a batch that ``failed``, and print. Raises
+    CommandError."""
+    if failed:
+        name, plan = await _failed_rows(session, what, sell, skip)
+    elif what is not None:
+        name = Path(what).name
+        plan = await planned(session, Path(what), sell, decimal_comma, skip)
+    else:
+        raise bad_input("NO_FILE", "Name a file, or --failed.", field="file")
+    question = "Create these orders?"
+    await require_agreed(session, name, plan, question, yes=yes, accept_warnings=accept_warnings)
+    batch = await created(session, plan, again=again)
+    tell_batch(session, batch)
+    return creation_exit(session, batch)
+
+
+async def _failed_rows(
+    session: CommandSession, named: str | None, sell: str, skip: tuple[int, ...]
+) -> tuple[str, BatchPlan]:
+    """The plan of the failed rows of a batch, of the newest where none is named."""
+    batch = require_batch(session, named or None)
+    name = f"batch {batch.id[:8]}"
+    sheet = failed_sheet(batch)
+    if sheet is None:
+        raise own_refusal(
+            "NO_FAILED_ROWS",
+            f"No row of {name} is known to have failed.",
+            next=f"you: swapdesk batch status {batch.id[:8]}",
+        )
+    return name, await planned_sheet(session, without_rows(sheet, skip), sell)
+
+
+async def require_agreed(
+    session: CommandSession,
+    name: str,
+    plan: BatchPlan,
+    question: str,
+    *,
+    yes: bool,
+    accept_warnings: bool,
+) -> None:
+    """Show the plan of ``name`` to the trader, who says yes to it. Raises CommandError: exit 2 for
+    problems, 9 for what is doubted and nobody agreed to."""
+    output = session.call.output
+    await session.link.learn_rate_limits()
+    if not plan.creatable:
+        tell_plan(session, plan)
+        if plan.unasked is not None:
+            raise plan.unasked
+        count = len(plan.problems)
+        said = f"{count} row{'' if count == 1 else 's'} of {name} cannot be created."
+        if not count:
+            said = f"Every row of {name} is skipped."
+        raise CommandError(
+            Exit.BAD_INPUT,
+            "BATCH_PROBLEMS",
+            said,
+            f"{IN_WALLET}; nothing was created",
+            "you: correct these rows, or leave them out with --skip; the plan says how"
+            if plan.comma_problem is None
+            else "you: correct these rows, or read them so with --decimal-comma",
+            fields={"file": {"message": said}},
+        )
+    if not yes:
+        require_yes(session, yes=yes)
+        tell_plan(session, plan, output.before_a_question)
+        if not says_yes(output, question):
+            raise not_confirmed("Nothing was created.")
+    elif plan.doubts and not accept_warnings:
+        tell_plan(session, plan)
+        raise own_refusal(
+            plan.doubted[0][1].code,
+            f"{plan.doubts[0]}{_and_more(len(plan.doubts) - 1)}",
+            next="you: correct these rows, or add --accept-warnings if you mean them",
+        )
+
+
+def require_yes(session: CommandSession, *, yes: bool, money: str = "") -> None:
+    """Where nobody can be asked, nobody has said yes."""
+    if not (yes or session.call.interactive):
+        said = "Without a terminal this needs --yes."
+        raise bad_input("NEEDS_YES", said, field="yes", money=money)
+
+
+def _and_more(count: int) -> str:
+    """``And 2 more rows are doubted.`` behind the first of them."""
+    if not count:
+        return ""
+    return f" And {count} more {'row is' if count == 1 else 'rows are'} doubted."
+
+
+async def created(
+    session: CommandSession, plan: BatchPlan, *, again: bool, payer: str | None = None
+) -> Batch:
+    """Journal the plan and create its groups; with a ``payer`` they are paid afterwards, also by
+    whoever goes on with it. Raises CommandError, with the batch told, where not all of it was
+    created."""
+    creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
+    output = session.call.output
+    try:
+        # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
+        batch_id = creation.write(plan, agreed=True, again=again, payer=payer)
+        output.talk(
+            *(group_words(group) for group in plan.groups),
+            f"Sells {sells_words(plan)}; arrives {arrives_words(plan)}.",
+        )
+        return await gone_on(session, batch_id)
+    except ClaimTaken as error:
+        raise _before(error.holder) from None
+    except JournalUnavailable:
+        raise CommandError(
+            Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, HOME, NO_JOURNAL.next
+        ) from None
+
+
+async def gone_on(session: CommandSession, batch_id: str) -> Batch:
+    """Look for what is unknown, and create what never left; as :func:`created`."""
+    creation = BatchCreation(session.link.api, session.desk.journal, session.desk.clock)
+    stopped: ClientError | None = None
+    async for group, error in creation.run(batch_id):
+        _say(session.call.output, group)
+        stopped = stopped or error
+    batch = require_batch(session, batch_id)
+    failed = _creation_error(batch, stopped)
+    if failed is not None:
+        tell_batch(session, batch)
+        raise failed
+    return batch
+
+
+def _before(batch: Operation) -> CommandError:
+    """A twin that is open is gone on with, one that was created is asked for on purpose."""
+    name = batch.id[:8]
+    go_on = f"you: swapdesk batch resume {name} goes on with it"
+    anew = f"you: swapdesk batch status {name}; add --again to create all of it once more"
+    return own_refusal(
+        "CREATED_BEFORE",
+        f"The same rows are batch {name} already.",
+        next=go_on if batch.open else anew,
+    )
+
+
+def _say(output: Output, group: Group) -> None:
+    counts = Counter(row.became for row in group.rows)
+    told = ", ".join(f"{counts[word]} {word}" for word in get_args(Became) if counts[word])
+    name = f" {group.multi_id}" if group.multi_id else ""
+    output.talk(f"Group {group.number}{name}: {told}.")
+
+
+def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
+    """Why the groups were not all created: exit 8 when one is unknown, else what stopped it."""
+    unknown = any(row.became == "unknown" for row in batch.rows)
+    if unknown or any(group.act.left for group in batch.groups):
+        return CommandError(
+            Exit.UNKNOWN,
+            "OUTCOME_UNKNOWN",
+            "Whether a group was created is not known.",
+            money=HOME,
+            next=f"you: swapdesk batch resume {batch.id[:8]} looks for it; it is never sent twice",
+        )
+    if stopped is not None:
+        failed = of_client_error(stopped)
+        failed.money = money_with_payment(HOME, stopped)
+        if any(group.act.state is State.PREPARED for group in batch.groups):
+            failed.next += f"; swapdesk batch resume {batch.id[:8]} goes on with what is left"
+        return failed
+    differs = [row for row in batch.rows if row.became == "differs"]
+    if differs:
+        return CommandError(
+            Exit.OWN_REFUSAL,
+            "ORDER_DIFFERS",
+            f"Row {differs[0].number}: {differs[0].reason}",
+            money=HOME,
+            next="you: report it to the service with the order's id",
+        )
+    return None
+
+
+def creation_exit(session: CommandSession, batch: Batch) -> int:
+    """Exit 4 when the service refused rows, and how they are asked for again; the others stand."""
+    failed = sum(row.became == "failed" for row in batch.rows)
+    if not failed:
+        return Exit.DONE
+    rows = "1 row was" if failed == 1 else f"{failed} rows were"
+    again = f"swapdesk batch create --failed {batch.id[:8]}"
+    session.call.output.talk(f"{rows} refused: {again} asks again with the same input.")
+    return Exit.REFUSED
+
+
+# Paid
+
+PAY = "Create and pay these orders?"
+_ENDS = {
+    "NOT_CONFIRMED": Exit.INTERRUPTED,
+    "BUNDLE_FAILED": Exit.ENDED_OTHERWISE,
+    "WITHDRAWN": Exit.ENDED_OTHERWISE,
+    "ON_ITS_WAY": Exit.UNKNOWN,
+    "NOT_FINAL": Exit.UNKNOWN,
+    "AGENT_GONE": Exit.UNKNOWN,
+    "CHAIN_UNREACHABLE": Exit.UNREACHABLE,
+    "NO_ACCOUNT": Exit.NOT_FOUND,
+}
+"""Ends by code; every other one is the desk's or the wallet's own refusal."""
+
+
+async def settle_group(
+    session: CommandSession,
+    name: str | None,
+    group: int | None,
+    account: str = "",
+    yes: bool = False,
+    *,
+    until: Until,
+) -> None:
+    """Take one group of a batch as far as asked, and print it: the first that is not over where no
+    number is given. ``account`` is a name or an address, empty for the first one of each chain.
+    Raises CommandError."""
+    found = require_batch(session, name)
+    await _ready(session)
+    standing = _chosen(session, found, group)
+    _refuse_early(standing, until)
+    outcome = await _Work(session, account, yes=yes).settled(standing, until)
+    await _tell_paid(session, found)
+    _end(session, standing, outcome)
+
+
+build_group = partial(settle_group, until=Until.BUILT)
+sign_group = partial(settle_group, until=Until.SIGNED)
+submit_group = partial(settle_group, until=Until.SETTLED)
+
+
+async def run_batch(
+    session: CommandSession,
+    file: Path,
+    sell: str,
+    decimal_comma: bool,
+    skip: tuple[int, ...],
+    account: str,
+    yes: bool,
+    accept_warnings: bool,
+    again: bool,
+) -> int:
+    """Plan, create, and pay each group after the one before. Raises CommandError."""
+    require_yes(session, yes=yes)
+    plan = await planned(session, file, sell, decimal_comma, skip, payer=account)
+    await require_agreed(session, file.name, plan, PAY, yes=yes, accept_warnings=accept_warnings)
+    await _ready(session)
+    await _require_payers(session, plan, account)
+    batch = await created(session, plan, again=again, payer=account)
+    return await _all_groups(session, batch, account, yes=yes)
+
+
+async def resume_batch(session: CommandSession, name: str | None, account: str, yes: bool) -> int:
+    """Go on with a batch: what is unknown is looked for, what never left is created, and what
+    was begun to be paid is paid. Raises CommandError."""
+    found = require_batch(session, name)
+    journal = session.desk.journal
+    if not journal.ledger.take_over(found.id):
+        groups = standings(journal, found.id)
+        at = next((one for one in groups if one.begun), groups[0])
+        raise _owned(at)
+    await _ready(session)
+    batch = await gone_on(session, found.id)
+    payer = found.payer
+    if payer is None and not any(one.begun for one in standings(journal, found.id)):
+        tell_batch(session, batch)
+        if [one.word for one in batch.groups] == [one.word for one in found.groups]:
+            _refuse_idle(session, batch)
+        return creation_exit(session, batch)
+    return await _all_groups(session, batch, account or payer or "", yes=yes, begun=payer is None)
+
+
+def _refuse_idle(session: CommandSession, batch: Batch) -> None:
+    """Raises CommandError for a batch of which nothing was interrupted and a group is unpaid: it
+    failed, or the trader has not begun to pay it."""
+    due = batch_progress(session.desk.journal, batch.id).current
+    if due is None:
+        return
+    if due.bundle is not None and due.bundle.over:
+        outcome = outcome_of(due.bundle, due)
+        if outcome.failure is not None:
+            failure, end = outcome.failure, _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
+            raise CommandError(
+                end, outcome.code, failure.cause, failure.money, GroupDocument(due).next
+            )
+    raise CommandError(
+        Exit.OWN_REFUSAL,
+        "NOT_BEGUN",
+        f"Nothing was interrupted: group {due.group.number} is {due.word}, and nothing of it is"
+        " signed.",
+        due.whereabouts,
+        GroupDocument(due).next,
+    )
+
+
+async def _all_groups(
+    session: CommandSession, batch: Batch, account: str, *, yes: bool, begun: bool = False
+) -> int:
+    """Pay one group after another, with ``begun`` those of which something was signed. The first
+    that stops stops all."""
+    work = _Work(session, account, yes=yes)
+    for one in standings(session.desk.journal, batch.id):
+        if one.next is None or (begun and not one.begun):
+            continue
+        outcome = await work.settled(one, Until.SETTLED)
+        if outcome.failure is not None:
+            await _tell_paid(session, batch)
+            _end(session, one, outcome)
+    again = require_batch(session, batch.id)
+    await _tell_paid(session, again)
+    return creation_exit(session, again)
+
+
+async def _tell_paid(session: CommandSession, batch: Batch) -> None:
+    """How the batch stands, with the orders of paid groups asked after once. That a deposit was
+    paid is what the command ends with, whether or not the service can say more of it."""
+    paid = {one.group.number for one in standings(session.desk.journal, batch.id) if one.over}
+    tell_batch(session, batch, await ask_orders(session, batch, lambda one: one.number in paid))
+
+
+class _Work(Watch):
+    """One command's work on groups, which says what goes on, each thing once. Keys are opened once,
+    when they are first needed."""
+
+    def __init__(self, session: CommandSession, account: str, *, yes: bool) -> None:
+        self._session = session
+        self._account = account
+        self._yes = yes
+        self._unlocked = False
+        self._group = 0
+        self._seen: set[str] = set()
+
+    async def settled(self, standing: GroupStanding, until: Until) -> Outcome:
+        """Raises CommandError for what cannot be begun."""
+        self._group = standing.group.number
+        money = standing.whereabouts
+
+        async def begin(_: Account, keys: bool) -> None:
+            if keys:
+                require_yes(self._session, yes=self._yes, money=money)
+            if keys and not self._unlocked:
+                await unlock(self._session)
+                self._unlocked = True
+
+        try:
+            outcome = await pay_group(
+                self._session.desk,
+                standing.group,
+                self._account,
+                until,
+                begin=begin,
+                look=self._look,
+                watch=self,
+            )
+        except Stopped as error:
+            raise _not_settled(error, money) from None
+        except WalletError as error:
+            failed = of_wallet_error(error)
+            failed.money = money
+            raise failed from None
+        except JournalUnavailable:
+            raise CommandError(
+                Exit.OWN_REFUSAL,
+                "NO_JOURNAL",
+                NO_JOURNAL.cause,
+                f"when this began: {money}",
+                NO_JOURNAL.next,
+            ) from None
+        if outcome is None:
+            raise _owned(standing)
+        return outcome
+
+    async def _look(self, review: Review) -> Agreed | None:
+        return await consent(self._session.call.output, review, yes=self._yes)
+
+    def turns_to(self, turn: Turn) -> None:
+        what = f"{exact_amount(turn.need.amount)} {turn.need.symbol}"
+        whom = "the smart account" if turn.funding else counted(turn.payees, "deposit")
+        self._say(f"{what} to {whom}, {turn.number} of {turn.total}.")
+
+    def seen(self, signed: SignedTransaction) -> None:
+        if signed.hash not in self._seen:
+            self._seen.add(signed.hash)
+            self._say(f"transaction {signed.hash} is on its way.")
+
+    def _say(self, said: str) -> None:
+        self._session.call.output.talk(f"Group {self._group}: {said}")
+
+
+async def _ready(session: CommandSession) -> None:
+    await session.load_catalog()
+    await make_ready(session)
+
+
+async def _require_payers(session: CommandSession, plan: BatchPlan, account: str) -> None:
+    """What could not be paid from here is not created."""
+    try:
+        await require_payers(session.desk, plan, account)
+    except Stopped as error:
+        raise _not_settled(error, f"{IN_WALLET}; nothing was created") from None
+
+
+def _owned(standing: GroupStanding) -> CommandError:
+    """Exit 9. Its money is wherever that desk is with it."""
+    return CommandError(
+        Exit.OWN_REFUSAL,
+        "OWNED",
+        "Another desk that runs now works on this batch.",
+        f"as far as the journal has it: {standing.whereabouts}",
+    )
+
+
+def _not_settled(error: Stopped, money: str) -> CommandError:
+    end = _ENDS.get(error.code, Exit.OWN_REFUSAL)
+    return CommandError(end, error.code, str(error), money, error.next)
+
+
+def _chosen(session: CommandSession, batch: Batch, number: int | None) -> GroupStanding:
+    progress = batch_progress(session.desk.journal, batch.id)
+    groups = progress.standings
+    if number is None:
+        return progress.current or groups[-1]
+    if not 1 <= number <= len(groups):
+        said = f"The batch has {counted(len(groups), 'group')}."
+        raise bad_input("NO_GROUP", said, field="group")
+    return groups[number - 1]
+
+
+def _refuse_early(standing: GroupStanding, until: Until) -> None:
+    """``submit`` signs nothing, and ``sign`` builds nothing: each command does its own step."""
+    if standing.next is not None and standing.next < until:
+        raise CommandError(
+            Exit.OWN_REFUSAL,
+            "NOT_YET",
+            f"Group {standing.group.number} is {standing.word}.",
+            standing.whereabouts,
+            GroupDocument(standing).next,
+        )
+
+
+def _end(session: CommandSession, standing: GroupStanding, outcome: Outcome) -> None:
+    """Raises CommandError for an outcome that is none of those that were asked for."""
+    failure = outcome.failure
+    if failure is None:
+        return
+    now = group_standing(session.desk.journal, standing.group)
+    end = _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
+    if (now.bundle is not None and now.bundle.under_way) or any(one.open for one in now.payments):
+        end = Exit.UNKNOWN
+    elif outcome.error is not None:
+        end = exit_of(outcome.error)
+    raise CommandError(end, outcome.code, failure.cause, failure.money, failure.next)
+
+
+# Shown
+
 LOOK = "swapdesk orders list shows the orders"
 LEFT = "swapdesk wallet balance lists what gas left over in the smart account"
 _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
-
-
-PaymentWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
 
 
 class TransactionFacts(Struct, frozen=True, rename="camel"):
@@ -285,7 +795,7 @@ class TransactionFacts(Struct, frozen=True, rename="camel"):
     token: str
     contract: str | None
     amount: Decimal
-    state: PaymentWord
+    state: ActWord
     hash: str | None
     service_ids: Sequence[str]
     code: str | None
@@ -304,22 +814,88 @@ class GroupDocument(Struct, frozen=True):
     }  # fmt: skip
 
     standing: GroupStanding
-    payments: list[TransactionFacts]
-    money: str
-    next: str
+    orders: Mapping[str, Order] = field(default_factory=dict)
+
+    @property
+    def payments(self) -> list[TransactionFacts]:
+        return [_payment(act) for act in self.standing.payments]
+
+    @property
+    def payouts(self) -> Payouts | None:
+        return payouts_of([self.standing], self.orders)
+
+    @property
+    def money(self) -> str:
+        """Where it is, without a point: at the recipients, as far as the orders say so."""
+        arrived = "" if self.payouts is None else self.payouts.whereabouts
+        return arrived or self.standing.whereabouts
+
+    @property
+    def next(self) -> str:
+        """Who acts next, and by which command."""
+        group, due, batch = self.standing.group, self.standing.next, self.standing.batch_id[:8]
+        if group.multi_id is None:
+            return (
+                f"you: swapdesk batch {'resume' if group.act.open else 'create --failed'} {batch}"
+            )
+        if self.payouts is not None:
+            return self.payouts.next(LOOK, LEFT)
+        if due is None:
+            return "nobody: no row of it became an order"
+        next_ = f"you: swapdesk batch {_COMMANDS[due]} {batch} --group {group.number}"
+        return or_take_back(next_, self.standing) if due is Until.BUILT else next_
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """The same for a person."""
+        group, bundle = self.standing.group, self.standing.bundle
+        funding = [
+            (
+                "Funding" if act.kind == "fund" else "Transaction",
+                f"{exact_amount(sum_of(act).amount)} {sum_of(act).symbol} {act.hash}",
+            )
+            for act in self.standing.payments
+            if act.hash is not None
+        ]
+        paid_by = bundle.operation.hash if bundle is not None else None
+        return [
+            ("Group", f"{group.number} {group.multi_id or ''}".strip()),
+            ("Stands", self.standing.word),
+            ("Plan", self.standing.plan),
+            *funding,
+            ("Paid by", paid_by or ""),
+            ("Funds", f"{self.money}."),
+            ("Next", self.next),
+        ]
 
 
 class BatchDocument(Struct, frozen=True):
     """Every group with its bundle, every row of the file. ``money`` and ``next`` are of the first
     group that is not over, else of the first that did not arrive, else of the last."""
 
-    batch: str
-    file: str
-    created: Moment
-    groups: list[GroupDocument]
-    rows: list[ResultRow]
-    money: str
-    next: str
+    PRINTED: ClassVar = {
+        "batch": "progress.batch.id", "file": "progress.batch.file",
+        "created": "progress.batch.created", "groups": "groups", "rows": "rows",
+        "money": "current.money", "next": "current.next",
+    }  # fmt: skip
+
+    progress: BatchProgress
+
+    @property
+    def groups(self) -> list[GroupDocument]:
+        orders = self.progress.orders
+        return [GroupDocument(standing, orders) for standing in self.progress.standings]
+
+    @property
+    def rows(self) -> list[ResultRow]:
+        return result_rows(self.progress.batch, self.progress.orders)
+
+    @property
+    def current(self) -> GroupDocument:
+        groups = self.groups
+        due = [group for group in groups if not group.standing.over]
+        waits = [group for group in groups if group.payouts and not group.payouts.done]
+        return (due or waits or groups[-1:])[0]
 
 
 class ResultsDocument(Struct, frozen=True):
@@ -337,70 +913,6 @@ class ResultsFileDocument(Struct, frozen=True):
     rows: int
 
 
-def _group(standing: GroupStanding, orders: Mapping[str, Order]) -> GroupDocument:
-    return GroupDocument(
-        standing,
-        [_payment(act) for act in standing.payments],
-        money_words(standing, orders),
-        next_words(standing, orders),
-    )
-
-
-def group_facts(
-    standing: GroupStanding, orders: Mapping[str, Order] | None = None
-) -> list[tuple[str, str]]:
-    """The same for a person."""
-    facts = [
-        ("Group", f"{standing.group.number} {standing.group.multi_id or ''}".strip()),
-        ("Stands", standing.word),
-        ("Plan", standing.plan),
-    ]
-    facts += [
-        (
-            "Funding" if act.kind == "fund" else "Transaction",
-            f"{exact_amount(sum_of(act).amount)} {sum_of(act).symbol} {act.hash}",
-        )
-        for act in standing.payments
-        if act.hash is not None
-    ]
-    if standing.bundle is not None and standing.bundle.operation.hash is not None:
-        facts.append(("Paid by", standing.bundle.operation.hash))
-    funds = f"{money_words(standing, orders or {})}."
-    return [*facts, ("Funds", funds), ("Next", next_words(standing, orders))]
-
-
-def money_words(standing: GroupStanding, orders: Mapping[str, Order]) -> str:
-    """Where the money of the group is, without a point: at the recipients, as far as the orders
-    say so."""
-    payouts = payouts_of([standing], orders)
-    return (payouts.whereabouts if payouts is not None else "") or standing.whereabouts
-
-
-def next_words(standing: GroupStanding, orders: Mapping[str, Order] | None = None) -> str:
-    """Who acts next, and by which command."""
-    batch = standing.batch_id[:8]
-    if standing.group.multi_id is None:
-        waits = standing.group.act.open
-        return f"you: swapdesk batch {'resume' if waits else 'create --failed'} {batch}"
-    if standing.over:
-        payouts = payouts_of([standing], orders or {})
-        return payouts.next(LOOK, LEFT) if payouts is not None else PAY_OUT
-    due = standing.next
-    if due is None:
-        return "nobody: no row of it became an order"
-    next_ = f"you: swapdesk batch {_COMMANDS[due]} {batch} --group {standing.group.number}"
-    return or_take_back(next_, standing) if due is Until.BUILT else next_
-
-
-_PAYMENT_WORDS: Mapping[State, PaymentWord] = {
-    State.PREPARED: "PREPARED",
-    State.SENT: "SENT",
-    State.UNKNOWN: "UNKNOWN",
-    State.DONE: "ACKED",
-    State.REFUSED: "REFUSED",
-}
-
-
 def _payment(act: Operation) -> TransactionFacts:
     paid = sum_of(act)
     return TransactionFacts(
@@ -408,7 +920,7 @@ def _payment(act: Operation) -> TransactionFacts:
         token=paid.symbol,
         contract=paid.contract,
         amount=paid.amount,
-        state=_PAYMENT_WORDS[act.state],
+        state=ACT_WORDS[act.state],
         hash=act.hash,
         service_ids=paid_orders(act),
         code=act.code,
@@ -456,12 +968,13 @@ async def export_batch(session: CommandSession, name: str | None, out: Path | No
 
 def tell_batch(session: CommandSession, batch: Batch, asked: Asked = ({}, None)) -> int:
     """How it stands now, by the journal and the orders ``asked`` after."""
-    output, journal = session.call.output, session.desk.journal
+    output = session.call.output
     orders, error = asked
+    told = BatchDocument(replace(batch_progress(session.desk.journal, batch.id), orders=orders))
     if output.json:
-        output.document(batch_document(journal, batch, orders))
+        output.document(told)
     else:
-        batch_table(output, journal, batch, orders)
+        batch_table(output, told)
     return _end_of(output, batch, error)
 
 
@@ -511,26 +1024,9 @@ async def ask_orders(
     return orders, None
 
 
-def batch_document(journal: Journal, batch: Batch, orders: Mapping[str, Order]) -> BatchDocument:
-    found = standings(journal, batch.id)
-    groups = [_group(one, orders) for one in found]
-    at = groups[_at(found, orders)]
-    return BatchDocument(
-        batch=batch.id,
-        file=batch.file,
-        created=batch.created,
-        groups=groups,
-        rows=result_rows(batch, orders),
-        money=at.money,
-        next=at.next,
-    )
-
-
-def batch_table(
-    output: Output, journal: Journal, batch: Batch, orders: Mapping[str, Order]
-) -> None:
+def batch_table(output: Output, told: BatchDocument) -> None:
+    batch = told.progress.batch
     output.facts([("Batch", batch.id), ("File", batch.file)])
-    rows = result_rows(batch, orders)
     output.table(
         ("row", "recipient", "sells", "buys", "state", "order", "order state", "reason"),
         [
@@ -544,17 +1040,8 @@ def batch_table(
                 row.order_state or "",
                 row.reason or "",
             )
-            for row in rows
+            for row in told.rows
         ],
     )
-    for one in standings(journal, batch.id):
-        output.facts(group_facts(one, orders))
-
-
-def _at(found: tuple[GroupStanding, ...], orders: Mapping[str, Order]) -> int:
-    open_ = [at for at, one in enumerate(found) if not one.over]
-    if open_:
-        return open_[0]
-    told = [payouts_of([one], orders) for one in found]
-    waits = [at for at, one in enumerate(told) if one is not None and not one.done]
-    return waits[0] if waits else len(found) - 1
+    for group in told.groups:
+        output.facts(group.facts)

@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +19,7 @@ from msgspec import Struct
 from swapdesk.certificates import trust
 from swapdesk.cli import completion
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Output
 
 if TYPE_CHECKING:
     from swapdesk.secret import Secret
@@ -147,13 +148,33 @@ def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
 
 def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
     """Every problem of the user's files with file, line and nearest name."""
-    fields = {p.key or "config.toml": {"message": str(p)} for p in problems}
     return CommandError(
         Exit.BAD_INPUT,
         "CONFIG",
         "; ".join(str(problem) for problem in problems),
-        fields=fields,
+        fields={problem.key or "config.toml": {"message": str(problem)} for problem in problems},
     )
+
+
+def require(*rules: tuple[bool, str, str, str]) -> None:
+    """Exit 2 for the first of these that is broken. Of each: whether it is, the code, the argument
+    or option at fault, and the sentence."""
+    for broken, code, field, message in rules:
+        if broken:
+            raise bad_input(code, message, field=field)
+
+
+def read_number(
+    text: str, fits: Callable[[Decimal], bool], no_number: str, outside: str
+) -> Decimal:
+    """A number that ``fits``; the sentences are said of a text that is none, and of any other."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise click.BadParameter(no_number) from None
+    if not (number.is_finite() and fits(number)):
+        raise click.BadParameter(outside)
+    return number
 
 
 def options(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -209,7 +230,7 @@ def desk_command(command: F) -> F:
         passphrase_fd: int | None,
         **kwargs: Any,
     ) -> Any:
-        call = context.find_object(CliContext) or CliContext(Output(Form.TABLE))
+        call = context.find_object(CliContext) or CliContext(Output("table"))
         narrow(call, profile, as_json, plain, read_only, passphrase_fd)
         _require_text(context)
         named = context.command_path.partition(" ")[2]
@@ -305,7 +326,7 @@ def narrow(
     if as_json and plain:
         raise click.UsageError("--json and --plain are two forms of the same data; choose one.")
     if as_json or plain:
-        call.output.form = Form.JSON if as_json else Form.PLAIN
+        call.output.form = "json" if as_json else "plain"
     if profile is not None:
         call.profile = profile
     if passphrase_fd is not None:
@@ -327,15 +348,7 @@ def refuse_to_write(call: CliContext) -> None:
     )
 
 
-EXCHANGES = (
-    "Exchanges of the sandbox",
-    'CODE is one of these; a live service lists its own: "swapdesk api GET /swaps".',
-)
-ON_CHAIN = ("On-chain venues of the sandbox", "CODE of a route of type dex.")
-OPERATIONS = ("Operations", "METHOD and PATH, and the name that faults of the sandbox know.")
-
 Rows = list[tuple[str, str]]
-Lists = tuple[tuple[str, str, Callable[[], Rows]], ...]
 
 
 def exchange_rows() -> Rows:
@@ -356,36 +369,40 @@ def on_chain_rows() -> Rows:
 
 def operation_rows() -> Rows:
     """Call, name and summary of every operation of the API."""
-    from swapdesk.wire.operations import OPERATIONS as TABLE
+    from swapdesk.wire.operations import OPERATIONS
 
-    return [(f"{one.method} {one.path}", f"{one.name}: {one.summary}.") for one in TABLE]
+    return [(f"{one.method} {one.path}", f"{one.name}: {one.summary}.") for one in OPERATIONS]
+
+
+LISTS: dict[str, tuple[str, str, Callable[[], Rows]]] = {
+    "exchanges": (
+        "Exchanges of the sandbox",
+        'CODE is one of these; a live service lists its own: "swapdesk api GET /swaps".',
+        exchange_rows,
+    ),
+    "venues": (
+        "On-chain venues of the sandbox",
+        "CODE of a route of type dex.",
+        on_chain_rows,
+    ),
+    "operations": (
+        "Operations",
+        "METHOD and PATH, and the name that faults of the sandbox know.",
+        operation_rows,
+    ),
+}
+"""What may stand under the help of a command: title, sentence and rows."""
 
 
 class WithLists(click.Command):
-    """A command with ``lists`` under its help, each with a title, a sentence and rows."""
+    """A command with some of :data:`LISTS` under its help."""
 
-    lists: Lists
+    def __init__(self, *words: Any, lists: tuple[str, ...], **more: Any) -> None:
+        super().__init__(*words, **more)
+        self.lists = lists
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, said, rows in self.lists:
+        for title, sentence, rows in map(LISTS.__getitem__, self.lists):
             with formatter.section(title):
-                formatter.write_text(said)
+                formatter.write_text(sentence)
                 formatter.write_dl(rows())
-
-
-class WithExchanges(WithLists):
-    """A command with a CODE of an exchange among its options."""
-
-    lists: Lists = ((*EXCHANGES, exchange_rows),)
-
-
-class WithVenues(WithExchanges):
-    """A command whose CODE may also be an on-chain venue."""
-
-    lists = (*WithExchanges.lists, (*ON_CHAIN, on_chain_rows))
-
-
-class WithOperations(WithLists):
-    """A command that makes any call of the API."""
-
-    lists = ((*OPERATIONS, operation_rows),)

@@ -1,4 +1,5 @@
-"""``schema``, ``errors`` and ``commands``: what programs may rely on.
+"""``schema``, ``errors`` and ``commands``: what programs may rely on; ``docs``: which page for
+people speaks of it.
 
 Every command is listed with what it takes and does, from click and the tables of the program. Every
 code that a command ends with has what it means, whether to try again, where the money is, who acts
@@ -15,19 +16,23 @@ from enum import StrEnum
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import EFFECTS, READING, CliContext, Effect, desk_command
 from swapdesk.cli.command_error import (
     OWN_ROWS,
     REVIEW,
     UNPAID,
+    CommandError,
     Exit,
     bad_input,
     of_client_error,
     of_wallet_error,
 )
-from swapdesk.cli.output import Form
 from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, SchemaDocument, all_schemas, schema_of
+from swapdesk.documents import WrittenPlace, all_places, places_of, subjects
+from swapdesk.toml_document import nearest
 
 
 @click.command()
@@ -41,18 +46,18 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
     was removed or is another one.
     """
     name = " ".join(" ".join(command).split()).removeprefix("swapdesk ")
-    if not name:
-        call.output.document(SchemaDocument(all_schemas()))
-    elif name in DOCUMENTS:
-        call.output.document(SchemaDocument(schema_of(name)))
-    elif name in OTHER_OUTPUT:
-        said = f"swapdesk {name} {OTHER_OUTPUT[name]}."
-        raise bad_input("NO_SCHEMA", said, field="command")
-    else:
+    if name in OTHER_OUTPUT:
+        raise bad_input("NO_SCHEMA", f"swapdesk {name} {OTHER_OUTPUT[name]}.", field="command")
+    if name and name not in DOCUMENTS:
         below = [one for one in DOCUMENTS if one.startswith(f"{name} ")]
         hint = f" There are {', '.join(below)}." if below else ""
-        said = f"There is no command {name!r} with a document.{hint}"
-        raise bad_input("NO_SUCH_COMMAND", said, field="command", candidates=below)
+        raise bad_input(
+            "NO_SUCH_COMMAND",
+            f"There is no command {name!r} with a document.{hint}",
+            field="command",
+            candidates=below,
+        )
+    call.output.document(SchemaDocument(schema_of(name) if name else all_schemas()))
 
 
 @click.command()
@@ -65,17 +70,46 @@ def errors(call: CliContext) -> None:
     """
     output = call.output
     found = error_codes()
-    exits = tuple(ExitFacts(end.value, end.means) for end in Exit)
     output.table(
         ("code", "exit", "again", "means", "money", "next"),
         [
             (one.code, " or ".join(map(str, one.exits)), one.retry, one.means, one.money, one.next)
             for one in found
         ],
-        document=ErrorsDocument(found, exits),
+        document=ErrorsDocument(found, tuple(ExitFacts(end.value, end.means) for end in Exit)),
     )
-    if output.form is Form.TABLE:
+    if output.form == "table":
         output.talk(*(f"Exit {end.value}: {end.means}." for end in Exit))
+
+
+class DocsDocument(Struct, frozen=True):
+    """What is written about the name that was given, or every page."""
+
+    pages: tuple[WrittenPlace, ...]
+
+
+@click.command()
+@click.argument("name", nargs=-1, shell_complete=completion.subjects)
+@desk_command
+def docs(call: CliContext, name: tuple[str, ...]) -> None:
+    """Say where the documents speak of NAME: an error code, a command, the number that one ended
+    with, or a screen as its frame names it.
+
+    Without a NAME it lists the pages. They are files beside the program; a release that has a site
+    names the address there, too.
+    """
+    words = " ".join(name)
+    found = places_of(words) if words else all_places()
+    if not found:
+        near = nearest(words.casefold(), {one.casefold(): one for one in subjects()})
+        hint = f" Did you mean {near}?" if near else ""
+        said = f"Nothing is written about {words!r}.{hint}" if words else "No documents are here."
+        raise bad_input("NO_SUCH_PAGE", said, field="name")
+    call.output.table(
+        ("about", "page", "file"),
+        [(one.about, one.address or one.page, one.file or "") for one in found],
+        document=DocsDocument(tuple(found)),
+    )
 
 
 @click.command("commands")
@@ -222,8 +256,7 @@ def option_value(option: click.Option) -> str:
 
 
 def _choices(one: click.Parameter) -> tuple[str, ...]:
-    found = one.type.choices if isinstance(one.type, click.Choice) else ()
-    return tuple(map(str, found))
+    return tuple(map(str, one.type.choices)) if isinstance(one.type, click.Choice) else ()
 
 
 class Retry(StrEnum):
@@ -308,19 +341,13 @@ _RETRY: dict[str, Retry] = {
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
     """Every code once, in the sequence of the alphabet. What the desk and the service both call
     by one name has the desk's words and the exits of both."""
-    found: dict[str, ErrorCodeFacts] = {}
-    own = (_code_facts(*row) for row in OWN_ROWS)
-    for one in (*own, *_of_calls(), *_of_service(), *_of_wallet(), *_of_rules()):
-        known = found.get(one.code)
-        if known is None:
-            found[one.code] = one
-        else:
-            exits = tuple(sorted({*known.exits, *one.exits}))
-            status = known.status if known.status is not None else one.status
-            found[one.code] = ErrorCodeFacts(
-                known.code, known.means, known.retry, known.money, known.next, exits, status
-            )
-    return tuple(found[code] for code in sorted(found))
+    codes: dict[str, ErrorCodeFacts] = {}
+    for facts in (*(_code_facts(*row) for row in OWN_ROWS), *_raised(), *_of_rules()):
+        known = codes.setdefault(facts.code, facts)
+        exits = tuple(sorted({*known.exits, *facts.exits}))
+        status = known.status if known.status is not None else facts.status
+        codes[facts.code] = replace(known, exits=exits, status=status)
+    return tuple(codes[code] for code in sorted(codes))
 
 
 def _code_facts(
@@ -337,54 +364,50 @@ def _code_facts(
     )
 
 
-def _of_service() -> Iterator[ErrorCodeFacts]:
-    from swapdesk.client.errors import api_error
+def _raised() -> Iterator[ErrorCodeFacts]:
+    """Of one error of each kind that calls and the wallet raise, and of each code of a service."""
+    from swapdesk.client import errors as client
+    from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
     from swapdesk.wire.errors import STATUS_OF
 
-    for code, status in STATUS_OF.items():
-        told = of_client_error(api_error(status, code))
-        yield _code_facts(str(code), (told.exit,), told.message, told.money, told.next, status)
-
-
-def _of_calls() -> Iterator[ErrorCodeFacts]:
-    """Of one error of each kind."""
-    from swapdesk.client import errors as client
-
-    kinds = (
+    calls = (
         client.RequestRefused("The request cannot be made"),
         client.Unreachable(""),
         client.NoAnswer(""),
         *(client.AnswerRefused("", reason, 200) for reason in client.ANSWER_REASONS),
     )
-    for error in kinds:
-        told = of_client_error(error)
-        yield _code_facts(told.code, (told.exit,), told.message.strip(), told.money, told.next)
-
-
-def _of_wallet() -> Iterator[ErrorCodeFacts]:
-    from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
-
-    words = (
+    wallet = (
         *((Refused(code, means), means) for code, means in REFUSALS.items()),
         (AgentMissing(""), "No process with the keys could be started."),
         (AgentGone(""), "The process with the keys ended or cannot be understood."),
     )
-    for error, means in words:
-        told = of_wallet_error(error)
-        yield _code_facts(told.code, (told.exit,), means, told.money, told.next)
-
-
-_OWN = (Exit.OWN_REFUSAL,)
+    errors: tuple[tuple[CommandError, str, int | None], ...] = (
+        *((of_client_error(error), "", None) for error in calls),
+        *(
+            (of_client_error(client.api_error(status, code)), "", status)
+            for code, status in STATUS_OF.items()
+        ),
+        *((of_wallet_error(error), means, None) for error, means in wallet),
+    )
+    for error, means, status in errors:
+        yield _code_facts(
+            error.code,
+            (error.exit,),
+            means or error.message.strip(),
+            error.money,
+            error.next,
+            status,
+        )
 
 
 def _of_rules() -> Iterator[ErrorCodeFacts]:
     from swapdesk.flows.failure_messages import rule_next
     from swapdesk.wallet.rule_codes import PAYLOADS, RULES, SPENDING
 
-    said = {
+    meanings = {
         **{code: f'The wallet refuses what breaks "{holds}".' for code, holds in RULES.items()},
         **{code: f"The wallet refuses: {why}." for code, why in PAYLOADS.items()},
         **{code: f"Your spending policy refuses: {why}." for code, why in SPENDING.items()},
     }
-    for code, means in said.items():
-        yield _code_facts(code, _OWN, means, UNPAID, rule_next(code, REVIEW))
+    for code, means in meanings.items():
+        yield _code_facts(code, (Exit.OWN_REFUSAL,), means, UNPAID, rule_next(code, REVIEW))

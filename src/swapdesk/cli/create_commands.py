@@ -4,34 +4,40 @@ the desk, pay its deposit from the wallet, or see what a wallet would sign.
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import (
     CliContext,
-    WithExchanges,
-    WithVenues,
+    WithLists,
     desk_command,
+    named,
     on_desk,
     options,
+    read_number,
+    require,
 )
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.quote_options import (
     ROUTES,
     CreateRequest,
-    RouteWish,
     preset_option,
+    preset_options,
     read_digits,
+    read_route,
     receive_option,
     require_middle,
-    require_no_options,
     require_refund,
     route_options,
     slippage_option,
 )
+
+if TYPE_CHECKING:
+    from swapdesk.cli.quotes import CachedResult
+    from swapdesk.wire.quotes import Quote
 
 NO_MEMO = "NO MEMO"
 DEFAULT_MAX_LOSS = "3"
@@ -41,13 +47,12 @@ def read_max_loss(context: click.Context, option: click.Parameter, value: str) -
     """A percentage from 0 to 100; None for ``any``."""
     if value == "any":
         return None
-    try:
-        percent = Decimal(value)
-    except InvalidOperation:
-        raise click.BadParameter(f"{value!r} is neither a number nor any.") from None
-    if not (percent.is_finite() and 0 <= percent <= 100):
-        raise click.BadParameter("A loss is 0 to 100 percent, or any.")
-    return percent
+    return read_number(
+        value,
+        lambda percent: 0 <= percent <= 100,
+        f"{value!r} is neither a number nor any.",
+        "A loss is 0 to 100 percent, or any.",
+    )
 
 
 create_options = options(
@@ -107,7 +112,7 @@ create_options = options(
 """The options both creating commands share."""
 
 
-@click.command(cls=WithVenues)
+@click.command(cls=WithLists, lists=("exchanges", "venues"))
 @click.argument("amount", callback=read_digits)
 @click.argument("sell", metavar="FROM", shell_complete=completion.tokens)
 @click.argument("buy", metavar="TO", shell_complete=completion.tokens)
@@ -152,7 +157,7 @@ def swap(
     return _create(call, amount, sell, buy, types, provider, **options)
 
 
-@click.command(cls=WithExchanges)
+@click.command(cls=WithLists, lists=("exchanges",))
 @click.argument("amount", callback=read_digits)
 @click.argument("token", shell_complete=completion.tokens)
 @create_options
@@ -166,26 +171,11 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
     return _create(call, amount, token, None, (), None, **options)
 
 
-def _require_sense(wish: RouteWish, options: dict[str, Any]) -> None:
-    """Exit 2 for what cannot work, before a quote is spent on it."""
-    require_refund(options["refund"], wish.promises)
-    if options["preset"] is None:
-        require_middle(options["middle_refund"], wish.use_xmr)
-    plain = wish == RouteWish(receive=wish.receive)
-    require_no_options(options["preset"], not plain)
-    if options["quote_id"] is not None and (options["preset"] is not None or not plain):
-        message = "--quote chooses one route; leave out how quotes are asked for."
-        raise bad_input("TWO_CHOICES", message, field="quote")
-
-
-def named_route(call: CliContext, quote_id: str | None) -> str | None:
-    """The route of a quote that was shown; None without one, or for one that never was."""
-    if quote_id is None:
-        return None
+def _shown(call: CliContext, quote_id: str) -> tuple[CachedResult, Quote] | None:
+    """A quote that was shown here within the last hour, and what it was an answer to."""
     from swapdesk.cli.quotes import QuoteCache
 
-    shown = QuoteCache.of(call.settings().places).shown(quote_id.lower())
-    return None if shown is None else shown[1].type
+    return QuoteCache.of(call.settings().places).shown(quote_id.lower())
 
 
 def _create(
@@ -199,33 +189,43 @@ def _create(
     waive_memo: str | None,
     **options: Any,
 ) -> int:
-    named = named_route(call, options["quote_id"])
-    on_chain = types == ("dex",) or named == "dex"
+    from swapdesk.flows.quotes.quote_request import PLAIN
+
+    quote_id, slippage = options["quote_id"], options.get("slippage")
+    shown = None if quote_id is None else _shown(call, quote_id)
+    on_chain = types == ("dex",) or (shown is not None and shown[1].type == "dex")
     if options["to"] is None:
-        if not on_chain and (named is not None or options["quote_id"] is None):
+        if not on_chain and (shown is not None or quote_id is None):
             raise click.MissingParameter(param_hint="'--to'", param_type="option")
         options["to"] = ""
-    for name in ("account", "slippage"):
-        if options.get(name) is not None and not on_chain:
-            field = name.replace("_", "-")
-            raise bad_input("BAD_OPTION", f"--{field} goes with --type dex alone.", field=field)
-    if options.get("slippage") is not None and named is not None:
-        message = "--slippage belongs to the quote: give it to the command that asks for one."
-        raise bad_input("TWO_CHOICES", message, field="slippage")
-    if on_chain and options["fund"]:
-        raise bad_input("BAD_OPTION", "A swap on chains has no deposit to fund.", field="fund")
-    wish = RouteWish.taken_from(options)
-    _require_sense(wish, options)
-    wish.read(types)
-    require_no_options(options["preset"], bool(types))
-    if waive_memo is not None and waive_memo != NO_MEMO:
-        raise bad_input("BAD_WAIVER", f'Write --waive-memo "{NO_MEMO}".', field="waive-memo")
-    if waive_memo is not None and options["memo"]:
-        message = "--memo names one and --waive-memo says there is none: leave out one of them."
-        raise bad_input("TWO_CHOICES", message, field="waive-memo")
-    if options["quote_id"] is not None and (types or provider is not None):
-        message = "--quote chooses one route; leave out --type and --provider."
-        raise bad_input("TWO_CHOICES", message, field="quote")
+    require(
+        (options.get("account") is not None and not on_chain, "BAD_OPTION", "account",
+         "--account goes with --type dex alone."),
+        (slippage is not None and not on_chain, "BAD_OPTION", "slippage",
+         "--slippage goes with --type dex alone."),
+        (slippage is not None and shown is not None, "TWO_CHOICES", "slippage",
+         "--slippage belongs to the quote: give it to the command that asks for one."),
+        (on_chain and options["fund"], "BAD_OPTION", "fund",
+         "A swap on chains has no deposit to fund."),
+        (waive_memo not in (None, NO_MEMO), "BAD_WAIVER", "waive-memo",
+         f'Write --waive-memo "{NO_MEMO}".'),
+        (waive_memo is not None and bool(options["memo"]), "TWO_CHOICES", "waive-memo",
+         "--memo names one and --waive-memo says there is none: leave out one of them."),
+        (quote_id is not None and (bool(types) or provider is not None), "TWO_CHOICES", "quote",
+         "--quote chooses one route; leave out --type and --provider."),
+    )  # fmt: skip
+    route = read_route(options, types)
+    receive, preset = options.setdefault("receive", False), options.pop("preset")
+    if quote_id is not None and (preset is not None or route != PLAIN):
+        raise bad_input(
+            "TWO_CHOICES",
+            "--quote chooses one route; leave out how quotes are asked for.",
+            field="quote",
+        )
+    if preset is not None:
+        route = preset_options(call.settings().places, preset)
+    require_refund(options["refund"], route.fixed or receive)
+    require_middle(options["middle_refund"], route.use_xmr)
     if not (options["yes"] or options["dry_run"] or call.interactive):
         raise bad_input(
             "NEEDS_YES", "Without a terminal an order is created with --yes only.", field="yes"
@@ -234,21 +234,22 @@ def _create(
         amount=amount,
         sell=sell,
         buy=buy,
-        types=types,
         provider=provider,
         memo_waived=waive_memo is not None,
-        wish=wish,
+        route=route,
         on_chain=on_chain,
         **options,
     )
-    from swapdesk.cli.creation import Creation
+    return _carry_out(call, request)
+
+
+def _carry_out(call: CliContext, request: CreateRequest) -> int:
+    """On the connected desk: by the wallet of this profile, or with a deposit to pay."""
     from swapdesk.cli.session import run_session
 
-    if request.on_chain:
-        from swapdesk.cli.wallet_orders import DexCreation
-
-        return run_session(call, lambda session: DexCreation(session, request).run())
-    return run_session(call, lambda session: Creation(session, request).run())
+    way = named("creation:DexCreation" if request.on_chain else "creation:Creation")
+    ended: int = run_session(call, lambda session: way(session, request).run())
+    return ended
 
 
 @click.command()
@@ -261,7 +262,7 @@ def _create(
     help="The account that pays.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("wallet_orders:fund_order", from_journal=True)
+@on_desk("creation:fund_order", from_journal=True)
 def fund() -> None:
     """Pay the deposit of an order that was created here, from the local wallet.
 
@@ -297,11 +298,14 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
     not shown here within the last hour.
     """
     if not dry_run:
-        message = "A signature is given as a step of a swap: use swap --quote, or add --dry-run."
-        raise bad_input("NEEDS_DRY_RUN", message, field="dry-run")
-    from swapdesk.cli.quotes import QuoteCache
+        raise bad_input(
+            "NEEDS_DRY_RUN",
+            "A signature is given as a step of a swap: use swap --quote, or add --dry-run.",
+            field="dry-run",
+        )
+    from swapdesk.flows.quotes.quote_request import PLAIN
 
-    shown = QuoteCache.of(call.settings().places).shown(quote_id.lower())
+    shown = _shown(call, quote_id)
     if shown is None:
         raise CommandError(
             Exit.NOT_FOUND,
@@ -311,8 +315,11 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         )
     board, quote = shown
     if quote.type != "dex":
-        message = f"A {quote.type} route is paid by a deposit; there is nothing to sign."
-        raise bad_input("NOT_ON_CHAIN", message, field="quote")
+        raise bad_input(
+            "NOT_ON_CHAIN",
+            f"A {quote.type} route is paid by a deposit; there is nothing to sign.",
+            field="quote",
+        )
     request = CreateRequest(
         amount=f"{board.amount:f}",
         sell=board.token_in,
@@ -322,11 +329,10 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         memo_waived=False,
         refund=None,
         refund_memo=None,
-        types=(),
         provider=None,
         quote_id=quote_id,
-        wish=RouteWish(),
-        preset=None,
+        route=PLAIN,
+        receive=False,
         min_out=None,
         middle_refund=None,
         max_loss=None,
@@ -337,7 +343,4 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
         on_chain=True,
         dry_run=True,
     )
-    from swapdesk.cli.session import run_session
-    from swapdesk.cli.wallet_orders import DexCreation
-
-    return run_session(call, lambda session: DexCreation(session, request).run())
+    return _carry_out(call, request)

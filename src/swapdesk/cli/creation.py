@@ -1,9 +1,13 @@
-"""Creating an order from a command line: the checks of the desk, one POST, one document.
+"""Orders that commands create and pay: the checks of the desk, one POST, one document.
 
 ``Creation`` locks the intent, shows it as lines to read, asks, posts it once and prints the
 order. With ``--dry-run`` it prints what would be posted. An order without an address to pay at
 is printed by its id, and the command ends in an error that says whether that can change.
 Recipient, memo and refund address are checked as the desk checks them.
+
+``DexCreation`` is a swap on chains by the wallet, from its quote through what is signed; its dry
+run prints the unsigned payloads and the gate's verdict. ``fund_order`` pays the deposit of an order
+that exists.
 """
 
 from __future__ import annotations
@@ -12,11 +16,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.cli.command_error import (
+    NOT_CREATED,
     UNPAID,
     CommandError,
     Exit,
@@ -27,18 +33,29 @@ from swapdesk.cli.command_error import (
 )
 from swapdesk.cli.order_reports import (
     DepositFacts,
+    OrderDocument,
     deposit_facts,
     deposit_of,
+    find_order,
     order_document,
 )
-from swapdesk.cli.output import Exact, Output
+from swapdesk.cli.output import Exact
 from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.quotes import choose_quote, find_token, read_amount, require_usable
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.wallet_session import says_yes
-from swapdesk.client.errors import OutcomeUnknown
-from swapdesk.flows.check_line import CheckLine
+from swapdesk.cli.wallet_session import (
+    account_on,
+    consent,
+    make_ready,
+    review_text,
+    says_yes,
+    unlock,
+)
+from swapdesk.client.errors import ClientError, OutcomeUnknown
+from swapdesk.flows.catalog.catalog import coin_price
+from swapdesk.flows.check_line import CheckLine, texts
 from swapdesk.flows.creation.confirm_intent import (
+    Checked,
     NotLockable,
     lock_for_review,
     needs_refund_address,
@@ -47,15 +64,28 @@ from swapdesk.flows.creation.exchange import create_body
 from swapdesk.flows.creation.order_verification import (
     Created,
     NotCreated,
-    OrderCheck,
     confirmed_least,
 )
+from swapdesk.flows.deposits.funding import MAYBE
+from swapdesk.flows.deposits.wallet_funding import PAID, PAID_BEFORE, WalletFunding, kind_of
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.intents.intent import DepositRelease, Intent, IntentKind, TokenFacts
+from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
+from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
+from swapdesk.flows.failure_messages import Failure
+from swapdesk.flows.intents.intent import (
+    SLIPPAGE,
+    DepositRelease,
+    Intent,
+    IntentKind,
+    TokenFacts,
+    terms_of,
+)
+from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
 from swapdesk.flows.orders.order_fields import shown_order
 from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.order_status import order_status, withheld_next
+from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import (
     MemoCheck,
@@ -71,7 +101,15 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.transactions import Outcome
+from swapdesk.flows.tracking.open_business import intent_words
+from swapdesk.flows.transactions import SAME_AGAIN, Agreed, Outcome
+from swapdesk.flows.wallet.chain_links import KINDS, no_node
+from swapdesk.settings import Settings
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import Review
+from swapdesk.wallet.promise import Promise
+from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.numbers import NumberError, parse_amount
 from swapdesk.wire.orders import Order, PrivateSendRequest
 from swapdesk.wire.tokens import Token
 
@@ -87,31 +125,86 @@ class Funded(Struct, frozen=True):
     hash: str
 
 
-class CreatedDocument(Struct, frozen=True, rename="camel"):
+class CreatedDocument(Struct, frozen=True):
     """An order that was created. ``foundAgain``: its answer was lost, and the order was found."""
 
-    service_id: str
-    intent_id: str
-    found_again: bool
+    PRINTED: ClassVar = {
+        "serviceId": "order.service_id", "intentId": "intent.id",
+        "foundAgain": "created.found_again", "displayStatus": "display_status",
+        "deposit": "deposit", "funded": "funded", "check": "created.check", "money": "money",
+        "next": "next", "order": "order",
+    }  # fmt: skip
+
+    intent: Intent
+    created: Created
+    order: Order
     display_status: str | None
     deposit: DepositFacts | None
     funded: Funded | None
-    check: OrderCheck
     money: str
     next: str
-    order: Order
 
 
-class CreateDryRunDocument(Struct, frozen=True, rename="camel"):
+class CreateDryRunDocument(Struct, frozen=True):
     """What would be posted: ``body``. ``checks`` are sentences."""
 
-    dry_run: bool
-    quote_id: str
-    provider: str | None
-    body: PrivateSendRequest
+    PRINTED: ClassVar = {
+        "dryRun": "dry_run", "quoteId": "intent.quote_id", "provider": "intent.provider",
+        "body": "body", "checks": "checks", "money": "money", "next": "next",
+    }  # fmt: skip
+    dry_run: ClassVar[bool] = True
+    money: ClassVar[str] = "in your wallet; nothing was journaled, created or sent"
+    next: ClassVar[str] = "you: leave out --dry-run to create the order"
+
+    intent: Intent
     checks: tuple[str, ...]
-    money: str
-    next: str
+
+    @property
+    def body(self) -> PrivateSendRequest:
+        return create_body(self.intent)
+
+
+class SwappedDocument(Struct, frozen=True):
+    """A swap on chains that was made. ``signed`` are the titles of what was signed, ``hash`` is
+    None where the venue settles it."""
+
+    PRINTED: ClassVar = {
+        "serviceId": "order.service_id", "intentId": "intent.id",
+        "displayStatus": "display_status", "provider": "intent.provider",
+        "account": "promise.account", "recipient": "intent.recipient", "hash": "hash",
+        "signed": "signed", "leastOut": "promise.least", "money": "money", "next": "next",
+        "order": "order",
+    }  # fmt: skip
+    next: ClassVar[str] = "the venue"
+
+    intent: Intent
+    promise: Promise
+    order: Order
+    display_status: str | None
+    hash: str | None
+    signed: list[str]
+
+    @property
+    def money(self) -> str:
+        venue, promise = self.intent.provider_name or self.intent.provider, self.promise
+        return f"with {venue}; at least {promise.least:f} {promise.buy.symbol} arrives"
+
+
+class FundingDocument(Struct, frozen=True):
+    """The deposit of an order, paid by ``account``."""
+
+    PRINTED: ClassVar = {
+        "serviceId": "tracked.service_id", "account": "account.address", "hash": "hash",
+        "amount": "tracked.order.in_amount", "depositAddress": "tracked.order.deposit_address",
+        "money": "money", "next": "next", "order": "order",
+    }  # fmt: skip
+    money: ClassVar[str] = "on its way to the venue; it counts confirmations"
+    next: ClassVar[str] = "the venue"
+
+    tracked: TrackedOrder
+    account: Account
+    hash: str | None
+    order: OrderDocument
 
 
 class Creation:
@@ -130,115 +223,128 @@ class Creation:
             raise bad_input("SANDBOX_ONLY", "--fund pays in the sandbox only.", field="fund")
         await session.load_catalog()
         await session.settle()
-        token_in = find_token(request.sell, self._desk, field="from")
-        token_out = token_in
-        if request.buy is not None:
-            token_out = find_token(request.buy, self._desk, field="to")
-        warned = self._usable_lines(token_in, token_out)
-        stated = token_out if request.wish.receive else token_in
-        amount = read_amount(request.amount, stated)
-        least = request.min_out and read_amount(request.min_out, token_out, "min-out")
-        require_payees(self._desk, request, token_in, token_out)
-        board, row = await choose_quote(session, request, token_in, token_out, amount)
-        payees = read_payees(self._desk, request, board, row)
-        intent = self._lock(board, row, payees)
+        sold = find_token(request.sell, self._desk, field="from")
+        intent, checks, warned = await self._chosen(request, sold)
         if request.dry_run:
-            lines = self._review(intent, payees, warned)
-            print_dry_run(self._output, intent, lines, (*warned, *payees.lines))
+            self._print_body(intent, (*warned, *checks.lines))
             return Exit.DONE
-        self._confirm(intent, payees, warned)
-        created = self._accepted(intent, await self._post(intent), least or None)
+        self._confirm(intent, checks, warned)
+        created = self._accepted(intent, await self._post(intent))
         tracked = session.link.tracker.adopt(created.order.service_id)
         if tracked is None:
             raise _lost_from_journal(created)
         if created.withheld is not None:
             # Without where to pay: its id must not be lost.
-            document = order_document(tracked, self._desk.service_clock.now())
-            self._output.say(f"Order {tracked.service_id}", document=document)
+            self._output.say(
+                f"Order {tracked.service_id}",
+                document=order_document(tracked, self._desk.service_clock.now()),
+            )
             raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = None
         if request.fund:
             assert session.link.faucet is not None  # of every sandbox
             paid = await session.link.faucet.pay(tracked)
-        hash_ = None if paid is None else paid.hash
-        funded = None if hash_ is None else Funded(hash_)
+        funded = Funded(paid.hash) if paid is not None and paid.hash is not None else None
         self._print(intent, created, tracked, funded)
         if paid is not None and not paid.done:
             raise _not_funded(tracked, paid)
         return Exit.DONE
 
-    def _lock(self, board: QuoteResult, row: RankedQuote, payees: Payees) -> Intent:
-        private_send = self._request.buy is None
-        kind = IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE
-        clock = self._desk.clock
+    async def _chosen(
+        self, request: CreateRequest, sold: Token
+    ) -> tuple[Intent, Checked, list[CheckLine]]:
+        """The intent of the route that is taken, locked and not written down; who is paid, and
+        what is said of the tokens."""
+        desk, bought = self._desk, sold
+        if request.buy is not None:
+            bought = find_token(request.buy, desk, field="to")
+        warned = self._usable_lines(sold, bought)
+        amount = read_amount(request.amount, bought if request.receive else sold)
+        receiver = require_payees(desk, request, sold, bought)
+        if request.on_chain:
+            request = replace(request, receiver=receiver)
+        board, row = await choose_quote(self._session, request, sold, bought, amount)
+        checks = read_payees(desk, request, board, row)
         try:
-            return lock_for_review(
-                kind,
-                row,
-                board,
-                payees.recipient,
-                payees.memo,
-                payees.refund,
-                clock,
-                intermediate=payees.intermediate,
-            )
-        except NotLockable as error:
+            return self._lock(board, row, checks, request.sender), checks, warned
+        except (NotLockable, NoDexSwap, NumberError) as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
+
+    def _lock(
+        self, board: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
+    ) -> Intent:
+        """``sender`` is the account of this wallet that swaps; None where a deposit is paid."""
+        private_send = self._request.buy is None
+        dex = None
+        if sender is not None:
+            chain, asked = board.token_in.chain_data, board.wish.slippage
+            dex = terms_of(
+                row.quote,
+                sender,
+                coin_price(self._desk.catalog, chain.short_name),
+                SLIPPAGE if asked is None else asked,
+                kind=chain.kind,
+            )
+        intent = lock_for_review(
+            IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE,
+            row,
+            board,
+            checks.recipient,
+            checks.memo,
+            checks.refund if dex is None else None,
+            self._desk.clock,
+            intermediate=checks.intermediate,
+            dex=dex,
+        )
+        if dex is not None:
+            promise_of(intent)
+        return intent
 
     def _review(
         self,
         intent: Intent,
-        payees: Payees,
-        warned: list[CheckLine],
+        checks: Iterable[CheckLine],
         hidden: frozenset[int] = frozenset(),
     ) -> list[str]:
-        return review_lines(
-            intent,
-            (*warned, *payees.lines),
-            live=self._session.settings.live,
-            profile=self._session.settings.profile.value,
-            now=self._desk.clock.now(),
-            hidden=hidden,
-        )
+        return review_lines(intent, checks, self._session.settings, self._desk.clock.now(), hidden)
 
     def _usable_lines(self, *tokens: Any) -> list[CheckLine]:
         """What is to be said of both tokens; a person who reads the review consents to it."""
         accepted = self._request.accept_warnings or not self._request.yes
         lines: list[CheckLine] = []
-        for token in dict.fromkeys(token.id for token in tokens):
-            found = next(t for t in tokens if t.id == token)
-            lines += require_usable(found, self._desk, accepted=accepted)
+        for token in {token.id: token for token in tokens}.values():
+            lines += require_usable(token, self._desk, accepted=accepted)
         return lines
 
-    def _accepted(self, intent: Intent, created: Created, least: Decimal | None) -> Created:
+    def _accepted(self, intent: Intent, created: Created) -> Created:
         """Less output than confirmed is taken down to ``--min-out``, or when a person says so."""
-        out = created.order.out_amount
+        out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
-        given = f"The order gives {out:f} {intent.token_out.symbol}"
-        less = f"{given}, {created.check.lower_by:.2f}% less than its quote."
-        if least is not None and out >= least:
+        less = (
+            f"The order gives {out:f} {intent.token_out.symbol},"
+            f" {created.check.lower_by:.2f}% less than its quote."
+        )
+        if least is not None and out >= parse_amount(least):
             self._output.talk(f"{less} That is not below --min-out.")
         elif self._request.yes or not says_yes(self._output, f"{less} Accept it?"):
             return created
         return self._session.link.exchange.accept_lower(created)
 
-    def _confirm(self, intent: Intent, payees: Payees, warned: list[CheckLine]) -> None:
-        challenge = None
-        if not self._request.yes:
-            challenge = challenge_for(payees.recipient, intent.id)
-        hidden = challenge.hidden if challenge is not None else frozenset[int]()
-        lines = self._review(intent, payees, warned, hidden)
+    def _confirm(self, intent: Intent, checks: Checked, warned: list[CheckLine]) -> None:
+        lines = (*warned, *checks.lines)
         if self._request.yes:
-            notes = [line.text for line in (*warned, *payees.lines) if line.level == "warn"]
-            self._output.talk(*notes)
+            self._output.talk(*texts(lines, "warn"))
             return
-        self._output.talk(*lines)
+        challenge = challenge_for(checks.recipient, intent.id)
+        hidden = challenge.hidden if challenge is not None else frozenset[int]()
+        self._output.talk(*self._review(intent, lines, hidden))
         if challenge is not None:
             self._output.talk(*challenge.question)
             if not challenge.passed(self._output.ask("Four characters:") or ""):
-                said = "Those are not its characters. Compare the whole address."
-                raise not_confirmed(f"{said} Nothing was created.")
+                raise not_confirmed(
+                    "Those are not its characters. Compare the whole address. Nothing was created."
+                )
         if not says_yes(self._output, "Create this order?"):
             raise not_confirmed("Not confirmed. Nothing was created.")
 
@@ -248,14 +354,15 @@ class Creation:
         )
         if isinstance(outcome, Created):
             if outcome.found_again:
-                name = outcome.order.service_id
-                self._output.talk(f"The order exists: {name}. It was not created twice.")
+                self._output.talk(
+                    f"The order exists: {outcome.order.service_id}. It was not created twice."
+                )
             return outcome
         if isinstance(outcome, NotCreated):
             raise _not_created(outcome)
         failure = outcome.failure
-        ids = [order.service_id for order in outcome.candidates]
-        found = f" Orders like it: {', '.join(ids)}." if ids else ""
+        ids = ", ".join(order.service_id for order in outcome.candidates)
+        found = f" Orders like it: {ids}." if ids else ""
         raise CommandError(
             Exit.UNKNOWN,
             "OUTCOME_UNKNOWN",
@@ -269,34 +376,191 @@ class Creation:
     def _print(
         self, intent: Intent, created: Created, tracked: TrackedOrder, funded: Funded | None
     ) -> None:
-        now = self._desk.service_clock.now()
-        order, summary = tracked.order, order_status(tracked, now)
-        paid = funded is not None
-        if funded is not None and not self._output.json:
-            self._output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
+        output, order, now = self._output, tracked.order, self._desk.service_clock.now()
+        status, paid = order_status(tracked, now), funded is not None
+        if funded is not None and not output.json:
+            output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
         facts = [("Order", order.service_id)]
         plain = [*facts, *(() if paid else deposit_facts(tracked, now, grouped=False))]
-        self._output.facts(
+        output.facts(
             [*facts, *(() if paid else deposit_facts(tracked, now))],
             plain=[f"{label} {value}." for label, value in plain if value],
             document=CreatedDocument(
-                service_id=order.service_id,
-                intent_id=intent.id,
-                found_again=created.found_again,
+                intent,
+                created,
+                order=shown_order(order, withheld=tracked.withheld),
                 display_status=display_of(order),
                 deposit=deposit_of(tracked, now),
                 funded=funded,
-                check=created.check,
-                money="on its way to the exchange." if paid else summary.money,
-                next="the chain" if paid else summary.next,
-                order=shown_order(order, withheld=tracked.withheld),
+                money="on its way to the exchange." if paid else status.money,
+                next="the chain" if paid else status.next,
             ),
         )
-        if self._output.json:
+        if output.json:
             return
         if created.check.provider_changed:
-            self._output.talk(f"The provider changed to {order.swap_name or order.in_}.")
-        self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+            output.talk(f"The provider changed to {order.swap_name or order.in_}.")
+        output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+
+    def _print_body(self, intent: Intent, checks: Sequence[CheckLine]) -> None:
+        """The body of the create and what the checks say. The service was asked for quotes
+        alone."""
+        document = CreateDryRunDocument(intent, tuple(line.text for line in checks))
+        self._output.say(*self._review(intent, checks), document=document)
+        if not self._output.json:
+            self._output.talk(f"The money is {document.money}.")
+
+
+class DexCreation(Creation):
+    """One swap of the profile's wallet, and before it those that an earlier run left open."""
+
+    def __init__(self, session: CommandSession, request: CreateRequest) -> None:
+        super().__init__(session, request)
+        self._signed: list[str] = []
+
+    async def run(self) -> int:
+        """Swap and print, or with ``--dry-run`` print what would be signed. Raises CommandError."""
+        await self._session.load_catalog()
+        await self._session.settle()
+        await make_ready(self._session)
+        token_in = find_token(self._request.sell, self._desk, field="from")
+        if self._request.dry_run:
+            return await self._print_dry_run(await self._account(token_in), token_in)
+        if self._desk.wallet.link(token_in.chain_data.short_name) is None:
+            # Before the pass phrase, which could not help.
+            said = no_node(self._session.settings, token_in.chain_data)
+            raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
+        account = await self._account(token_in)
+        await unlock(self._session)
+        link = self._session.link
+        flow = DexSwapFlow(
+            link.api,
+            link.exchange,
+            self._desk.journal,
+            self._desk.clock,
+            await self._desk.wallet.client(),
+            self._look,
+        )
+        await self._take_on(flow)
+        intent, checks, warned = await self._of_account(account, token_in)
+        self._confirm(intent, checks, warned)
+        outcome = await flow.swap(intent)
+        if not outcome.done:
+            raise _not_swapped(outcome)
+        assert outcome.order is not None  # of a swap that is done
+        link.tracker.adopt(outcome.order.service_id)
+        self._tell(intent, outcome.order, outcome.hash)
+        return Exit.DONE
+
+    async def _account(self, token_in: Token) -> Account:
+        """The one that was named, else the first of the chain of the token that is sold."""
+        chain = token_in.chain_data
+        kind = KINDS.get(chain.kind)
+        if kind is None:
+            raise bad_input(
+                "NO_SUCH_CHAIN", f"This wallet has no accounts of {chain.name}.", field="from"
+            )
+        accounts = await self._desk.wallet.accounts()
+        return account_on(accounts, kind, chain.name, self._request.account, field="account")
+
+    async def _of_account(
+        self, account: Account, token_in: Token
+    ) -> tuple[Intent, Checked, list[CheckLine]]:
+        """What ``account`` swaps; it is paid itself where nobody else is named."""
+        to = self._request.to or account.address
+        request = replace(self._request, to=to, sender=account.address)
+        return await self._chosen(request, token_in)
+
+    async def _take_on(self, flow: DexSwapFlow) -> None:
+        """Nothing new is swapped before what was left open is settled or told."""
+        for intent in open_swaps(self._desk.journal.ledger):
+            self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
+            outcome = await flow.take_on(intent)
+            if outcome is None:
+                self._output.talk("Another desk that runs now looks after it.")
+            elif outcome.done:
+                self._output.talk(f"It went on: order {outcome.order_id}.")
+            elif (said := outcome.failure) is not None:
+                self._output.talk(f"{said.cause} Money: {said.money}. Next {said.next}.")
+
+    async def _look(self, review: Review) -> Agreed | None:
+        """With ``--yes`` what needs no typed phrase is signed; else a person reads it."""
+        agreed = await consent(self._output, review, yes=self._request.yes)
+        if agreed is not None:
+            self._signed.append(review.title)
+        return agreed
+
+    def _tell(self, intent: Intent, order: Order, hash_: str | None) -> None:
+        promise = promise_of(intent)
+        self._output.facts(
+            [
+                ("Order", order.service_id),
+                ("Transaction", hash_ or "none: the venue settles it"),
+                ("Arrives", f"at least {promise.least:f} {promise.buy.symbol}"),
+            ],
+            document=SwappedDocument(
+                intent, promise, order, display_of(order), hash_, self._signed
+            ),
+        )
+        if not self._output.json:
+            self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+
+    async def _print_dry_run(self, account: Account, token_in: Token) -> int:
+        """Everything a swap does before its first signature, and nothing of what comes with it.
+        Exit 9 when the gate refuses what would be signed."""
+        intent, _, _ = await self._of_account(account, token_in)
+        try:
+            told = await dry_run(self._session.link.api, await self._desk.wallet.client(), intent)
+        except NotThisSwap as other:
+            raise own_refusal(other.code, f"What would be signed is refused: {other}.") from None
+        if self._request.quote_id is None:
+            told = replace(told, asked=("GET /quotes", *told.asked))
+        if self._output.json:
+            self._output.document(told)
+        else:
+            self._say(told)
+        return Exit.OWN_REFUSAL if told.refused else Exit.DONE
+
+    def _say(self, told: DryRun) -> None:
+        intent, promise = told.intent, told.promise
+        self._output.facts(
+            [
+                ("Quote", f"{intent.quote_id}, {intent.provider_name or intent.provider}"),
+                ("You sell", f"{intent.amount_in:f} {promise.sell.symbol} on {promise.chain}"),
+                (
+                    "You get",
+                    f"at least {promise.least:f} {promise.buy.symbol} on {promise.chain_out}",
+                ),
+                ("Account", promise.account),
+                ("Recipient", promise.recipient),
+            ]
+        )
+        if not told.steps:
+            self._output.say("Nothing has to be approved or signed before the order.")
+        for place, step in enumerate(told.steps, 1):
+            self._output.say(f"Step {place}: {step.name}", *_payload_text(step))
+            if step.review is not None:
+                self._output.say(*review_text(step.review), _verdict(step.review))
+            else:
+                self._output.say(f"Not judged. {step.unjudged}")
+        self._output.say(*(f"Not known: {one}" for one in told.unknown))
+        self._output.talk(f"Asked of the service: {', '.join(told.asked) or 'nothing'}.")
+        self._output.talk(f"The money is {told.money}.")
+
+
+def _verdict(review: Review) -> str:
+    if review.refused:
+        return "Refused: this would not be signed."
+    if review.phrase is not None:
+        return f'It would be signed after "{review.phrase}" is typed.'
+    return "It would be signed after a yes."
+
+
+def _payload_text(step: DryStep) -> list[str]:
+    payload = step.payload
+    if not isinstance(payload.data, str):
+        return [encode_json(payload.data).decode()]
+    return [f"to {payload.to}", f"value {payload.value}", f"data {payload.data}"]
 
 
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
@@ -314,19 +578,41 @@ def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
 
 
 def _not_created(outcome: NotCreated) -> CommandError:
-    error, failure = outcome.error, outcome.failure
-    status = getattr(error, "status", None)
-    said = getattr(error, "message", "") if not isinstance(error, OutcomeUnknown) else ""
-    fields = getattr(error, "fields", {})
+    error = outcome.error
+    # Of one without an answer there is no more to say.
+    message = "" if isinstance(error, OutcomeUnknown) else getattr(error, "message", "")
+    end = exit_of_refused_create(outcome.code, error)
+    return _refused_create(end, outcome.code, outcome.failure, message, error)
+
+
+def _not_swapped(outcome: Outcome) -> CommandError:
+    end, failure, error = Exit.OWN_REFUSAL, outcome.failure, outcome.error
+    assert failure is not None  # of what is not done
+    if outcome.open:
+        end = Exit.UNKNOWN
+    elif outcome.code == "NOT_CONFIRMED":
+        end = Exit.INTERRUPTED
+    elif error is not None or outcome.code in NOT_CREATED:
+        end = exit_of_refused_create(outcome.code, error)
+    order = f"Order {outcome.order_id}." if outcome.order_id else ""
+    return _refused_create(end, outcome.code, failure, order, error)
+
+
+def _refused_create(
+    end: Exit, code: str, failure: Failure, more: str, error: ClientError | None
+) -> CommandError:
     return CommandError(
-        exit_of_refused_create(outcome.code, error),
-        outcome.code,
-        f"{failure.cause} {said}".strip(),
+        end,
+        code,
+        f"{failure.cause} {more}".strip(),
         failure.money,
         failure.next,
-        status,
+        getattr(error, "status", None),
         getattr(error, "request_id", None),
-        {name: {"message": problem.message} for name, problem in fields.items()},
+        {
+            name: {"message": problem.message}
+            for name, problem in getattr(error, "fields", {}).items()
+        },
     )
 
 
@@ -340,27 +626,6 @@ def _lost_from_journal(created: Created) -> CommandError:
     )
 
 
-UNTOUCHED = "in your wallet; nothing was journaled, created or sent"
-
-
-def print_dry_run(
-    output: Output, intent: Intent, review: Sequence[str], checks: Iterable[CheckLine]
-) -> None:
-    """The body of the create and what the checks say. The service was asked for quotes alone."""
-    document = CreateDryRunDocument(
-        dry_run=True,
-        quote_id=intent.quote_id,
-        provider=intent.provider,
-        body=create_body(intent),
-        checks=tuple(line.text for line in checks),
-        money=UNTOUCHED,
-        next="you: leave out --dry-run to create the order",
-    )
-    output.say(*review, document=document)
-    if not output.json:
-        output.talk(f"The money is {UNTOUCHED}.")
-
-
 def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False) -> CommandError:
     """Exit 9. One that the service has only to repeat differs in nothing, and can be paid then.
     Exit 8 for one that is ``missing``: whether there is an order is not known."""
@@ -371,13 +636,12 @@ def withheld_error(tracked: TrackedOrder, reason: str, *, missing: bool = False)
             f"The service answered with order {tracked.service_id}. {reason}",
             next=f"the desk: it asks again; swapdesk orders show {tracked.service_id} asks now",
         )
-    if tracked.being_confirmed:
-        code, (actor, due) = "NOT_REPEATED", withheld_next(tracked)
-        next = f"{actor}: {due}; swapdesk orders show {tracked.service_id} asks again"
-    else:
-        code, next = "ORDER_DIFFERS", ""
     message = f"Order {tracked.service_id}: {reason}"
-    return own_refusal(code, message, next=next)
+    if tracked.being_confirmed:
+        actor, due = withheld_next(tracked)
+        next_ = f"{actor}: {due}; swapdesk orders show {tracked.service_id} asks again"
+        return own_refusal("NOT_REPEATED", message, next=next_)
+    return own_refusal("ORDER_DIFFERS", message)
 
 
 _MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}
@@ -386,18 +650,16 @@ _MARKS = {"ok": "  ", "note": "  ", "warn": "! ", "refuse": "x "}
 def review_lines(
     intent: Intent,
     checks: Iterable[CheckLine],
-    *,
-    live: bool,
-    profile: str,
+    settings: Settings,
     now: datetime,
     hidden: frozenset[int] = frozenset(),
 ) -> list[str]:
     """Everything that will be posted and what was compared, the address whole, in groups;
     ``hidden`` places of it are asked for and drawn as dots."""
-    seconds = (intent.valid_until - now).total_seconds()
+    profile, seconds = settings.profile.value, (intent.valid_until - now).total_seconds()
     gets = _side(exact_amount(intent.net_amount_out), intent.token_out)
     rows = [
-        ("Profile", f"LIVE {profile}: this is real money" if live else "SANDBOX"),
+        ("Profile", f"LIVE {profile}: this is real money" if settings.live else "SANDBOX"),
         ("You send", _side(exact_amount(intent.amount_in), intent.token_in)),
         ("You get", gets if intent.fixed else f"≈ {gets}"),
         ("At least", _least(intent)),
@@ -413,8 +675,10 @@ def review_lines(
         ("Middle", grouped_address(intent.intermediate_refund or "")),
         ("Quote", f"{intent.quote_id}, valid {countdown(seconds)}"),
     ]
-    lines = [f"{label:<12}{value}" for label, value in rows if value]
-    return lines + [f"{_MARKS[check.level]}{check.text}" for check in checks]
+    return [
+        *(f"{label:<12}{value}" for label, value in rows if value),
+        *(f"{_MARKS[check.level]}{check.text}" for check in checks),
+    ]
 
 
 def _least(intent: Intent) -> str:
@@ -433,20 +697,6 @@ def _side(amount: str, token: TokenFacts) -> str:
     return f"{amount} {token.symbol} on {token.chain_name}{contract}"
 
 
-class Payees(Struct, frozen=True):
-    """``refund`` has an empty address when none was given and none is needed."""
-
-    recipient: RecipientCheck
-    memo: MemoCheck
-    refund: RecipientCheck
-    intermediate: RecipientCheck | None = None
-
-    @property
-    def lines(self) -> tuple[CheckLine, ...]:
-        middle = self.intermediate.lines if self.intermediate is not None else ()
-        return (*self.recipient.lines, *self.memo.lines, *self.refund.lines, *middle)
-
-
 def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_out: Token) -> str:
     """The recipient's address. Exit 2 and 9 as :func:`read_payees`, for what no route could
     change: before a quote is spent on it."""
@@ -455,7 +705,9 @@ def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_ou
     return recipient.address
 
 
-def read_payees(desk: Desk, request: CreateRequest, board: QuoteResult, row: RankedQuote) -> Payees:
+def read_payees(
+    desk: Desk, request: CreateRequest, board: QuoteResult, row: RankedQuote
+) -> Checked:
     """Exit 2 for what is no address of that chain or lacks its memo, 9 for one that imitates
     a known address or belongs to an order, and for an address or memo that is doubted, unless a
     person reads the review or the warning was accepted."""
@@ -467,7 +719,24 @@ def read_payees(desk: Desk, request: CreateRequest, board: QuoteResult, row: Ran
         arrives=board.amount if board.wish.receive else row.key,
     )
     refund = _read_refund(desk, request, board.token_in, required=needs_refund_address(row))
-    return Payees(recipient, memo, refund, _read_middle(desk, request, board, row))
+    middle = None
+    if request.middle_refund is not None:
+        token = find_intermediate_token(desk.catalog, board, row)
+        if token is None:
+            raise bad_input(
+                "BAD_OPTION",
+                "This route has no middle that could be refunded: it is not private over XMR.",
+                field="middle-refund",
+            )
+        middle = _read_refund(
+            desk,
+            replace(request, refund=request.middle_refund, refund_memo=""),
+            token,
+            required=False,
+            field="middle-refund",
+            what="refund address of the middle",
+        )
+    return Checked(recipient, memo, refund, middle)
 
 
 def _read_recipient(
@@ -512,31 +781,14 @@ def _require_consent(request: CreateRequest, code: str, doubt: str | None, what:
         raise own_refusal(code, doubt, next=f"you: add --accept-warnings if you mean this {what}")
 
 
-def _read_middle(
+def _read_refund(
     desk: Desk,
     request: CreateRequest,
-    board: QuoteResult,
-    row: RankedQuote,
-) -> RecipientCheck | None:
-    """The refund address of the middle, on its chain; None when none was given."""
-    if request.middle_refund is None:
-        return None
-    token = find_intermediate_token(desk.catalog, board, row)
-    if token is None:
-        message = "This route has no middle that could be refunded: it is not private over XMR."
-        raise bad_input("BAD_OPTION", message, field="middle-refund")
-    paid = paid_addresses(desk.journal)
-    check = check_refund(
-        request.middle_refund, token, required=False, book=desk.book, paid=paid, memo=""
-    )
-    if not check.ok:
-        raise _refused(check, "middle-refund", "BAD_REFUND_ADDRESS")
-    _require_consent(request, "ADDRESS_WARNING", check.doubt, "refund address of the middle")
-    return check
-
-
-def _read_refund(
-    desk: Desk, request: CreateRequest, token: Token, *, required: bool
+    token: Token,
+    *,
+    required: bool,
+    field: str = "refund",
+    what: str = "refund address",
 ) -> RecipientCheck:
     """The refund address with its memo: the one given, else that which comes with it."""
     check = partial(
@@ -551,14 +803,15 @@ def _read_refund(
     )
     address = check(memo="")
     if not address.ok:
-        raise _refused(address, "refund", "BAD_REFUND_ADDRESS")
+        raise _refused(address, field, "BAD_REFUND_ADDRESS")
     if request.refund_memo and not address.address:
-        message = "A refund memo needs a refund address."
-        raise bad_input("BAD_REFUND_MEMO", message, field="refund-memo")
+        raise bad_input(
+            "BAD_REFUND_MEMO", "A refund memo needs a refund address.", field="refund-memo"
+        )
     refund = check(memo=request.refund_memo)
     if not refund.ok:
         raise bad_input("BAD_REFUND_MEMO", refund.problem or "", field="refund-memo")
-    _require_consent(request, "ADDRESS_WARNING", refund.doubt, "refund address")
+    _require_consent(request, "ADDRESS_WARNING", refund.doubt, what)
     _require_consent(request, "MEMO_WARNING", refund.memo_doubt, refund.memo_label)
     return refund
 
@@ -570,3 +823,97 @@ def _refused(check: RecipientCheck, field: str, code: str) -> CommandError:
         kind = "LOOKALIKE_ADDRESS" if check.lookalike is not None else "ADDRESS_REFUSED"
         return own_refusal(kind, message)
     return bad_input(code, message, field=field)
+
+
+# The deposit of an order that exists
+
+HOME = "in your wallet"
+
+
+async def fund_order(session: CommandSession, order: str, account: str | None, yes: bool) -> None:
+    """Pay from ``account``, by name or address, else from the first of the chain, and print. Raises
+    CommandError."""
+    await session.load_catalog()
+    await session.settle()
+    tracked = await find_order(session, order)
+    await make_ready(session)
+    desk, intent = session.desk, tracked.intent
+    if intent is None:
+        raise _not_payable(
+            desk, "The order was not created at this desk, so nothing is known to pay for it."
+        )
+    kind, chain = kind_of(tracked), intent.token_in.chain_name
+    if kind is None:
+        raise _not_payable(desk, f"This wallet has no accounts of {chain}.")
+    payer = account_on(await desk.wallet.accounts(), kind, chain, account, field="wallet")
+    funding = WalletFunding(
+        await desk.wallet.client(),
+        desk.journal,
+        desk.clock,
+        partial(consent, session.call.output, yes=yes),
+        session.link.tracker.get,
+        service_clock=desk.service_clock,
+    )
+    if (paid := await funding.paid_before(tracked)) is not None:
+        raise _not_paid(paid)
+    await unlock(session)
+    outcome = await funding.fund(tracked, payer, coin_price(desk.catalog, intent.token_in.chain))
+    if not outcome.done:
+        raise _not_paid(outcome)
+    _tell_paid(session, tracked, payer, outcome.hash)
+
+
+def _not_payable(desk: Desk, message: str) -> CommandError:
+    # Chains that the sandbox does not run are kept in its ledger, where no wallet has keys.
+    faucet = "; the sandbox's faucet pays it by f on the deposit card"
+    return own_refusal(
+        "NOT_PAYABLE",
+        message,
+        money=HOME,
+        next=f"you: send it from a wallet of that chain{'' if desk.wallet.live else faucet}",
+    )
+
+
+def _not_paid(outcome: Outcome) -> CommandError:
+    hash_ = f" Transaction {outcome.hash}." if outcome.hash else ""
+    if outcome.open:
+        message = f"The payment is not confirmed yet. {outcome.cause}{hash_}"
+        return CommandError(Exit.UNKNOWN, outcome.code, message, MAYBE, SAME_AGAIN)
+    if outcome.code == PAID_BEFORE:
+        return own_refusal(
+            outcome.code,
+            f"{outcome.cause}{hash_}",
+            money=PAID,
+            next="the venue; swapdesk orders show tells how it stands",
+        )
+    return CommandError(
+        Exit.INTERRUPTED if outcome.code == "NOT_CONFIRMED" else Exit.OWN_REFUSAL,
+        outcome.code,
+        f"Nothing was paid. {outcome.cause}",
+        money=f"{HOME}; gas was paid" if outcome.hash else HOME,
+        next="you: look at the order with swapdesk orders show",
+    )
+
+
+def _tell_paid(
+    session: CommandSession, tracked: TrackedOrder, account: Account, hash_: str | None
+) -> None:
+    output, amount = session.call.output, tracked.order.in_amount
+    made = session.desk.journal.orders.transactions_of(tracked.service_id)
+    latest = session.link.tracker.get(tracked.service_id) or tracked
+    output.facts(
+        [
+            ("Order", tracked.service_id),
+            ("Paid", "" if amount is None else f"{exact_amount(amount)} {tracked.symbols[0]}"),
+            ("From", f"{account.name} {account.address}"),
+            ("Transaction", hash_ or ""),
+        ],
+        document=FundingDocument(
+            tracked,
+            account,
+            hash_,
+            order_document(latest, session.desk.service_clock.now(), made),
+        ),
+    )
+    if not output.json:
+        output.talk(f"Watch it: swapdesk orders watch {tracked.service_id}")

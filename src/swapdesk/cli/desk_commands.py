@@ -14,8 +14,7 @@ import click
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import (
     CliContext,
-    WithOperations,
-    WithVenues,
+    WithLists,
     desk_command,
     on_call,
     on_desk,
@@ -25,11 +24,10 @@ from swapdesk.cli.cli_context import (
 from swapdesk.cli.command_error import bad_input
 from swapdesk.cli.quote_options import (
     ROUTES,
-    RouteWish,
     preset_option,
     read_digits,
+    read_route,
     receive_option,
-    require_no_options,
     route_options,
     slippage_option,
 )
@@ -39,17 +37,18 @@ if TYPE_CHECKING:
     from swapdesk.flows.support.case_file import Shown
 
 
-def _require_sense(*, both: bool, preset: str | None, **options: Any) -> None:
+def _require_sense(
+    types: tuple[str, ...], providers: tuple[str, ...], receive: bool, **options: Any
+) -> None:
     """Exit 2 for what cannot go together."""
-    wish = RouteWish.taken_from(options)
-    if both and wish.receive:
-        message = "--receive asks for fixed rates; leave out --both."
-        raise bad_input("BAD_OPTION", message, field="both")
-    typed = bool(options["types"] or options["providers"] or both) or wish != RouteWish()
-    require_no_options(preset, typed)
+    if options["both"] and receive:
+        raise bad_input(
+            "BAD_OPTION", "--receive asks for fixed rates; leave out --both.", field="both"
+        )
+    read_route(options, types, providers)
 
 
-@click.command(cls=WithVenues)
+@click.command(cls=WithLists, lists=("exchanges", "venues"))
 @click.argument("amount", callback=read_digits)
 @click.argument("sell", metavar="FROM", shell_complete=completion.tokens)
 @click.argument("buy", metavar="TO", shell_complete=completion.tokens)
@@ -367,8 +366,11 @@ def _kinds(_: click.Context, option: click.Parameter, words: str) -> set[Shown]:
 
     kinds = {word.strip() for word in words.split(",") if word.strip()}
     if unknown := sorted(kinds - set(KINDS)):
-        said = f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}."
-        raise bad_input("NO_SUCH_KIND", said, field="with")
+        raise bad_input(
+            "NO_SUCH_KIND",
+            f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}.",
+            field="with",
+        )
     return {kind for kind in get_args(Shown) if kind in kinds}
 
 
@@ -416,7 +418,7 @@ def page() -> None:
     """
 
 
-@click.command(cls=WithOperations)
+@click.command(cls=WithLists, lists=("operations",))
 @click.argument("method")
 @click.argument("path")
 @click.option("-q", "query", multiple=True, metavar="K=V", help="A parameter; repeatable.")
@@ -432,9 +434,9 @@ def api(
     """
     pairs = [_pair(text) for text in query]
     body = _body(data) if data is not None else None
-    if method.upper() not in ("GET", "HEAD") and not yes:
-        raise bad_input("NEEDS_YES", f"{method.upper()} writes; add --yes.", field="yes")
     if method.upper() not in ("GET", "HEAD"):
+        if not yes:
+            raise bad_input("NEEDS_YES", f"{method.upper()} writes; add --yes.", field="yes")
         refuse_to_write(call)
     from swapdesk.cli.service_reports import call_operation
     from swapdesk.cli.session import run_session
@@ -459,8 +461,9 @@ def _body(data: str) -> bytes:
     try:
         return Path(data[1:]).read_bytes()
     except OSError as error:
-        message = f"{data[1:]} cannot be read: {error.strerror}."
-        raise bad_input("BAD_BODY", message, field="d") from None
+        raise bad_input(
+            "BAD_BODY", f"{data[1:]} cannot be read: {error.strerror}.", field="d"
+        ) from None
 
 
 def _receiver(_: click.Context, option: click.Parameter, url: str) -> str:

@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -25,7 +26,6 @@ from swapdesk.cli.command_error import (
     of_error,
 )
 from swapdesk.cli.output import (
-    Form,
     Output,
     OutputLost,
     ReaderLeft,
@@ -74,7 +74,7 @@ COMMANDS: dict[str, str] = {
     "commands": "contract_commands:list_commands",
     "schema": "contract_commands:schema",
     "errors": "contract_commands:errors",
-    "docs": "docs_command:docs",
+    "docs": "contract_commands:docs",
 }
 """Name of a command: where it stands in this room."""
 
@@ -113,8 +113,10 @@ class CommandTable(click.Group):
         """Without importing every command for its help, as a group does."""
         from click.shell_completion import CompletionItem
 
-        names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
-        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+        return [
+            *(CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
 
 
 @click.group(
@@ -142,7 +144,7 @@ def swapdesk(
 
     Without a command it opens the desk. The profile is the sandbox unless one is chosen.
     """
-    call = CliContext(Output(Form.TABLE), theme=theme)
+    call = CliContext(Output("table"), theme=theme)
     narrow(call, profile, as_json, plain, read_only, passphrase_fd)
     context.obj = call
     if context.invoked_subcommand is not None:
@@ -178,11 +180,8 @@ def open_desk(
         else:
             from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 
-            sandbox = SandboxLifetime(settings.home)
-            try:
+            with closing(SandboxLifetime(settings.home)) as sandbox:
                 ended = run_desk(settings, sandbox.ready, player, demo=demo)
-            finally:
-                sandbox.close()
         if isinstance(ended, int):
             return ended
         call.profile, player, demo = ended, None, None
@@ -193,37 +192,40 @@ def run(arguments: Sequence[str]) -> int:
     import logging
 
     logging.getLogger("swapdesk").addHandler(logging.NullHandler())
-    output = Output(Form.JSON if "--json" in arguments else Form.TABLE)
+    output = Output("json" if "--json" in arguments else "table")
     try:
         ended = swapdesk.main(list(arguments), prog_name="swapdesk", standalone_mode=False)
         _flush()
         return int(ended) if isinstance(ended, int) else Exit.DONE
-    except CommandError as error:
-        output.failure(error)
-        return error.exit
-    except click.ClickException as error:
-        output.failure(of_removed(error, arguments) or _usage(error))
-        return Exit.BAD_INPUT
-    except (KeyboardInterrupt, click.Abort):
-        output.failure(CommandError(Exit.INTERRUPTED, "INTERRUPTED", "Interrupted."))
-        return Exit.INTERRUPTED
     except ReaderLeft:
         silence(sys.stdout)
         return Exit.DONE
-    except OutputLost as error:
-        silence(sys.stdout)
-        output.failure(_not_written(str(error)))
-        return Exit.NOT_WRITTEN
-    except Exception as error:  # noqa: BLE001 the last line of defence reports every defect
-        if isinstance(error, OSError) and error.filename is None and error.errno in _FULL:
-            silence(sys.stdout)
-            output.failure(_not_written(error.strerror or "no room"))
-            return Exit.NOT_WRITTEN
-        refused = of_error(error)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the last line of defence
+        refused = _refused(error, arguments)
         if refused is None:
             return _report_defect(output, error)
         output.failure(refused)
         return refused.exit
+
+
+def _refused(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> CommandError | None:
+    """What an error means for who gave the command; None for a defect."""
+    if isinstance(error, CommandError):
+        return error
+    if isinstance(error, click.ClickException):
+        return of_removed(error, arguments) or _usage(error)
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        return CommandError(Exit.INTERRUPTED, "INTERRUPTED", "Interrupted.")
+    if isinstance(error, OSError) and error.filename is None and error.errno in _FULL:
+        error = OutputLost(error)
+    if isinstance(error, OutputLost):
+        silence(sys.stdout)
+        return CommandError(
+            Exit.NOT_WRITTEN,
+            "NOT_WRITTEN",
+            f"The output could not be written: {error}. What the command did stands.",
+        )
+    return of_error(error)
 
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF})
@@ -231,9 +233,10 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF})
 a closed stream."""
 
 
-def _report_defect(output: Output, error: Exception) -> int:
-    said = f"swapdesk has a defect: {type(error).__name__}."
-    output.failure(CommandError(Exit.DEFECT, "DEFECT", said))
+def _report_defect(output: Output, error: BaseException) -> int:
+    output.failure(
+        CommandError(Exit.DEFECT, "DEFECT", f"swapdesk has a defect: {type(error).__name__}.")
+    )
     if not output.json:
         from swapdesk.tui.crash_report import crash_report
 
@@ -248,14 +251,6 @@ def _flush() -> None:
         raise
     except OSError as error:
         raise OutputLost(error) from None
-
-
-def _not_written(reason: str) -> CommandError:
-    return CommandError(
-        Exit.NOT_WRITTEN,
-        "NOT_WRITTEN",
-        f"The output could not be written: {reason}. What the command did stands.",
-    )
 
 
 def _usage(error: click.ClickException) -> CommandError:
@@ -315,6 +310,9 @@ def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError
     for gone, instead in REMOVED.items():
         command, _, word = gone.rpartition(" ")
         if f"swapdesk {command}".rstrip() == context.command_path and word in words:
-            said = f"swapdesk {gone} is gone in this version. Instead: {instead}."
-            return bad_input("REMOVED", said, next=f"you: {instead}")
+            return bad_input(
+                "REMOVED",
+                f"swapdesk {gone} is gone in this version. Instead: {instead}.",
+                next=f"you: {instead}",
+            )
     return None

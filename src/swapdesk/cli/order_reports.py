@@ -21,7 +21,7 @@ from swapdesk.cli.command_error import (
     bad_input,
     of_client_error,
 )
-from swapdesk.cli.output import Exact, Form
+from swapdesk.cli.output import Exact
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
 from swapdesk.flows.deposits.funding import (
@@ -342,7 +342,7 @@ async def chosen_orders(
     if kept.empty:
         return known
     desk = session.desk
-    kept = kept.looked_up(desk.journal.orders.index.named, desk.book.labels())
+    kept = kept.looked_up(desk.journal.orders.named, desk.book.labels())
     found = [one for one in known if kept.keeps(one, order_status(one, now), now)]
     if known and not found:
         session.call.output.talk(kept.nothing(len(known)))
@@ -360,7 +360,7 @@ async def export_orders(
 ) -> None:
     """Write the orders to a file, or to standard output."""
     orders = await chosen_orders(session, kept, sort)
-    made = session.desk.journal.transactions.all()
+    made = session.desk.journal.orders.transactions()
     content = export_bytes(orders, session.desk.service_clock.now(), form, made)
     if out is None:
         session.call.output.file(content)
@@ -394,7 +394,7 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting
     for intent in unknown:
         output.talk(f"{intent_words(intent)}: {OUTCOME_UNKNOWN.cause} Nothing was paid.")
     now = session.desk.service_clock.now()
-    made = session.desk.journal.transactions.all()
+    made = session.desk.journal.orders.transactions()
 
     def of(tracked: TrackedOrder) -> Sequence[OrderTransaction]:
         return made.get(tracked.service_id, ())
@@ -408,7 +408,7 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting
                 tuple(map(_unknown, unknown)),
             )
         )
-    elif output.form is Form.PLAIN:
+    elif output.form == "plain":
         output.say(*(order_sentence(tracked, now, of(tracked)) for tracked in orders))
     else:
         output.table(
@@ -468,7 +468,7 @@ async def report_order(session: CommandSession, order: str) -> None:
 def _tell_order(session: CommandSession, tracked: TrackedOrder) -> None:
     output = session.call.output
     now = session.desk.service_clock.now()
-    made = session.desk.journal.transactions.of(tracked.service_id)
+    made = session.desk.journal.orders.transactions_of(tracked.service_id)
     output.facts(
         order_facts(tracked, now, made),
         plain=[order_sentence(tracked, now, made)],
@@ -536,7 +536,7 @@ async def _searched(session: CommandSession, name: str) -> TrackedOrder:
     """As :func:`find_order`, and by an address, a hash or a request id that one order alone has:
     in the journal, and among what the service lists. Of an order that is to be paid only the id
     is taken."""
-    index = session.desk.journal.orders.index
+    index = session.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
     found = _known_id(session, name)
     if found in index.ids() or len(name) < SHORTEST_NAME:
@@ -558,7 +558,7 @@ async def _searched(session: CommandSession, name: str) -> TrackedOrder:
 
 def _known_id(session: CommandSession, name: str) -> str:
     """The whole id of a beginning, when it is one and unique; else the text itself."""
-    known = session.desk.journal.orders.index.ids()
+    known = session.desk.journal.orders.ids()
     if name in known or len(name) < SHORTEST_PREFIX:
         return name
     begun = (one for one in known if one.startswith(name))

@@ -14,10 +14,10 @@ import re
 import sys
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from enum import Enum, StrEnum
+from enum import Enum
 from io import TextIOWrapper
 from operator import attrgetter
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from msgspec import UNSET, Struct
 
@@ -111,12 +111,8 @@ _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _GAP = "  "
 
 
-class Form(StrEnum):
-    """How data is written: tables to read, sentences, or JSON for programs."""
-
-    TABLE = "table"
-    PLAIN = "plain"
-    JSON = "json"
+Form = Literal["table", "plain", "json"]
+"""How data is written: tables to read, sentences, or JSON for programs."""
 
 
 class ReaderLeft(Exception):
@@ -141,7 +137,7 @@ class Output:
 
     @property
     def json(self) -> bool:
-        return self.form is Form.JSON
+        return self.form == "json"
 
     @property
     def to_person(self) -> bool:
@@ -155,7 +151,7 @@ class Output:
         file."""
         if self.to_person:
             return self
-        form = Form.TABLE if self.json else self.form
+        form = "table" if self.json else self.form
         return Output(form, stdout=self._stderr or sys.stderr, stderr=self._stderr)
 
     # Data
@@ -189,7 +185,7 @@ class Output:
         """Columns as wide as their widest cell; those in ``numbers`` are aligned on the point.
         A table that comes in parts gives all of them the ``least`` widths, and heads to one.
         Where sentences are asked for, ``plain``, else one for each row with its heads in it."""
-        if self.form is not Form.TABLE:
+        if self.form != "table":
             said = [_sentence(heads, row) for row in rows] if plain is None else plain
             self.say(*said, document=document)
             return
@@ -220,7 +216,7 @@ class Output:
         """Labels and values, one a line, empty values left out; ``plain`` where sentences are asked
         for."""
         shown = [(self._shown(label), self._shown(value)) for label, value in rows if value]
-        if self.form is not Form.TABLE:
+        if self.form != "table":
             said = [f"{label}: {value}" for label, value in shown] if plain is None else plain
             self.say(*said, document=document)
             return
@@ -283,7 +279,11 @@ class Output:
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
         money = "Nothing was sent" if error.money == UNSENT else f"The money is {error.money}"
         rows = [error.message, f"{money}.", f"Next {error.next}.", f"({last})"]
-        rows += [f"  {name}: {what['message']}" for name, what in _other_fields(error)]
+        rows += [
+            f"  {name}: {what['message']}"
+            for name, what in error.fields.items()
+            if what["message"] != error.message
+        ]
         self.talk(*rows)
 
     def report(self, text: str) -> None:
@@ -431,8 +431,3 @@ def _escape(ch: str) -> str:
         code -= 0x10000
         return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
     return f"\\u{code:04x}"
-
-
-def _other_fields(error: CommandError) -> list[tuple[str, Mapping[str, Any]]]:
-    """Fields whose message says more than the error's own."""
-    return [(name, what) for name, what in error.fields.items() if what["message"] != error.message]

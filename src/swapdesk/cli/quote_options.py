@@ -10,69 +10,58 @@ import click
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import options
-from swapdesk.cli.command_error import CommandError, bad_input
+from swapdesk.cli.command_error import CommandError, Exit, bad_input
 
 if TYPE_CHECKING:
     from swapdesk.flows.quotes.quote_request import QuoteOptions
+    from swapdesk.paths import ProfilePlaces
 
 
 ROUTES = ("standard", "private", "dex")
 
 
-class RouteWish(Struct, frozen=True):
-    """The options as typed; :meth:`read` checks them against one another."""
+def read_route(
+    options: dict[str, Any], types: tuple[str, ...] = (), providers: tuple[str, ...] = ()
+) -> QuoteOptions:
+    """How quotes are asked for, taken out of the options of a command. Exit 2 for what contradicts,
+    and for a preset beside it."""
+    from swapdesk.flows.quotes.quote_request import PLAIN, LegFilter, QuoteOptions, Rotation
+    from swapdesk.wire.quotes import RouteType
 
-    fixed: bool = False
-    receive: bool = False
-    markup: Decimal | None = None
-    use_xmr: bool | None = None
-    rotate: bool = False
-    deviation: Decimal | None = None
-    lookback: int | None = None
-    rotate_fallback: bool = False
-    in_leg: tuple[str, ...] = ()
-    not_in_leg: tuple[str, ...] = ()
-    out_leg: tuple[str, ...] = ()
-    not_out_leg: tuple[str, ...] = ()
+    typed = {name: options.pop(name, none) for name, none in _OF_ROUTES.items()}
+    turns = {
+        "deviation": typed["deviation"],
+        "lookback": typed["lookback"],
+        "fallback": typed["rotate_fallback"] or None,
+    }
+    turns = {name: value for name, value in turns.items() if value is not None}
+    if turns and not typed["rotate"]:
+        message = "--deviation, --lookback and --rotate-fallback go with --rotate."
+        raise bad_input("BAD_OPTION", message, field="rotate")
+    route = QuoteOptions(
+        fixed=typed["fixed"] or typed["both"],
+        floating=not typed["fixed"] or typed["both"],
+        types=tuple(map(RouteType, types)),
+        providers=providers,
+        markup=typed["markup"],
+        use_xmr=typed["use_xmr"],
+        rotation=Rotation(**turns) if typed["rotate"] else None,
+        in_leg=LegFilter(typed["in_leg"], typed["not_in_leg"]),
+        out_leg=LegFilter(typed["out_leg"], typed["not_out_leg"]),
+    )
+    if options.get("preset") is not None and route != PLAIN:
+        message = "--preset brings its own options; leave out the others."
+        raise bad_input("TWO_CHOICES", message, field="preset")
+    return route
 
-    @classmethod
-    def taken_from(cls, options: dict[str, Any]) -> RouteWish:
-        """The options of this kind, taken out of those of a command."""
-        names = [name for name in cls.__struct_fields__ if name in options]
-        return cls(**{name: options.pop(name) for name in names})
 
-    @property
-    def promises(self) -> bool:
-        """Whether a fixed rate is asked for: then a refund address is needed."""
-        return self.fixed or self.receive
-
-    def read(self, types: tuple[str, ...] = (), providers: tuple[str, ...] = ()) -> QuoteOptions:
-        """Checked; exit 2 for what contradicts."""
-        from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, Rotation
-        from swapdesk.wire.quotes import RouteType
-
-        turns = (self.deviation, self.lookback, self.rotate_fallback or None)
-        if not self.rotate and any(one is not None for one in turns):
-            message = "--deviation, --lookback and --rotate-fallback go with --rotate."
-            raise bad_input("BAD_OPTION", message, field="rotate")
-        rotation = None
-        if self.rotate:
-            rotation = Rotation(
-                Decimal(5) if self.deviation is None else self.deviation,
-                10 if self.lookback is None else self.lookback,
-                self.rotate_fallback,
-            )
-        return QuoteOptions(
-            fixed=self.promises,
-            floating=not self.promises,
-            types=tuple(RouteType(name) for name in types),
-            providers=providers,
-            markup=self.markup,
-            use_xmr=self.use_xmr,
-            rotation=rotation,
-            in_leg=LegFilter(self.in_leg, self.not_in_leg),
-            out_leg=LegFilter(self.out_leg, self.not_out_leg),
-        )
+_OF_ROUTES: dict[str, Any] = {
+    "fixed": False,
+    "both": False, "markup": None, "use_xmr": None, "rotate": False, "deviation": None,
+    "lookback": None, "rotate_fallback": False, "in_leg": (), "not_in_leg": (), "out_leg": (),
+    "not_out_leg": (),
+}  # fmt: skip
+"""Options that say how quotes are asked for, as they are when nobody gives them."""
 
 
 def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> str | None:
@@ -164,11 +153,22 @@ preset_option = click.option(
 """Options that the desk keeps under a name, in place of typed ones."""
 
 
-def require_no_options(preset: str | None, typed: bool) -> None:
-    """Exit 2 where a preset stands beside ``typed`` options of the same kind."""
-    if preset is not None and typed:
-        message = "--preset brings its own options; leave out the others."
-        raise bad_input("TWO_CHOICES", message, field="preset")
+def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
+    """The options that the desk keeps under this name. Exit 5 when it keeps none."""
+    from swapdesk.flows.quotes.quote_request import QuotePresets
+
+    presets = QuotePresets.of(places)
+    found = presets.find(name)
+    if found is not None:
+        return found
+    known = presets.names()
+    raise CommandError(
+        Exit.NOT_FOUND,
+        "NO_SUCH_PRESET",
+        f'No preset is called "{name}".',
+        next=f"you: {', '.join(known)}" if known else "you: keep one in the desk, f2",
+        fields={"preset": {"message": "not kept"}},
+    )
 
 
 class CreateRequest(Struct, frozen=True):
@@ -182,11 +182,11 @@ class CreateRequest(Struct, frozen=True):
     memo_waived: bool
     refund: str | None
     refund_memo: str | None
-    types: tuple[str, ...]
     provider: str | None
     quote_id: str | None
-    wish: RouteWish
-    preset: str | None
+    route: QuoteOptions
+    receive: bool
+    """Whether ``amount`` is what is to arrive."""
     min_out: str | None
     middle_refund: str | None
     max_loss: Decimal | None

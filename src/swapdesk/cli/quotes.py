@@ -4,7 +4,7 @@ kept for the command that uses one (``--quote ID``), and chosen by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,13 +15,12 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, own_refusal
-from swapdesk.cli.output import Form, Output
+from swapdesk.cli.output import Output
 from swapdesk.cli.quote_options import (
     CreateRequest,
-    RouteWish,
     bad_amount,
-    require_middle,
-    require_refund,
+    preset_options,
+    read_route,
 )
 from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.catalog import Catalog, resolve
@@ -40,7 +39,6 @@ from swapdesk.flows.notation import (
 )
 from swapdesk.flows.quotes.quote_columns import (
     QUOTE_COLUMNS,
-    Unit,
     Waterfall,
     WaterfallStep,
     remark,
@@ -48,13 +46,18 @@ from swapdesk.flows.quotes.quote_columns import (
     waterfall,
 )
 from swapdesk.flows.quotes.quote_request import (
-    QuoteOptions,
-    QuotePresets,
     QuoteRequest,
     with_slippage,
 )
-from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, end_of, ranked_for, share
-from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, Ranking, UnusableQuote, fees_kind
+from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, end_of, share
+from swapdesk.flows.quotes.ranking import (
+    FeesKind,
+    RankedQuote,
+    Ranking,
+    UnusableQuote,
+    fees_kind,
+    rank,
+)
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -194,11 +197,11 @@ def say_waterfalls(output: Output, board: QuoteResult) -> None:
 def _value(step: WaterfallStep, board: QuoteResult) -> str:
     if step.amount is None:
         return step.word
-    if step.unit is Unit.USD:
+    if step.unit == "usd":
         return usd(step.amount)
-    if step.unit is Unit.PERCENT:
+    if step.unit == "percent":
         return percent(step.amount)
-    token = board.token_in if step.unit is Unit.SOLD else board.token_out
+    token = board.token_in if step.unit == "sold" else board.token_out
     return f"{table_amount(step.amount)} {token.symbol}"
 
 
@@ -209,22 +212,18 @@ async def report_quotes(
     buy: str,
     types: tuple[str, ...],
     providers: tuple[str, ...],
-    both: bool,
+    receive: bool,
     preset: str | None,
     explain: bool,
     slippage: Decimal | None,
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Ask, keep and print; ``both``: floating rates beside the fixed ones, and ``account`` would
-    sign an on-chain swap. Exit 4 when no route is usable."""
-    route = RouteWish(**typed)
+    """Ask, keep and print; ``account`` would sign an on-chain swap. Exit 4 when no route is
+    usable."""
+    route = read_route(typed, types, providers)
     if preset is not None:
-        options = preset_options(session, preset)
-    else:
-        options = route.read(types, providers)
-    if both:
-        options = replace(options, fixed=True, floating=True)
+        route = preset_options(session.settings.places, preset)
     await session.load_catalog()
     desk = session.desk
     token_in = find_token(sell, desk, field="from")
@@ -232,11 +231,11 @@ async def report_quotes(
     for token in {one.id: one for one in (token_in, token_out)}.values():
         session.call.output.talk(*texts(usability(token, desk), "refuse"))
     wish = QuoteRequest.of(
-        with_slippage(options, slippage),
+        with_slippage(route, slippage),
         token_in,
         token_out,
-        read_amount(amount, token_out if route.receive else token_in),
-        receive=route.receive,
+        read_amount(amount, token_out if receive else token_in),
+        receive=receive,
         sender=await _sender(session, account),
     )
     board = await session.link.quotes.ask(wish)
@@ -248,9 +247,21 @@ async def report_quotes(
         [[column.text(board, row) for column in columns] for row in board.ranking.rows],
         numbers=[place for place, column in enumerate(columns) if column.name == "net"],
         plain=_sentences(board),
-        document=quotes_document(board, desk.catalog.provider_name, explain=explain),
+        document=QuotesDocument(
+            asked_at=board.asked_at,
+            sold=TokenName(token_in),
+            bought=TokenName(token_out),
+            amount=board.amount,
+            receive=receive,
+            cost=board.cost,
+            quotes=tuple(
+                _quote(board, row, desk.catalog.provider_name(row.quote.swap), explain=explain)
+                for row in board.ranking.rows
+            ),
+            unusable=board.ranking.unusable,
+        ),
     )
-    if output.form is Form.TABLE:
+    if output.form == "table":
         output.talk(*(f"{_route(one)}: {_reason(one)}" for one in board.ranking.unusable))
         output.talk(quotes_arrived(board))
     if explain and not output.json:
@@ -271,22 +282,6 @@ async def _sender(session: CommandSession, named: str | None) -> str | None:
     return account_named(await session.desk.wallet.accounts(), named).address
 
 
-def preset_options(session: CommandSession, name: str) -> QuoteOptions:
-    """The options that the desk keeps under this name. Exit 5 when it keeps none."""
-    presets = QuotePresets.of(session.settings.places)
-    found = presets.find(name)
-    if found is not None:
-        return found
-    known = presets.names()
-    raise CommandError(
-        Exit.NOT_FOUND,
-        "NO_SUCH_PRESET",
-        f'No preset is called "{name}".',
-        next=f"you: {', '.join(known)}" if known else "you: keep one in the desk, f2",
-        fields={"preset": {"message": "not kept"}},
-    )
-
-
 def no_route(board: QuoteResult) -> CommandError:
     """Exit 4: the service was asked and no route takes this."""
     return CommandError(
@@ -294,25 +289,6 @@ def no_route(board: QuoteResult) -> CommandError:
         "NO_USABLE_ROUTE",
         no_usable_route(board),
         next=without_route_next(board),
-    )
-
-
-def quotes_document(
-    board: QuoteResult, name_of: Callable[[str | None], str | None], *, explain: bool = False
-) -> QuotesDocument:
-    """``explain`` adds each row's waterfall."""
-    return QuotesDocument(
-        asked_at=board.asked_at,
-        sold=TokenName(board.token_in),
-        bought=TokenName(board.token_out),
-        amount=board.amount,
-        receive=board.wish.receive,
-        cost=board.cost,
-        quotes=tuple(
-            _quote(board, row, name_of(row.quote.swap), explain=explain)
-            for row in board.ranking.rows
-        ),
-        unusable=board.ranking.unusable,
     )
 
 
@@ -367,10 +343,20 @@ async def choose_quote(
     Exit 9 for one that ended, 5 for one never shown, 4 when no route is usable, 3 when the
     loss of value is above the limit or not known.
     """
+    wish = QuoteRequest.of(
+        with_slippage(request.route, request.slippage),
+        token_in,
+        token_out,
+        amount,
+        receive=request.receive,
+        private_send=request.buy is None,
+        sender=request.sender,
+        receiver=request.receiver,
+    )
     if request.quote_id is not None:
-        board, row = _named(session, request, request.quote_id, token_in, token_out, amount)
+        board, row = _named(session, request.quote_id, wish)
     else:
-        board, row = await _best(session, request, token_in, token_out, amount)
+        board, row = await _best(session, request, wish)
     require_value(board, row, request.max_loss)
     if request.min_out is not None:
         require_output(board, row, read_amount(request.min_out, token_out, "min-out"))
@@ -390,34 +376,9 @@ def require_output(board: QuoteResult, row: RankedQuote, least: Decimal) -> None
     )
 
 
-def _options(session: CommandSession, request: CreateRequest) -> QuoteOptions:
-    """The options as typed, or those of a preset; what they need is checked before a quote is
-    spent on them."""
-    if request.preset is None:
-        return request.wish.read(request.types)
-    options = preset_options(session, request.preset)
-    require_refund(request.refund, options.fixed)
-    require_middle(request.middle_refund, options.use_xmr)
-    return options
-
-
 async def _best(
-    session: CommandSession,
-    request: CreateRequest,
-    token_in: Token,
-    token_out: Token,
-    amount: Decimal,
+    session: CommandSession, request: CreateRequest, wish: QuoteRequest
 ) -> tuple[QuoteResult, RankedQuote]:
-    wish = QuoteRequest.of(
-        with_slippage(_options(session, request), request.slippage),
-        token_in,
-        token_out,
-        amount,
-        receive=request.wish.receive,
-        private_send=request.buy is None,
-        sender=request.sender,
-        receiver=request.receiver,
-    )
     board = await session.link.quotes.ask(wish)
     now = session.desk.clock.now()
     wanted = (request.provider or "").lower()
@@ -459,12 +420,7 @@ def _names(row: RankedQuote | UnusableQuote) -> tuple[str, ...]:
 
 
 def _named(
-    session: CommandSession,
-    request: CreateRequest,
-    quote_id: str,
-    token_in: Token,
-    token_out: Token,
-    amount: Decimal,
+    session: CommandSession, quote_id: str, wish: QuoteRequest
 ) -> tuple[QuoteResult, RankedQuote]:
     desk = session.desk
     shelf = QuoteCache.of(session.settings.places)
@@ -481,15 +437,19 @@ def _named(
         entry = next(e for e in board.ranking.unusable if e.quote.quote_id == quote_id.lower())
         code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
         raise own_refusal(code, f"This quote cannot be used: {entry.reason}.")
-    same = (board.token_in.id, board.token_out.id) == (token_in.id, token_out.id)
-    same = same and board.wish.receive is request.wish.receive
-    if not same or board.amount != amount or board.private_send != (request.buy is None):
+    if _subject(board.wish) != _subject(wish):
         message = (
             f"Quote {quote_id} is for {board.amount:f} {board.token_in.symbol} to"
             f" {board.token_out.symbol}, not for what this command says."
         )
         raise bad_input("QUOTE_DIFFERS", message, field="quote")
     return board, row
+
+
+def _subject(wish: QuoteRequest) -> tuple[object, ...]:
+    """What a quote is for, however it was asked for."""
+    tokens = wish.token_in.id, wish.token_out.id
+    return *tokens, wish.amount, wish.receive, wish.private_send
 
 
 def require_value(board: QuoteResult, row: RankedQuote, limit: Decimal | None) -> None:
@@ -588,7 +548,7 @@ class QuoteCache(Struct, frozen=True):
             slippage=board.slippage,
         )
         ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
-        return QuoteResult(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)
+        return QuoteResult(board.asked_at, board.received_at, rank(ends, wish, now), wish)
 
     def _read(self) -> Sequence[CachedResult]:
         """What is kept; a file that cannot be used is as good as an empty one."""

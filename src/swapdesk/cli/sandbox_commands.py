@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +17,14 @@ from click.core import ParameterSource
 from msgspec import Struct
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, desk_command, in_sandbox, on_call
+from swapdesk.cli.cli_context import (
+    CliContext,
+    desk_command,
+    in_sandbox,
+    on_call,
+    read_number,
+    require,
+)
 from swapdesk.cli.command_error import UNSERVED, CommandError, Exit, bad_input, own_refusal
 from swapdesk.cli.quote_options import read_digits
 
@@ -50,13 +57,12 @@ def read_speed(
     """A factor above 0."""
     if value is None:
         return None
-    try:
-        speed = Decimal(value)
-    except InvalidOperation:
-        raise click.BadParameter(f"{value!r} is no number.") from None
-    if not (speed.is_finite() and 0 < speed <= FASTEST):
-        raise click.BadParameter(f"A speed is above 0 and at most {FASTEST}.")
-    return speed
+    return read_number(
+        value,
+        lambda speed: 0 < speed <= FASTEST,
+        f"{value!r} is no number.",
+        f"A speed is above 0 and at most {FASTEST}.",
+    )
 
 
 @click.command()
@@ -151,22 +157,19 @@ def serve(
         from swapdesk.sandbox.configured_service import serve_configured
 
         return _until_told(config_file, lambda: serve_configured(config_file, config, workers))
-    for option, given in (("workers", workers), ("metrics-port", metrics_port)):
-        if given is not None:
-            raise bad_input("USAGE", f"--{option} goes with --config.", field=option)
-    if not sandbox:
-        raise bad_input(
-            "ONLY_SANDBOX",
-            "Say what to serve: --sandbox, or --config FILE with chains and venues.",
-            field="sandbox",
-        )
-    from swapdesk.cli.sandbox_lifetime import require_postgres, require_sandbox
+    require(
+        (workers is not None, "USAGE", "workers", "--workers goes with --config."),
+        (metrics_port is not None, "USAGE", "metrics-port", "--metrics-port goes with --config."),
+        (not sandbox, "ONLY_SANDBOX", "sandbox",
+         "Say what to serve: --sandbox, or --config FILE with chains and venues."),
+    )  # fmt: skip
+    from swapdesk.cli.sandbox_lifetime import require_extra
 
-    require_sandbox()
+    require_extra("sandbox")
     if store is not None:
         from swapdesk.sandbox.service_file import store_at
 
-        require_postgres()
+        require_extra("postgres")
         try:
             store_at(store)
         except ValueError as error:
@@ -175,9 +178,12 @@ def serve(
     from swapdesk.sandbox.supervisor import serve as serve_sandbox
     from swapdesk.service.front import HOST
 
-    for name in names:
-        if HOST.fullmatch(name) is None:
-            raise bad_input("USAGE", f"{name!r} is no name of a host.", field="name")
+    require(
+        *(
+            (HOST.fullmatch(name) is None, "USAGE", "name", f"{name!r} is no name of a host.")
+            for name in names
+        )
+    )
     return serve_sandbox(
         ServeOptions(
             data=(data or call.settings(lenient=True).home.sandbox).absolute(),
@@ -254,13 +260,9 @@ def _configured(
 ) -> ServiceConfig:
     """What a file says, with these ports in place of its own: several processes of a machine may
     share the file. Exit 2 for one that cannot be served."""
-    from swapdesk.cli.sandbox_lifetime import (
-        require_metrics,
-        require_postgres,
-        require_sandbox,
-    )
+    from swapdesk.cli.sandbox_lifetime import require_extra
 
-    require_sandbox("The service")
+    require_extra("sandbox", "The service")
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
     try:
@@ -268,9 +270,9 @@ def _configured(
     except ServiceFileRefused as refused:
         raise bad_input("CONFIG", f"{refused}.", field="config", money=UNSERVED) from None
     if config.store is not None:
-        require_postgres()
+        require_extra("postgres")
     if config.metrics is not None:
-        require_metrics()
+        require_extra("service")
     if any(venue.required for venue in config.lacking):
         raise CommandError(
             Exit.BAD_INPUT,
@@ -334,9 +336,9 @@ def node(
             "The chains ask nobody for a token, so they serve this machine alone.",
             field="host",
         )
-    from swapdesk.cli.sandbox_lifetime import require_sandbox
+    from swapdesk.cli.sandbox_lifetime import require_extra
 
-    require_sandbox()
+    require_extra("sandbox")
     from swapdesk.sandbox.node.evm.standalone import run_node
 
     home = data or call.settings(lenient=True).home.sandbox.parent / "node"
@@ -362,8 +364,9 @@ class FaultNames(click.Group):
         from swapdesk.wire.faults import REMOVED
 
         if cmd_name in REMOVED:
-            message = f"{cmd_name} is gone in this version: {REMOVED[cmd_name]}."
-            raise bad_input("REMOVED", message, field="name")
+            raise bad_input(
+                "REMOVED", f"{cmd_name} is gone in this version: {REMOVED[cmd_name]}.", field="name"
+            )
         return super().get_command(ctx, cmd_name) or set_fault
 
 
@@ -486,12 +489,12 @@ def demo(
         )
     choice = DemoChoice(name, seed, speed, amount, token)
     if page is not None:
-        from swapdesk.cli.demo_page import write_page
+        from swapdesk.cli.demo_report import write_page
 
         write_page(call, choice, page, told=auto)
         return 0
     if auto:
-        from swapdesk.cli.demo_transcript import tell_demo
+        from swapdesk.cli.demo_report import tell_demo
 
         tell_demo(call.output, choice)
         return 0

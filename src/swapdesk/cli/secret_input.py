@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import re
 import select
 import sys
 import termios
+from collections.abc import Iterator
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
@@ -97,27 +99,36 @@ def typed_lines(terminal: int, question: str, least: int) -> str:
     """What is typed or pasted without an echo, a list with one word in each line among it: until
     it has ``least`` words and no more line is there, or an empty line. What comes behind it is
     dropped, so that no word of a secret answers the next question."""
-    before = termios.tcgetattr(terminal)
-    silent = termios.tcgetattr(terminal)
-    silent[3] &= ~termios.ECHO
-    termios.tcsetattr(terminal, termios.TCSADRAIN, silent)
     read = b""
     try:
-        os.write(terminal, question.encode())
-        while line := os.read(terminal, MAX_SECRET):
-            read += line
-            whole = len(_WORD.findall(read.decode("utf-8", "replace"))) >= least
-            if not line.strip() or len(read) > MAX_SECRET:
-                break
-            if select.select([terminal], [], [], PASTED_WITHIN)[0]:
-                continue
-            if whole:
-                break
-            os.write(terminal, b"\nMore words, or enter alone: ")
+        with terminal_without(termios.ECHO, terminal, termios.TCSADRAIN):
+            os.write(terminal, question.encode())
+            while line := os.read(terminal, MAX_SECRET):
+                read += line
+                whole = len(_WORD.findall(read.decode("utf-8", "replace"))) >= least
+                if not line.strip() or len(read) > MAX_SECRET:
+                    break
+                if select.select([terminal], [], [], PASTED_WITHIN)[0]:
+                    continue
+                if whole:
+                    break
+                os.write(terminal, b"\nMore words, or enter alone: ")
     finally:
-        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
         os.write(terminal, b"\n")
     return read.decode("utf-8", "replace").strip()
+
+
+@contextlib.contextmanager
+def terminal_without(flags: int, terminal: int, when: int) -> Iterator[None]:
+    """A terminal whose local ``flags`` are off, from ``when`` on. What was typed meanwhile and
+    not read is dropped."""
+    before, changed = termios.tcgetattr(terminal), termios.tcgetattr(terminal)
+    changed[3] &= ~flags
+    termios.tcsetattr(terminal, when, changed)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
 
 
 def _from_descriptor(descriptor: int, what: str, option: str) -> Secret:
@@ -127,8 +138,11 @@ def _from_descriptor(descriptor: int, what: str, option: str) -> Secret:
         while len(read) <= MAX_SECRET and (chunk := os.read(descriptor, 4096)):
             read += chunk
     except OSError as error:
-        message = f"The descriptor {descriptor} cannot be read: {error.strerror}."
-        raise bad_input("BAD_DESCRIPTOR", message, field=name) from None
+        raise bad_input(
+            "BAD_DESCRIPTOR",
+            f"The descriptor {descriptor} cannot be read: {error.strerror}.",
+            field=name,
+        ) from None
     if len(read) > MAX_SECRET:
         raise bad_input("BAD_SECRET", f"The {what} is longer than {MAX_SECRET} bytes.", field=name)
     try:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -19,13 +18,9 @@ from swapdesk.cli.command_error import (
 )
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 from swapdesk.flows.connected_desk import ConnectedDesk
-from swapdesk.flows.connection import (
-    Connection,
-    NotConfigured,
-    live_connection,
-    sandbox_connection,
-)
+from swapdesk.flows.connection import NotConfigured, live_connection, sandbox_connection
 from swapdesk.flows.desk import Desk
+from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import open_creates
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.settings import Settings
@@ -72,48 +67,48 @@ class CommandSession(Struct):
     async def settle(self, patience: float = SETTLING_SECONDS) -> None:
         """Settle what an earlier command or desk left open; nothing new is created before. A
         command that only tells orders has the ``patience`` of :data:`TELLING_SECONDS`."""
+        talk = self.call.output.talk
         if count := len(open_creates(self.desk.journal.ledger)):
             what = "An earlier request is" if count == 1 else f"{count} earlier requests are"
             whose = "its order" if count == 1 else "their orders"
-            self.call.output.talk(
-                f"{what} unfinished. Looking for {whose}, for {patience:g} s at most."
-            )
+            talk(f"{what} unfinished. Looking for {whose}, for {patience:g} s at most.")
         report = await self.desk.resume(patience)
+        again = "look for longer, which settles it" if patience < SETTLING_SECONDS else "look again"
         for intent, created in report.found:
-            name, said = created.order.service_id, created.withheld
-            told = f"The order exists: {name}. It was not created twice."
+            name, pair = created.order.service_id, _pair(intent)
             if created.missing:
-                told = f"A create was answered with order {name}. {said}"
-            self.call.output.talk(f"{told} ({intent.token_in.symbol} to {intent.token_out.symbol})")
-        for intent in report.not_created:
-            self.call.output.talk(
-                f"The service shows no order of your earlier request"
-                f" ({intent.token_in.symbol} to {intent.token_out.symbol}). Nothing was paid."
-            )
-        for intent, unknown in report.unknown:
-            self.call.output.talk(
+                talk(f"A create was answered with order {name}. {created.withheld} {pair}")
+            else:
+                talk(f"The order exists: {name}. It was not created twice. {pair}")
+        talk(
+            *(
+                f"The service shows no order of your earlier request {_pair(intent)}."
+                " Nothing was paid."
+                for intent in report.not_created
+            ),
+            *(
                 f"{unknown.failure.cause} Intent {intent.id} stays open. Next"
                 f" {unknown.failure.next}."
-            )
-        again = "look for longer, which settles it" if patience < SETTLING_SECONDS else "look again"
-        for intent in report.left:
-            self.call.output.talk(
+                for intent, unknown in report.unknown
+            ),
+            *(
                 f"{intent_words(intent)}: the service has not said within {patience:g} s whether"
                 " it created the order. Nothing was paid. An open desk and the next command that"
                 f" creates {again}."
-            )
-        for intent in report.elsewhere:
-            self.call.output.talk(
+                for intent in report.left
+            ),
+            *(
                 f"{intent_words(intent)}: another desk or command that runs now looks after it."
-            )
+                for intent in report.elsewhere
+            ),
+        )
 
-    async def reconnect(self) -> bool:
-        """Use the sandbox that runs now, or start one on the same data; False when live."""
-        if self.sandbox is None:
-            return False
-        ready = await self.sandbox.ready()
-        await self.desk.connect(sandbox_connection(ready, self.settings))
-        return True
+    async def reconnect(self) -> None:
+        """Use the sandbox that runs now, or start one on the same data; a live service is waited
+        for."""
+        if self.sandbox is not None:
+            ready = await self.sandbox.ready()
+            await self.desk.connect(sandbox_connection(ready, self.settings))
 
     async def close(self) -> None:
         await self.desk.close()
@@ -121,33 +116,49 @@ class CommandSession(Struct):
             await asyncio.to_thread(self.sandbox.close)
 
 
-@asynccontextmanager
-async def open_session(
-    call: CliContext, *, from_journal: bool = False
-) -> AsyncIterator[CommandSession]:
-    """The connected desk of the chosen profile. Raises CommandError, also for a journal that
-    cannot be used where the answer comes ``from_journal``."""
+def _pair(intent: Intent) -> str:
+    return f"({intent.token_in.symbol} to {intent.token_out.symbol})"
+
+
+def run_session(
+    call: CliContext, work: Callable[[CommandSession], Awaitable[T]], *, from_journal: bool = False
+) -> T:
+    """Work on the connected desk of the chosen profile. Raises CommandError, also for a journal
+    that cannot be used where the answer comes ``from_journal``."""
+    return asyncio.run(_worked(call, work, from_journal))
+
+
+async def _worked(
+    call: CliContext, work: Callable[[CommandSession], Awaitable[T]], from_journal: bool
+) -> T:
     settings = call.settings()
-    live = _live_connection(settings) if settings.live else None
-    sandbox = None if settings.live else SandboxLifetime(settings.home)
     try:
+        live = live_connection(settings) if settings.live else None
         # First: beside a journal that must not be used no sandbox is started.
         desk = Desk.open(settings)
+    except NotConfigured as error:
+        raise bad_input("NOT_CONFIGURED", f"{error}.", field="profile") from None
     except (OSError, sqlite3.Error) as error:
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
-    session = CommandSession(call, settings, desk, sandbox)
+    sandbox = None if settings.live else SandboxLifetime(settings.home)
+    session, journal = CommandSession(call, settings, desk, sandbox), desk.journal
     desk.background.on_defect = lambda defect: call.output.talk(str(defect))
     if settings.pay.value is not None:
         _pay_calls(session)
     try:
-        if from_journal and desk.journal.problem is not None:
-            raise unusable_journal(desk.journal.problem)
-        connection = live or await _sandbox_connection(session)
-        if desk.journal.problem is not None:
-            call.output.talk(f"The journal cannot be written: {desk.journal.problem}.")
-        await desk.connect(connection, follow=False)
+        if from_journal and journal.problem is not None:
+            raise unusable_journal(journal.problem)
+        if sandbox is not None:
+            ready = await sandbox.ready()
+            if put_aside := ready.get("putAside"):
+                call.output.talk(f"{put_aside}.")
+            live = sandbox_connection(ready, settings)
+        if journal.problem is not None:
+            call.output.talk(f"The journal cannot be written: {journal.problem}.")
+        assert live is not None  # every profile that is not live has a sandbox
+        await desk.connect(live, follow=False)
         try:
-            yield session
+            return await work(session)
         finally:
             if desk.connected and (problem := desk.link.clock_problem()) is not None:
                 call.output.talk(problem)
@@ -159,42 +170,17 @@ def _pay_calls(session: CommandSession) -> None:
     """Say what a call costs, and ask for the pass phrase of a live wallet."""
     from swapdesk.cli.secret_input import read_passphrase
 
+    call, payer = session.call, session.desk.payer
+
     async def unlock() -> None:
-        await session.desk.wallet.unlock(read_passphrase(session.call))
+        await session.desk.wallet.unlock(read_passphrase(call))
 
     async def consent(asked: NewPayee) -> bool:
-        if not session.call.interactive:
+        if not call.interactive:
             return False
-        session.call.output.talk(*asked.lines)
-        return session.call.output.ask(f'Type "{asked.phrase}" to agree:') == asked.phrase
+        call.output.talk(*asked.lines)
+        return call.output.ask(f'Type "{asked.phrase}" to agree:') == asked.phrase
 
-    session.desk.payer.told = session.call.output.talk
-    session.desk.payer.unlock = unlock
-    session.desk.payer.consent = consent
-
-
-def _live_connection(settings: Settings) -> Connection:
-    try:
-        return live_connection(settings)
-    except NotConfigured as error:
-        raise bad_input("NOT_CONFIGURED", f"{error}.", field="profile") from None
-
-
-async def _sandbox_connection(session: CommandSession) -> Connection:
-    assert session.sandbox is not None  # every profile that is not live has one
-    ready = await session.sandbox.ready()
-    if put_aside := ready.get("putAside"):
-        session.call.output.talk(f"{put_aside}.")
-    return sandbox_connection(ready, session.settings)
-
-
-def run_session(
-    call: CliContext, work: Callable[[CommandSession], Awaitable[T]], *, from_journal: bool = False
-) -> T:
-    """Open the desk, do the work, close it."""
-
-    async def whole() -> T:
-        async with open_session(call, from_journal=from_journal) as session:
-            return await work(session)
-
-    return asyncio.run(whole())
+    payer.told = call.output.talk
+    payer.unlock = unlock
+    payer.consent = consent

@@ -23,6 +23,7 @@ from swapdesk.flows.support.case_file import (
     CaseFileRefused,
     Shown,
     case_file,
+    case_page,
     contents,
     file_bytes,
     file_name,
@@ -30,15 +31,13 @@ from swapdesk.flows.support.case_file import (
     read_case_file,
     write_case,
 )
-from swapdesk.flows.support.case_page import case_page
-from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
+from swapdesk.flows.support.order_search import OrderSearch, Searched, begun_here
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, Reading, read_pasted
 from swapdesk.flows.support.support_case import (
     SupportCase,
     calls_about,
     case_sentence,
     facts_of,
-    support_case,
 )
 from swapdesk.settings import DEFAULT_GLYPHS, DEFAULT_THEME
 
@@ -78,12 +77,12 @@ async def report_search(
         reads -= spent
         async for _ in search.go_on():
             pass
-        if any(place.answer is Answer.FAILED for place in search.searched):
+        if any(place.answer == "failed" for place in search.searched):
             break
     if len(search.found) == 1 and reads:
         await _read_again(session, *search.found)
     known = (facts_of(session.desk, service_id, search) for service_id in search.found)
-    cases = [support_case(facts) for facts in known if facts is not None]
+    cases = [SupportCase.of(facts) for facts in known if facts is not None]
     if not cases:
         if pasted.problem:
             raise _unreadable(pasted)
@@ -148,7 +147,7 @@ def _unreadable(pasted: PastedText) -> CommandError:
 
 def _not_found(search: OrderSearch, unspent: str) -> CommandError:
     places = "; ".join(f"{one.place}: {one.said}" for one in search.searched)
-    failed = any(one.answer is Answer.FAILED for one in search.searched)
+    failed = any(one.answer == "failed" for one in search.searched)
     said = " ".join(part for part in (search.verdict, unspent) if part)
     return CommandError(
         Exit.UNREACHABLE if failed else Exit.NOT_FOUND,

@@ -13,17 +13,18 @@ from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
-from swapdesk.cli.output import Form, Output, cells
+from swapdesk.cli.output import Output, cells
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named, account_on, require_done, sign_and_send
-from swapdesk.flows.batch.bundle_promise import smart_accounts
-from swapdesk.flows.batch.group_status import way_out
+from swapdesk.flows.batch.bundles import smart_accounts
+from swapdesk.flows.batch.progress import way_out
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, propose_withdrawal
 from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
+from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
 from swapdesk.flows.wallet.policy_change import (
@@ -40,8 +41,8 @@ from swapdesk.flows.wallet.replacement import (
     REVERTED,
     WAITS,
     Replacement,
+    ReplacementKind,
 )
-from swapdesk.flows.wallet.revoking import propose_revocation
 from swapdesk.wallet.accounts import Account, ChainLink, Kind
 from swapdesk.wallet.answers import Allowance, SignedTransaction
 from swapdesk.wallet.promise import Purpose
@@ -68,31 +69,31 @@ class AllowancesDocument(Struct, frozen=True):
 
 
 class BalanceTable:
-    """Balances as sentences or as one table, which may come chain by chain."""
+    """Balances as sentences, as one document or as one table; a table on a terminal comes chain by
+    chain, because a chain may be silent for long and a person waits."""
 
     WHOLE, REST = 9, 19
     """Places before the point, and the point with what follows, that every part has room for."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._told = 0
+        self._printed = 0
         self._least: tuple[int, ...] | None = None
         self._headed = False
 
     def heard(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Print what has answered since the last time, and say what could not be read. They have
-        one order: what answers early waits for those before it."""
+        """Print what has answered since the last time. They have one order: what answers early
+        waits for those before it."""
         if self._least is None:
             names = max((cells(_holder(one)) for one in holdings), default=0)
             chains = max((cells(one.chain_name) for one in holdings), default=0)
             self._least = (names, chains, self.WHOLE + self.REST, 6, 11)
-        answered = list(takewhile(lambda one: not one.reading, holdings))
-        new, self._told = answered[self._told :], len(answered)
-        self.add(new)
+        self.add(tuple(takewhile(lambda one: not one.reading, holdings)))
 
-    def add(self, told: Sequence[ChainHoldings]) -> None:
-        """Print all of these, and say which could not be read."""
-        self._output.talk(*(unread_words(one) for one in told if one.problem is not None))
+    def add(self, holdings: Sequence[ChainHoldings]) -> None:
+        """Print those that come after the ones printed before, and say which could not be read."""
+        new, self._printed = holdings[self._printed :], len(holdings)
+        self._output.talk(*_unread(new))
         held = [
             (
                 _holder(one),
@@ -100,23 +101,26 @@ class BalanceTable:
                 "?" if each.amount is None else exact_amount(each.amount),
                 each,
             )
-            for one in told
+            for one in new
             for each in one.holdings
         ]
-        if self._output.form is Form.PLAIN:
-            self._output.say(
-                *(f"{who} has {amount} {each.asset.symbol} on {chain}."
-                  for who, chain, amount, each in held)
-            )  # fmt: skip
-            return
-        rows = [
-            (who, chain, self._aligned(amount), each.asset.symbol,
-             "" if each.usd is None else usd(each.usd))
-            for who, chain, amount, each in held
-        ]  # fmt: skip
-        heads = ("account", "chain", "amount", "token", "usd")
-        self._output.table(heads, rows, numbers=(2,), least=self._least, headed=not self._headed)
-        self._headed = self._headed or bool(rows)
+        self._output.table(
+            ("account", "chain", "amount", "token", "usd"),
+            [
+                (who, chain, self._aligned(amount), each.asset.symbol,
+                 "" if each.usd is None else usd(each.usd))
+                for who, chain, amount, each in held
+            ],
+            numbers=(2,),
+            least=self._least,
+            headed=not self._headed,
+            plain=[
+                f"{who} has {amount} {each.asset.symbol} on {chain}."
+                for who, chain, amount, each in held
+            ],
+            document=BalancesDocument(tuple(new)),
+        )  # fmt: skip
+        self._headed = self._headed or bool(held)
 
     def _aligned(self, amount: str) -> str:
         """With its point where that of every other part is."""
@@ -131,12 +135,14 @@ def _holder(one: ChainHoldings) -> str:
     return one.account.name if one.smart is None else f"smart account of {one.account.name}"
 
 
-def unread_words(one: ChainHoldings | ChainAllowances) -> str:
-    """Why a chain could not be read, where its money is, and who acts."""
-    return (
+def _unread(reads: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> list[str]:
+    """Why chains could not be read, where their money is, and who acts."""
+    return [
         f"{one.chain_name} could not be read: {one.problem}. What is there stays there."
         f" Next {one.next or 'you: give the command again'}."
-    )
+        for one in reads
+        if one.problem is not None
+    ]
 
 
 def allowed_words(one: Allowance) -> str:
@@ -152,42 +158,30 @@ def spender_words(one: Allowance, named: Callable[[str | None], str | None]) -> 
 
 
 async def show_balances(session: CommandSession, account: str | None) -> int:
-    """One document, or the chains in their order; on a terminal as they answer, because a chain
-    may be silent for long and a person waits."""
+    """Every chain in its order. Exit 7 when one could not be read."""
     output, wallet = session.call.output, session.desk.wallet
-    whose = await account_or_all(wallet, account)
-    owned = smart_accounts(session.desk.journal)
-    if output.to_person:
-        held = BalanceTable(output)
-        told = await wallet.holdings(whose, held.heard)
-        smart = await wallet.smart_holdings(owned, whose)
-        held.add(smart)
-        told += smart
-    else:
-        told = await wallet.holdings(whose)
-        told += await wallet.smart_holdings(owned, whose)
-        if output.json:
-            output.document(BalancesDocument(tuple(told)))
-            output.talk(*(unread_words(one) for one in told if one.problem is not None))
-        else:
-            BalanceTable(output).add(told)
+    whose, table = await account_or_all(wallet, account), BalanceTable(output)
+    held = await wallet.holdings(whose, table.heard if output.to_person else lambda _: None)
+    held += await wallet.smart_holdings(smart_accounts(session.desk.journal), whose)
+    table.add(held)
     output.talk(
         *(
             f"What the smart account on {one.chain_name} has comes back with: {way_out(one.chain)}."
-            for one in told
+            for one in held
             if one.smart
         )
     )
-    return _end_of(told)
+    return _end_of(held)
 
 
 async def show_allowances(session: CommandSession, account: str | None) -> int:
+    """Who may take what on every chain. Exit 7 when one could not be read."""
     output, wallet = session.call.output, session.desk.wallet
-    told = await wallet.allowances(await account_or_all(wallet, account))
+    reads = await wallet.allowances(await account_or_all(wallet, account))
     rows = [
         (one.account.name, one.chain_name, each.token.symbol, allowed_words(each),
          each.spender, spender_words(each, session.desk.catalog.provider_name))
-        for one in told
+        for one in reads
         for each in one.allowances
     ]  # fmt: skip
     output.table(
@@ -198,20 +192,23 @@ async def show_allowances(session: CommandSession, account: str | None) -> int:
             f"{spender} ({who}) may take {amount} {symbol} of {name} on {chain}."
             for name, chain, symbol, amount, spender, who in rows
         ],
-        document=AllowancesDocument(tuple(told)),
+        document=AllowancesDocument(tuple(reads)),
     )
-    if not (rows or output.json) and all(one.problem is None and one.complete for one in told):
+    if not (rows or output.json) and all(one.problem is None and one.complete for one in reads):
         output.talk("Nobody is allowed to take anything.")
-    for one in told:
-        if not one.complete and one.problem is None:
-            output.talk(f"{one.chain_name} does not list every approval: there may be more.")
-    output.talk(*(unread_words(one) for one in told if one.problem is not None))
-    return _end_of(told)
+    output.talk(
+        *(
+            f"{one.chain_name} does not list every approval: there may be more."
+            for one in reads
+            if not one.complete and one.problem is None
+        ),
+        *_unread(reads),
+    )
+    return _end_of(reads)
 
 
-def _end_of(told: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
-    unread = any(one.problem is not None for one in told)
-    return Exit.UNREACHABLE if unread else Exit.DONE
+def _end_of(reads: Sequence[ChainHoldings] | Sequence[ChainAllowances]) -> int:
+    return Exit.UNREACHABLE if any(one.problem is not None for one in reads) else Exit.DONE
 
 
 async def account_or_all(wallet: LocalWallet, named: str | None) -> Account | None:
@@ -291,34 +288,33 @@ async def list_transactions(session: CommandSession, waiting: bool) -> None:
 
 
 async def cancel_transaction(session: CommandSession, hash_: str, yes: bool) -> None:
-    replacement = Replacement(session.desk.wallet, session.desk.clock, CANCELLATION)
-    await _replace(session, replacement, hash_, yes)
+    await _replace(session, CANCELLATION, GAS_UNITS, hash_, yes)
 
 
 async def bump_transaction(session: CommandSession, hash_: str, gas: int | None, yes: bool) -> None:
-    units = GAS_UNITS if gas is None else gas
-    replacement = Replacement(session.desk.wallet, session.desk.clock, HIGHER_FEE, units)
-    await _replace(session, replacement, hash_, yes)
+    await _replace(session, HIGHER_FEE, GAS_UNITS if gas is None else gas, hash_, yes)
 
 
 async def _replace(
-    session: CommandSession, replacement: Replacement, hash_: str, yes: bool
+    session: CommandSession, kind: ReplacementKind, gas_units: int, hash_: str, yes: bool
 ) -> None:
     """Exit 0 once what was asked for holds, 10 where it was executed in vain, 9 where nothing
     takes its place, 8 while both wait."""
-    words = replacement.kind
-    step = await replacement.propose(hash_)
-    if not isinstance(step, Outcome):
-        before = "" if step.transaction is None else words.signed_before(step.transaction)
-        step = await sign_and_send(session, step, yes=yes, before=before, money=WAITS)
-    outcome, failure = step, step.failure
-    if failure is not None and outcome.code == words.kept_code:
-        cause = words.stays(outcome, hash_)
-        outcome = replace(outcome, failure=replace(failure, cause=cause))
+    desk = session.desk
+    outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
+    if not isinstance(outcome, Outcome):
+        signed = outcome.transaction
+        before = "" if signed is None else kind.signed_before(signed)
+        outcome = await sign_and_send(session, outcome, yes=yes, before=before, money=WAITS)
+    if outcome.failure is not None and outcome.code == kind.kept_code:
+        failure = replace(outcome.failure, cause=kind.stays(outcome, hash_))
+        outcome = replace(outcome, failure=failure)
     in_vain = outcome.code == REVERTED
     require_done(outcome, refused=Exit.ENDED_OTHERWISE if in_vain else Exit.OWN_REFUSAL)
-    document = ReplacedDocument(outcome.hash, **{words.done_code: hash_})
-    session.call.output.say(*words.done(hash_, outcome.hash), document=document)
+    session.call.output.say(
+        *kind.done(hash_, outcome.hash),
+        document=ReplacedDocument(outcome.hash, **{kind.done_code: hash_}),
+    )
 
 
 async def revoke_allowance(
@@ -336,8 +332,9 @@ async def revoke_allowance(
     link = wallet.link(chain)
     if link is None:
         known = ", ".join(one.name for one in wallet.links)
-        message = f"There is no node of {chain!r}; there are {known}."
-        raise bad_input("NO_SUCH_CHAIN", message, field="chain")
+        raise bad_input(
+            "NO_SUCH_CHAIN", f"There is no node of {chain!r}; there are {known}.", field="chain"
+        )
     provider_name = session.desk.catalog.provider_name
 
     def fits(one: Allowance) -> bool:
@@ -348,24 +345,25 @@ async def revoke_allowance(
         return kept and token.lower() in tokens and spender.lower() in spenders
 
     # No other chain is read: that takes a node hundreds of calls.
-    told = await wallet.allowances(await account_or_all(wallet, account), link)
-    for one in told:
+    reads = await wallet.allowances(await account_or_all(wallet, account), link)
+    for one in reads:
         if one.problem is not None:
             raise CommandError(
                 Exit.UNREACHABLE, "UNREAD", f"{one.chain_name} could not be read: {one.problem}.",
             )  # fmt: skip
-    found = [(one.account, each) for one in told for each in one.allowances if fits(each)]
-    if not found:
-        said = f"{spender} may take no {token} on {link.name}."
-        raise CommandError(Exit.NOT_FOUND, "NO_ALLOWANCE", said)
-    if len(found) > 1:
+    fitting = [(one.account, each) for one in reads for each in one.allowances if fits(each)]
+    if not fitting:
+        raise CommandError(
+            Exit.NOT_FOUND, "NO_ALLOWANCE", f"{spender} may take no {token} on {link.name}."
+        )
+    if len(fitting) > 1:
         several = "; ".join(
             f"{owner.name}: {each.token.contract} to {each.spender}"
             f"{' (--permit2)' if each.permit2 else ' (--direct)'}"
-            for owner, each in found
+            for owner, each in fitting
         )
         raise bad_input("AMBIGUOUS", f"Several allowances fit: {several}.")
-    [(owner, allowance)] = found
+    [(owner, allowance)] = fitting
     step = await propose_revocation(wallet, session.desk.clock, owner, link, allowance)
     before = "This revocation was signed before. The same transaction is sent again."
     outcome = await sign_and_send(session, step, yes=yes, before=before)
@@ -394,40 +392,32 @@ async def withdraw(
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
         known = ", ".join(one.name for one in wallet.links if one.kind is Kind.EVM)
-        message = f"There are smart accounts on {known}, and none on {chain!r}."
-        raise bad_input("NO_SUCH_CHAIN", message, field="chain")
+        raise bad_input(
+            "NO_SUCH_CHAIN",
+            f"There are smart accounts on {known}, and none on {chain!r}.",
+            field="chain",
+        )
     owner = account_on(await wallet.accounts(), link.kind, link.name, account, field="account")
-    try:
-        await _withdraw(session, owner, link, token, despite_bundle, yes)
-    except JournalUnavailable:
-        raise CommandError(
-            Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, NO_JOURNAL.money, NO_JOURNAL.next
-        ) from None
-
-
-async def _withdraw(
-    session: CommandSession,
-    account: Account,
-    link: ChainLink,
-    token: str | None,
-    despite_bundle: bool,
-    yes: bool,
-) -> None:
     output, desk, deployment = session.call.output, session.desk, None
     before = "This was signed before. The same transaction is sent again."
     while True:
-        step = await propose_withdrawal(
-            desk.wallet, desk.journal, desk.clock, account, link, token, despite_bundle
-        )
-        if isinstance(step, Outcome):
-            nothing = step.code == NOTHING_HELD
-            require_done(step, refused=Exit.NOT_FOUND if nothing else Exit.OWN_REFUSAL)
-            raise AssertionError("there is nothing to do, and it is no refusal")
-        money = UNTOUCHED
-        if step.review is not None:
-            output.talk(*_plan(step, link))
-            money = f"in your smart account {step.sender}"
-        outcome = await sign_and_send(session, step, yes=yes, before=before, money=money)
+        try:
+            step = await propose_withdrawal(
+                wallet, desk.journal, desk.clock, owner, link, token, despite_bundle
+            )
+            if isinstance(step, Outcome):
+                nothing = step.code == NOTHING_HELD
+                require_done(step, refused=Exit.NOT_FOUND if nothing else Exit.OWN_REFUSAL)
+                raise AssertionError("there is nothing to do, and it is no refusal")
+            money = UNTOUCHED
+            if step.review is not None:
+                output.talk(*_plan(step, link))
+                money = f"in your smart account {step.sender}"
+            outcome = await sign_and_send(session, step, yes=yes, before=before, money=money)
+        except JournalUnavailable:
+            raise CommandError(
+                Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, NO_JOURNAL.money, NO_JOURNAL.next
+            ) from None
         require_done(outcome, refused=Exit.ENDED_OTHERWISE)
         if step.purpose is Purpose.WITHDRAW:
             break
@@ -435,10 +425,10 @@ async def _withdraw(
         output.talk(f"The smart account exists now. Transaction {deployment}")
     whole = ", ".join(map(_words, step.taken)) or "What the smart account held"
     output.say(
-        f"Withdrawn: {whole} on {link.name}, back in {account.name or account.address}.",
+        f"Withdrawn: {whole} on {link.name}, back in {owner.name or owner.address}.",
         f"Transaction {outcome.hash}",
         document=WithdrawalDocument(
-            account.address,
+            owner.address,
             link.name,
             list(map(TakenFacts, step.taken)),
             outcome.hash,
@@ -449,8 +439,10 @@ async def _withdraw(
 
 def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
     """What the smart account holds, and what is signed for it."""
-    where = f"Your smart account {grouped_address(step.sender)} on {link.name}"
-    lines = [f"{where} holds:", *(f"  {_words(one)}" for one in step.taken)]
+    lines = [
+        f"Your smart account {grouped_address(step.sender)} on {link.name} holds:",
+        *(f"  {_words(one)}" for one in step.taken),
+    ]
     if step.purpose is Purpose.DEPLOY:
         lines.append("It does not exist yet: one transaction makes it, and a second one pays you.")
     return lines
@@ -465,11 +457,15 @@ class PolicyFacts(Struct, frozen=True):
     """A list that is None allows all; ``until`` None has no end. ``callPayees`` None: of who is
     paid for calls only a change is asked about."""
 
+    PRINTED: ClassVar = {"limits": "limits", "until": "until", "policy": "policy"}
     MERGED: ClassVar = "policy"
 
     limits: tuple[LimitUse, ...]
-    until: IsoTime | None
     policy: SpendingPolicy
+
+    @property
+    def until(self) -> IsoTime | None:
+        return None if self.policy.until is None else iso(self.policy.until)
 
 
 class PolicyDocument(Struct, frozen=True):
@@ -498,7 +494,9 @@ async def set_policy(
     try:
         policy = await proposed_policy(wallet, change)
     except PolicyProblem as problem:
-        raise _refused(problem) from None
+        if (end := _ENDS.get(problem.code)) is not None:
+            raise CommandError(end, problem.code, str(problem), next=problem.next) from None
+        raise bad_input(problem.code, str(problem), field=problem.field) from None
     try:
         given = session.call.passphrase_fd is not None
         status = await wallet.set_policy(policy, read_passphrase(session.call) if given else None)
@@ -512,22 +510,13 @@ async def set_policy(
 _ENDS = {"POLICY_CHANGED": Exit.OWN_REFUSAL, "TOKEN_NOT_FOUND": Exit.NOT_FOUND}
 
 
-def _refused(problem: PolicyProblem) -> CommandError:
-    if (end := _ENDS.get(problem.code)) is not None:
-        return CommandError(end, problem.code, str(problem), next=problem.next)
-    return bad_input(problem.code, str(problem), field=problem.field)
-
-
 # What is told
 
 
 def _told(output: Output, status: PolicyStatus) -> int:
     policy = status.policy
     if output.json:
-        shown = None
-        if policy is not None:
-            until = None if policy.until is None else iso(policy.until)
-            shown = PolicyFacts(status.uses, until, policy)
+        shown = None if policy is None else PolicyFacts(status.uses, policy)
         output.document(PolicyDocument(shown, status.problem))
     elif policy is not None and policy != SpendingPolicy():
         rows = [

@@ -20,10 +20,16 @@ from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, not_confirmed, own_refusal
-from swapdesk.cli.output import Form, safe_line
-from swapdesk.cli.secret_input import MAX_SECRET, new_passphrase, read_passphrase, read_secret
+from swapdesk.cli.output import safe_line
+from swapdesk.cli.secret_input import (
+    MAX_SECRET,
+    new_passphrase,
+    read_passphrase,
+    read_secret,
+    terminal_without,
+)
 from swapdesk.cli.wallet_commands import FORMS
-from swapdesk.cli.wallet_session import account_named, says_yes
+from swapdesk.cli.wallet_session import account_named, passphrase_of, says_yes
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.paths import without_mark, write_private
@@ -72,7 +78,10 @@ def show_secret(
     target = sys.stdout.fileno() if out is None else out
     with contextlib.ExitStack() as held:
         if wait is None:
-            held.enter_context(_every_key())
+            # Each key at once and unseen, those that interrupt or stop a program among them.
+            flags = termios.ICANON | termios.ECHO | termios.ISIG
+            keys = terminal_without(flags, sys.stdin.fileno(), termios.TCSAFLUSH)
+            held.enter_context(keys)
             wait = _key_within
         held.enter_context(_ended_by_signals())
         _write(target, _SECOND_SCREEN)
@@ -105,20 +114,6 @@ def _key_within(seconds: float) -> bool:
         # What was typed belongs to no question that comes later.
         os.read(descriptor, 1024)
     return bool(ready)
-
-
-@contextlib.contextmanager
-def _every_key() -> Iterator[None]:
-    """Each key at once and unseen, those that interrupt or stop a program among them."""
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    now = termios.tcgetattr(descriptor)
-    now[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG)
-    termios.tcsetattr(descriptor, termios.TCSAFLUSH, now)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSAFLUSH, before)
 
 
 @contextlib.contextmanager
@@ -203,15 +198,14 @@ async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
 
 
 def _kept(call: CliContext, account: Account, *, imported: bool = False) -> None:
-    said = f"{account.name}  {grouped_address(account.address)}"
-    call.output.say(said, document=AccountDocument(account))
+    line = f"{account.name}  {grouped_address(account.address)}"
+    call.output.say(line, document=AccountDocument(account))
     if call.output.json:
         return
-    place = f"The key is in {account.profile}'s wallet"
+    copies = " and nowhere else. Keep a copy: wallet export makes one."
     if imported:
-        call.output.talk(f"{place} too. Whoever has what it came from can spend with it as well.")
-    else:
-        call.output.talk(f"{place} and nowhere else. Keep a copy: wallet export makes one.")
+        copies = " too. Whoever has what it came from can spend with it as well."
+    call.output.talk(f"The key is in {account.profile}'s wallet{copies}")
 
 
 async def import_account(
@@ -232,11 +226,14 @@ async def import_account(
     chains = Kind(kind) if kind else OF_KIND.get(origin)
     if chains is None:
         raise bad_input("NEEDS_KIND", "A mnemonic leads to either: add --kind evm or solana.")
-    material = _file_secret(file) if file is not None else _secret(call, origin, secret)
+    what, words = ("key", 0) if origin is not KeyOrigin.MNEMONIC else ("mnemonic", FEWEST_WORDS)
+    if file is not None:
+        material = _file_secret(file)
+    else:
+        material = read_secret(call, what, secret, "--secret-fd", words=words)
     phrase = None
     if origin is KeyOrigin.KEYSTORE:
-        option = "--file-passphrase-fd"
-        phrase = read_secret(call, "pass phrase of the file", theirs, option)
+        phrase = read_secret(call, "pass phrase of the file", theirs, "--file-passphrase-fd")
     client = await wallet.client()
     choices = await client.preview(
         chains, origin, material, paths=paths or None, file_passphrase=phrase
@@ -247,12 +244,6 @@ async def import_account(
     _kept(call, account, imported=True)
 
 
-def _secret(call: CliContext, origin: KeyOrigin, descriptor: int | None) -> Secret:
-    if origin is KeyOrigin.MNEMONIC:
-        return read_secret(call, "mnemonic", descriptor, "--secret-fd", words=FEWEST_WORDS)
-    return read_secret(call, "key", descriptor, "--secret-fd")
-
-
 def _file_secret(path: Path) -> Secret:
     try:
         with path.open("rb") as file:
@@ -261,8 +252,9 @@ def _file_secret(path: Path) -> Secret:
             raise bad_input("BAD_FILE", f"{path} is larger than {MAX_SECRET} bytes.")
         return Secret(without_mark(content).decode("utf-8"))
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}."
-        raise bad_input("BAD_FILE", message, field="file") from None
+        raise bad_input(
+            "BAD_FILE", f"{path} cannot be read: {error.strerror}.", field="file"
+        ) from None
     except UnicodeDecodeError:
         raise bad_input("BAD_FILE", f"{path} is no text.", field="file") from None
 
@@ -270,17 +262,21 @@ def _file_secret(path: Path) -> Secret:
 def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
     """One address, seen before it is used: by a number where there are several."""
     output = call.output
-    listed = [
-        f"{place}  {grouped_address(one.address)}  {one.path or ''}".rstrip()
-        for place, one in enumerate(choices, 1)
-    ]
     if yes:
         if len(choices) == 1:
             return choices[0]
         paths = ", ".join(str(one.path) for one in choices)
-        message = f"The secret leads to several addresses: choose one with --path ({paths})."
-        raise bad_input("AMBIGUOUS", message, field="path")
-    output.talk(*listed)
+        raise bad_input(
+            "AMBIGUOUS",
+            f"The secret leads to several addresses: choose one with --path ({paths}).",
+            field="path",
+        )
+    output.talk(
+        *(
+            f"{place}  {grouped_address(one.address)}  {one.path or ''}".rstrip()
+            for place, one in enumerate(choices, 1)
+        )
+    )
     if not call.interactive:
         raise bad_input("NEEDS_YES", "Without a terminal add --yes and one --path.", field="yes")
     if len(choices) == 1:
@@ -303,8 +299,11 @@ async def export_key(
     on_screen = _goes_to_screen(call, out)
     if confirm is None:
         if not call.interactive:
-            message = f'Without a terminal add --confirm "{wanted}".'
-            raise bad_input("NEEDS_CONFIRMATION", message, field="confirm")
+            raise bad_input(
+                "NEEDS_CONFIRMATION",
+                f'Without a terminal add --confirm "{wanted}".',
+                field="confirm",
+            )
         call.output.talk(
             f"{kept.name}  {grouped_address(kept.address)}",
             "Whoever sees the key has all that is on this account, for ever.",
@@ -312,10 +311,7 @@ async def export_key(
         confirm = call.output.ask(f'Type "{wanted}":')
     if confirm != wanted:
         raise own_refusal("NOT_CONFIRMED", f'Not exported: "{wanted}" was not typed.')
-    phrase = None
-    if wallet.live or call.passphrase_fd is not None:
-        phrase = read_passphrase(call)
-    phrase = phrase or sandbox_passphrase(wallet.settings.places)
+    phrase = passphrase_of(call, wallet) or sandbox_passphrase(wallet.settings.places)
     key = await (await wallet.client()).export(kept.address, confirm, phrase)
     # The process with the keys is not needed while one of them is looked at.
     await wallet.close()
@@ -329,14 +325,18 @@ def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
     """Whether a person looks at the key. Exit 2 where it would stay in what a terminal keeps."""
     if out is not None:
         if os.path.lexists(out):
-            message = f"{out} exists already; a key replaces no file."
-            raise bad_input("FILE_EXISTS", message, field="out")
+            raise bad_input(
+                "FILE_EXISTS", f"{out} exists already; a key replaces no file.", field="out"
+            )
         return False
     if not sys.stdout.isatty():
         return False
-    if call.output.form is not Form.TABLE or not can_show():
-        message = "A key is not written into what a terminal keeps: add --out FILE, or use a pipe."
-        raise bad_input("NEEDS_OUT", message, field="out")
+    if call.output.form != "table" or not can_show():
+        raise bad_input(
+            "NEEDS_OUT",
+            "A key is not written into what a terminal keeps: add --out FILE, or use a pipe.",
+            field="out",
+        )
     return True
 
 
@@ -347,18 +347,20 @@ def _give(
         try:
             write_private(out, bytes(key.reveal()) + b"\n")
         except OSError as error:
-            message = f"{out} cannot be written: {error.strerror}."
-            raise bad_input("BAD_FILE", message, field="out") from None
-        said = f"The key of {account.name} is in {out}, readable by you alone."
-        call.output.say(said, document=ExportDocument(account, file=str(out)))
-        return
-    if on_screen:
+            raise bad_input(
+                "BAD_FILE", f"{out} cannot be written: {error.strerror}.", field="out"
+            ) from None
+        call.output.say(
+            f"The key of {account.name} is in {out}, readable by you alone.",
+            document=ExportDocument(account, file=str(out)),
+        )
+    elif on_screen:
         above = (f"The key of {account.name}", grouped_address(account.address))
         show_secret(above, key.reveal())
         call.output.talk("The key is hidden again.")
-        return
-    text = bytes(key.reveal()).decode("ascii")
-    call.output.say(text, document=ExportDocument(account, key=text))
+    else:
+        text = bytes(key.reveal()).decode("ascii")
+        call.output.say(text, document=ExportDocument(account, key=text))
 
 
 async def lock_wallet(call: CliContext, wallet: LocalWallet) -> None:
@@ -372,5 +374,6 @@ async def lock_wallet(call: CliContext, wallet: LocalWallet) -> None:
             next="you: lock it there, w and l, or close that desk",
         )
     await wallet.lock()
-    said = "Locked: no process has keys of this wallet open."
-    call.output.say(said, document=LockedDocument(True))
+    call.output.say(
+        "Locked: no process has keys of this wallet open.", document=LockedDocument(True)
+    )

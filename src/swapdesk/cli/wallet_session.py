@@ -23,6 +23,7 @@ from swapdesk.cli.command_error import (
     bad_input,
     not_confirmed,
     of_unusable_file,
+    own_refusal,
 )
 from swapdesk.cli.output import Output
 from swapdesk.cli.secret_input import read_passphrase
@@ -31,6 +32,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.flows.notation import counted
 from swapdesk.flows.transactions import Agreed, Outcome, Step
 from swapdesk.flows.wallet.local_wallet import LocalWallet
+from swapdesk.secret import Secret
 from swapdesk.wallet.accounts import Account, Accounts, Kind
 from swapdesk.wallet.answers import Match, Review, Severity, objections
 
@@ -74,8 +76,9 @@ def run_on_chains(
             if not session.settings.pay.value or not session.desk.wallet.links:
                 raise
             if session.desk.catalog.age is None:
-                said = unsent(error).cause
-                call.output.talk(f"The service's list of chains could not be read. {said}")
+                call.output.talk(
+                    f"The service's list of chains could not be read. {unsent(error).cause}"
+                )
         await make_ready(session, fill=fill)
         return await work(session)
 
@@ -100,10 +103,8 @@ async def make_ready(session: CommandSession, *, fill: bool = False) -> None:
         return
     from swapdesk.flows.wallet.wallet_reading import fill_wallet
 
-    made = await wallet.prepare_sandbox()
-    for account in made:
-        output.talk(f"The sandbox made the account {account.name}: {account.address}.")
-    control = session.link.control
+    made, control = await wallet.prepare_sandbox(), session.link.control
+    output.talk(*(f"The sandbox made the account {one.name}: {one.address}." for one in made))
     if control is None or not (made or fill):
         return
     gifts = await fill_wallet(wallet, control)
@@ -114,27 +115,29 @@ async def make_ready(session: CommandSession, *, fill: bool = False) -> None:
 
 async def unlock(session: CommandSession) -> None:
     """Open the keys: in the sandbox without a question."""
-    call, wallet, phrase = session.call, session.desk.wallet, None
-    if wallet.live or call.passphrase_fd is not None:
-        phrase = read_passphrase(call)
-    for one in await wallet.unlock(phrase):
-        call.output.talk(f"{one.file} stays closed: {one.reason}.")
+    call, wallet = session.call, session.desk.wallet
+    closed = await wallet.unlock(passphrase_of(call, wallet))
+    call.output.talk(*(f"{one.file} stays closed: {one.reason}." for one in closed))
+
+
+def passphrase_of(call: CliContext, wallet: LocalWallet) -> Secret | None:
+    """Asked for or read; None in the sandbox, which keeps its own."""
+    wanted = wallet.live or call.passphrase_fd is not None
+    return read_passphrase(call) if wanted else None
 
 
 def account_named(accounts: Accounts, named: str) -> Account:
     """By address or name. Exit 5 for none, 2 for several of one name."""
-    found = [one for one in accounts.accounts if one.address.lower() == named.lower()]
-    found = found or [one for one in accounts.accounts if one.name == named]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    of_address = [one for one in accounts.accounts if one.address.lower() == named.lower()]
+    fitting = of_address or [one for one in accounts.accounts if one.name == named]
+    if not fitting:
         raise CommandError(
-            Exit.NOT_FOUND,
-            "NO_ACCOUNT",
-            f"There is no account {named!r} in this wallet.",
+            Exit.NOT_FOUND, "NO_ACCOUNT", f"There is no account {named!r} in this wallet."
         )
-    several = ", ".join(one.address for one in found)
-    raise bad_input("AMBIGUOUS", f"{named!r} is the name of several accounts: {several}.")
+    if len(fitting) > 1:
+        several = ", ".join(one.address for one in fitting)
+        raise bad_input("AMBIGUOUS", f"{named!r} is the name of several accounts: {several}.")
+    return fitting[0]
 
 
 def account_on(
@@ -145,8 +148,11 @@ def account_on(
     if named is not None:
         account = account_named(accounts, named)
         if account.kind is not kind:
-            message = f"{account.name or account.address} is no account of {chain}."
-            raise bad_input("WRONG_CHAIN", message, field=field)
+            raise bad_input(
+                "WRONG_CHAIN",
+                f"{account.name or account.address} is no account of {chain}.",
+                field=field,
+            )
         return account
     first = accounts.first(kind)
     if first is None:
@@ -168,7 +174,7 @@ def says_yes(output: Output, question: str) -> bool:
     return output.ask(f'{question} Type "yes":') == "yes"
 
 
-def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
+async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
     """Show what is to be signed and ask for it; None is no."""
     output.talk(*review_text(review))
     if review.phrase is not None:
@@ -177,13 +183,18 @@ def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
     return Agreed() if yes or output.ask('Sign this? Type "sign":') == "sign" else None
 
 
-def require_consent(output: Output, review: Review, *, yes: bool, money: str = UNTOUCHED) -> None:
+async def require_consent(
+    output: Output, review: Review, *, yes: bool, money: str = UNTOUCHED
+) -> None:
     """:func:`consent` to what was asked for by name, and which no phrase permits. Raises
     CommandError: exit 9 with the rules that refuse it, 130 for no."""
     if review.refused or review.phrase is not None:
         output.talk(*review_text(review))
-        raise refused_by_gate(review, money=money)
-    if consent(output, review, yes=yes) is None:
+        reasons = " ".join(objections(review.findings)) or "It needs a typed phrase."
+        raise own_refusal(
+            "GATE", f"Not signed: {reasons}", money=money, next="you: look at what was refused"
+        )
+    if await consent(output, review, yes=yes) is None:
         raise not_confirmed("Nothing was signed.", money=money)
 
 
@@ -201,7 +212,7 @@ async def sign_and_send(
     if step.review is None:
         session.call.output.talk(before)
     else:
-        require_consent(session.call.output, step.review, yes=yes, money=money)
+        await require_consent(session.call.output, step.review, yes=yes, money=money)
         await unlock(session)
     return await step.send()
 
@@ -226,10 +237,3 @@ def review_text(review: Review) -> list[str]:
         f"{_FINDINGS[found.severity]} {found.words} ({found.code})" for found in review.findings
     ]
     return [*lines, f"  Digest {review.digest}"]
-
-
-def refused_by_gate(review: Review, *, money: str = UNTOUCHED) -> CommandError:
-    """Exit 9 with every rule that refuses, or because a phrase would have to be typed."""
-    said = " ".join(objections(review.findings)) or "It needs a typed phrase."
-    next_ = "you: look at what was refused"
-    return CommandError(Exit.OWN_REFUSAL, "GATE", f"Not signed: {said}", money, next_)

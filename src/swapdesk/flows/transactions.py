@@ -132,15 +132,6 @@ def same_nonce(
     return tuple(each for each in signed if (each.chain, each.account, each.nonce) == place)
 
 
-def same_payment(
-    one: SignedTransaction, signed: Sequence[SignedTransaction]
-) -> tuple[SignedTransaction, ...]:
-    """Those of :func:`same_nonce` that do what ``one`` does: for one intent and purpose a nonce
-    holds a single call, whatever its fee."""
-    told = (one.intent_id, one.purpose)
-    return tuple(each for each in same_nonce(one, signed) if (each.intent_id, each.purpose) == told)
-
-
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
     """The one of several for the same payment that tells how it stands: executed, else in a
     block, else on its way, else the newest. A higher fee that was never sent says nothing about
@@ -165,10 +156,13 @@ def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> Signed
 
 async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
     """The transaction that tells how the payment of ``one`` stands: itself, or one with a higher
-    fee. Raises WalletError."""
+    fee. Raises WalletError. For one intent and purpose a nonce holds a single call, whatever its
+    fee."""
     if one.nonce is None:
         return one
-    return decisive(same_payment(one, await client.transactions(one.intent_id))) or one
+    place = same_nonce(one, await client.transactions(one.intent_id))
+    act = (one.intent_id, one.purpose)
+    return decisive([each for each in place if (each.intent_id, each.purpose) == act]) or one
 
 
 async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
@@ -527,7 +521,9 @@ class Transactor:
             entry.refused(said_no.code)
             raise
         except Refused as refused:
-            if _nothing_signed(refused, entry):
+            # Whether it is certain that nothing was signed under this entry (see above).
+            unsigned = entry.fresh if refused.code == "read_only" else True
+            if unsigned and refused.code != "already_signed":
                 entry.refused(refused.code.upper())
             raise
 
@@ -621,13 +617,6 @@ class Transactor:
         if not came.final:
             raise StillOpen(signed.hash, came.reason)
         return came.transaction
-
-
-def _nothing_signed(refused: Refused, entry: Entry) -> bool:
-    """Whether it is certain that nothing was signed under this entry (see above)."""
-    if refused.code == "read_only":
-        return entry.fresh
-    return refused.code != "already_signed"
 
 
 def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:

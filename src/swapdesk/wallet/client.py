@@ -18,6 +18,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import to_builtins
+from msgspec.structs import replace
+
 from swapdesk.certificates import VARIABLE, authorities
 from swapdesk.installation import install, missing
 from swapdesk.secret import Secret, SecretBytes
@@ -61,7 +64,6 @@ from swapdesk.wallet.protocol import (
     from_json,
     payload_from_json,
     payload_to_json,
-    to_json,
 )
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 
@@ -74,8 +76,12 @@ _SAID_LINES = 20
 _COULD_BE_SECRET = re.compile(r"[0-9A-Za-z+/=_-]{20,}")
 
 
-class AgentProcess:
-    """One agent. ``on_locked`` is called when it drops the keys by itself.
+class WalletClient:
+    """One agent with the wallet of one profile. ``accounts`` are as last heard of, ``gone`` is why
+    there is no agent any more. ``on_locked`` is called when it drops the keys by itself.
+
+    Every request raises AgentGone when the process ended, and Refused (WrongPassphrase
+    among it) when the agent says no. Every method may be cancelled.
 
     Requests and answers go over two socket pairs and no pipes: every process of the same user may
     open a pipe of the desk through ``/proc``, also where it may not debug, and whoever writes into
@@ -97,15 +103,35 @@ class AgentProcess:
         self._last_id = 0
         self._ready: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         self._said: deque[str] = deque(maxlen=_SAID_LINES)
-        self._gone: AgentGone | None = None
+        self.gone: AgentGone | None = None
+        self.accounts = Accounts((), (), (), read_only=True)
         self._hearing = asyncio.create_task(self._hear(), name="wallet agent")
         self._draining = asyncio.create_task(self._drain(), name="wallet agent's complaints")
 
     @classmethod
     async def start(
-        cls, on_locked: Callable[[], None], program: Sequence[str] = AGENT
-    ) -> AgentProcess:
-        """A process that says it is ready. Raises AgentMissing when none can be started."""
+        cls,
+        place: WalletPlace,
+        *,
+        on_locked: Callable[[], None] = lambda: None,
+        program: Sequence[str] = AGENT,
+    ) -> WalletClient:
+        """Start an agent and open a wallet in it; its keys stay locked.
+
+        ``on_locked`` is called when the agent drops the keys by itself. Raises AgentMissing
+        when none can be started, and Refused for a wallet that is not safe to open.
+        """
+        agent = await cls._started(on_locked, program)
+        try:
+            await agent._is_ready()
+            agent.accounts = await agent._told(Accounts, "open", place=place)
+        except BaseException:
+            await agent.close()
+            raise
+        return agent
+
+    @classmethod
+    async def _started(cls, on_locked: Callable[[], None], program: Sequence[str]) -> WalletClient:
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("the wallet agent is started from the main thread")
         with contextlib.ExitStack() as opened:
@@ -126,11 +152,6 @@ class AgentProcess:
             except OSError as error:
                 raise AgentMissing(f"the wallet agent could not be started: {error}") from None
             agent = cls(process, *await _streams(asking.dup(), hearing.dup()), on_locked)
-        try:
-            await agent._is_ready()
-        except BaseException:
-            await agent.close()
-            raise
         return agent
 
     async def _is_ready(self) -> None:
@@ -148,11 +169,6 @@ class AgentProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    @property
-    def gone(self) -> AgentGone | None:
-        """Why there is no agent any more; None while there is one."""
-        return self._gone
-
     async def close(self) -> None:
         """End the agent; its keys are gone with it."""
         self._requests.close()
@@ -167,28 +183,21 @@ class AgentProcess:
 
     # The conversation
 
-    async def ask(
-        self,
-        operation: AgentOperation,
-        arguments: Mapping[str, Any] | None = None,
-        **secrets: Secret | None,
-    ) -> Any:
-        """What the agent did. Raises AgentGone when the process ended, Refused when it says no."""
-        frame = await self.frame(operation, arguments or {}, **secrets)
-        return frame.head["done"]
+    async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
+        """What the agent did; each Secret among the arguments travels as one. Raises AgentGone
+        when the process ended, Refused when it says no."""
+        return (await self.frame(operation, **arguments)).head["done"]
 
-    async def frame(
-        self, operation: AgentOperation, arguments: Mapping[str, Any], **secrets: Secret | None
-    ) -> Frame:
+    async def frame(self, operation: AgentOperation, /, **arguments: Any) -> Frame:
         """The same with the secrets of the answer, which the caller wipes."""
-        if self._gone is not None:
-            raise self._gone
+        if self.gone is not None:
+            raise self.gone
         self._last_id += 1
         number = self._last_id
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         try:
-            await self._say({"id": number, "do": operation, **arguments}, secrets)
+            await self._say({"id": number, "do": operation, **arguments})
             frame = await answer
         finally:
             self._waiting.pop(number, None)
@@ -199,10 +208,11 @@ class AgentProcess:
             raise AgentGone("the wallet agent answered something else than it should")
         return frame
 
-    async def _say(self, head: Mapping[str, Any], secrets: Mapping[str, Secret | None]) -> None:
-        held = {name: SecretBytes.of(one) for name, one in secrets.items() if one is not None}
+    async def _say(self, head: Mapping[str, Any]) -> None:
+        held = {name: SecretBytes.of(one) for name, one in head.items() if isinstance(one, Secret)}
+        plain = {name: one for name, one in head.items() if name not in held}
         try:
-            frame = encode_frame(head, held)
+            frame = encode_frame(to_builtins(plain), held)
         except FrameError as error:
             for one in held.values():
                 one.wipe()
@@ -242,6 +252,7 @@ class AgentProcess:
             if not self._ready.done():
                 self._ready.set_result(frame)
         elif event == "locked":
+            self.accounts = replace(self.accounts, unlocked=())
             self._on_locked()
         else:
             # Whoever asked may have gone; then nobody waits for the answer.
@@ -250,10 +261,10 @@ class AgentProcess:
                 waiting.set_result(frame)
 
     def _end(self, words: str) -> None:
-        self._gone = AgentGone(words, tuple(self._said))
+        self.gone = AgentGone(words, tuple(self._said))
         for future in (self._ready, *self._waiting.values()):
             if not future.done():
-                future.set_exception(self._gone)
+                future.set_exception(self.gone)
         # Nobody may be waiting for the first word any more.
         self._ready.exception()
 
@@ -262,6 +273,228 @@ class AgentProcess:
         while stderr is not None and (chunk := await stderr.read(4096)):
             for line in chunk.decode("ascii", "replace").splitlines():
                 self._said.append(_COULD_BE_SECRET.sub("***", line[:200]))
+
+    async def _told(self, kind: type[S], operation: AgentOperation, /, **arguments: Any) -> S:
+        return from_json(kind, await self.ask(operation, **arguments))
+
+    # Keys
+
+    async def read_accounts(self) -> Accounts:
+        self.accounts = await self._told(Accounts, "accounts")
+        return self.accounts
+
+    async def unlock(
+        self, passphrase: Secret, addresses: Sequence[str] | None = None
+    ) -> tuple[UnusableKey, ...]:
+        """Open all keys, or those of ``addresses``; those that did not open and why.
+
+        Raises WrongPassphrase when none opened."""
+        answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
+        self.accounts = from_json(Accounts, answer["accounts"])
+        return tuple(from_json(UnusableKey, one) for one in answer["closed"])
+
+    async def lock(self) -> Accounts:
+        self.accounts = await self._told(Accounts, "lock")
+        return self.accounts
+
+    async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
+        """A new key, unlocked. The first one sets the pass phrase of the wallet."""
+        return await self._added("create", kind=kind, name=name, passphrase=passphrase)
+
+    async def _added(self, operation: AgentOperation, /, **arguments: Any) -> Account:
+        address = (await self._told(Account, operation, **arguments)).address
+        await self.read_accounts()
+        return next(one for one in self.accounts.accounts if one.address == address)
+
+    async def preview(
+        self,
+        kind: Kind,
+        origin: KeyOrigin,
+        material: Secret,
+        *,
+        paths: Sequence[str | None] | None = None,
+        file_passphrase: Secret | None = None,
+    ) -> tuple[ImportChoice, ...]:
+        """The addresses that ``material`` leads to, for a mnemonic one for each path (the ones
+        in use when None). Nothing is kept."""
+        answer = await self.ask(
+            "preview",
+            kind=kind,
+            origin=origin,
+            paths=paths,
+            material=material,
+            file_passphrase=file_passphrase,
+        )
+        return tuple(from_json(ImportChoice, one) for one in answer)
+
+    async def import_key(
+        self,
+        choice: ImportChoice,
+        origin: KeyOrigin,
+        name: str,
+        material: Secret,
+        passphrase: Secret,
+        *,
+        file_passphrase: Secret | None = None,
+    ) -> Account:
+        """Keep the key of a choice that was seen; refused when the material leads elsewhere."""
+        return await self._added(
+            "import",
+            kind=choice.kind,
+            origin=origin,
+            path=choice.path,
+            address=choice.address,
+            name=name,
+            material=material,
+            passphrase=passphrase,
+            file_passphrase=file_passphrase,
+        )
+
+    async def export(self, address: str, phrase: str, passphrase: Secret) -> SecretBytes:
+        """The key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is what
+        ``accounts.export_phrase`` asks to be typed. The caller wipes the answer."""
+        frame = await self.frame("export", address=address, phrase=phrase, passphrase=passphrase)
+        return frame.secrets["key"]
+
+    async def rename(self, address: str, name: str) -> Account:
+        return await self._added("rename", address=address, name=name)
+
+    async def set_clock(self, offset: float) -> None:
+        """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
+        await self.ask("clock", offset=offset)
+
+    # What may be signed at most
+
+    async def policy(self) -> PolicyStatus:
+        """The spending policy, and how much of each limit is used."""
+        return await self._told(PolicyStatus, "policy")
+
+    async def set_policy(
+        self, policy: SpendingPolicy, passphrase: Secret | None = None
+    ) -> PolicyStatus:
+        """Put a policy in the place of the one there is. Refused (PASSPHRASE_NEEDED) without the
+        pass phrase for one that is not tighter in every respect."""
+        return await self._told(PolicyStatus, "set_policy", policy=policy, passphrase=passphrase)
+
+    # Looking at chains, for which nothing has to be open
+
+    async def balances(
+        self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
+    ) -> Balances:
+        """What an account of the wallet has on a chain of its kind, with ``fee`` also what one
+        payment in the coin takes. Refused when the node does not answer or is of another chain."""
+        return await self._told(
+            Balances,
+            "balances",
+            address=address,
+            chain=chain,
+            assets=assets,
+            fee=fee,
+        )
+
+    async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
+        """Who may take which of ``tokens``; refused as ``balances``."""
+        return await self._told(
+            Allowances,
+            "allowances",
+            address=address,
+            chain=chain,
+            assets=tokens,
+        )
+
+    async def revocation(
+        self, token: str, spender: str, *, permit2: bool = False
+    ) -> TransactionPayload:
+        """The call that ends an allowance, to be reviewed and signed as any other payload."""
+        return await self._told(
+            TransactionPayload, "revocation", token=token, spender=spender, permit2=permit2
+        )
+
+    async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaPayload:
+        """The transaction that lets nobody take a token any more; refused as ``balances``."""
+        return await self._told(
+            SolanaPayload, "solana_revocation", address=address, chain=chain, token=token
+        )
+
+    async def solana_deposit(self, promise: Promise) -> SolanaPayload:
+        """The transaction that pays the deposit of a promise, to be reviewed and signed as any
+        other payload; refused as ``balances``, and for a promise without a deposit."""
+        return await self._told(SolanaPayload, "solana_deposit", promise=promise)
+
+    async def smart_account(
+        self, address: str, chain: str, assets: Sequence[Asset]
+    ) -> SmartAccount:
+        """What the smart account of an account has on a chain; refused as ``balances``, and where
+        no factory of smart accounts is known."""
+        return await self._told(
+            SmartAccount,
+            "smart_account",
+            address=address,
+            chain=chain,
+            assets=assets,
+        )
+
+    async def withdrawal(self, promise: Promise) -> TransactionPayload:
+        """The call by which an account has its smart account pay it what a promise says, to be
+        reviewed and signed as any other payload."""
+        return await self._told(TransactionPayload, "withdrawal", promise=promise)
+
+    # Signing
+
+    async def review(
+        self, payload: Payload, promise: Promise, *, replaces: str | None = None
+    ) -> Review:
+        """What the agent makes of a payload. ``replaces`` is the hash of a transaction whose
+        nonce it takes, for a higher fee."""
+        review = await self._told(
+            Review,
+            "review",
+            payload=payload_to_json(payload),
+            promise=promise,
+            replaces=replaces,
+        )
+        return held_against(review, payload)
+
+    async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
+        """What the agent makes of the same call on the nonce of a transaction that waits, for a
+        higher fee: judged against the promise that it was signed under, of which only the most
+        that gas may cost is raised to ``gas_units`` (of the native coin). The call is as the
+        agent's records have it."""
+        answer = await self.ask("bump", hash=hash_, gas=gas_units)
+        payload = payload_from_json(answer["payload"])
+        return payload, held_against(from_json(Review, answer["review"]), payload)
+
+    async def sign(
+        self, review: Review, phrase: str | None = None
+    ) -> Signature | SignedTransaction:
+        """Sign what was reviewed. A transaction is written down and not sent yet."""
+        answer = await self.ask("sign", review=review.id, digest=review.digest, phrase=phrase)
+        if answer["kind"] == "signature":
+            return from_json(Signature, answer["signature"])
+        return from_json(SignedTransaction, answer["transaction"])
+
+    async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
+        """What was signed, for one intent or ever, in that order."""
+        found: list[SignedTransaction] = []
+        after: int | None = 0
+        while after is not None:
+            page = await self.ask("transactions", intent=intent_id, after=after)
+            found += [from_json(SignedTransaction, one) for one in page["transactions"]]
+            after = page["after"]
+        return tuple(found)
+
+    async def broadcast(self, hash_: str) -> SignedTransaction:
+        """Send the bytes that were signed; the same ones however often."""
+        return await self._told(SignedTransaction, "broadcast", hash=hash_)
+
+    async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
+        """What became of a transaction. One that the chain does not have is sent again, unless
+        ``resend`` is False."""
+        return await self._told(SignedTransaction, "resolve", hash=hash_, resend=resend)
+
+    async def abandon(self, hash_: str) -> SignedTransaction:
+        """Give up a transaction that was never sent."""
+        return await self._told(SignedTransaction, "abandon", hash=hash_)
 
 
 def _environment() -> dict[str, str]:
@@ -316,293 +549,3 @@ def _not_started(gone: AgentGone) -> AgentMissing:
     said = f" ({gone.said[-1]})" if gone.said else ""
     words = f"the wallet agent could not start: {gone.words}{said}"
     return _without_packages() or AgentMissing(words)
-
-
-class WalletClient:
-    """One agent with the wallet of one profile. ``accounts`` are as last heard of.
-
-    Every request raises AgentGone when the process ended, and Refused (WrongPassphrase
-    among it) when the agent says no. Every method may be cancelled.
-    """
-
-    def __init__(self, agent: AgentProcess, accounts: Accounts) -> None:
-        self._agent = agent
-        self.accounts = accounts
-
-    @classmethod
-    async def start(
-        cls,
-        place: WalletPlace,
-        *,
-        on_locked: Callable[[], None] = lambda: None,
-        program: Sequence[str] = AGENT,
-    ) -> WalletClient:
-        """Start an agent and open a wallet in it; its keys stay locked.
-
-        ``on_locked`` is called when the agent drops the keys by itself. Raises AgentMissing
-        when none can be started, and Refused for a wallet that is not safe to open.
-        """
-        begun: list[WalletClient] = []
-
-        def dropped() -> None:
-            for client in begun:
-                client._dropped()
-            on_locked()
-
-        agent = await AgentProcess.start(dropped, program)
-        try:
-            told = await agent.ask("open", {"place": to_json(place)})
-            begun.append(cls(agent, from_json(Accounts, told)))
-        except BaseException:
-            await agent.close()
-            raise
-        return begun[0]
-
-    def _dropped(self) -> None:
-        known = self.accounts
-        self.accounts = Accounts(known.accounts, known.unusable, (), known.read_only)
-
-    @property
-    def pid(self) -> int:
-        return self._agent.pid
-
-    @property
-    def gone(self) -> AgentGone | None:
-        """Why there is no agent any more; None while there is one."""
-        return self._agent.gone
-
-    async def close(self) -> None:
-        """End the agent; its keys are gone with it."""
-        await self._agent.close()
-
-    async def _told(self, kind: type[S], operation: AgentOperation, **arguments: Any) -> S:
-        return from_json(kind, await self._agent.ask(operation, arguments))
-
-    # Keys
-
-    async def read_accounts(self) -> Accounts:
-        self.accounts = await self._told(Accounts, "accounts")
-        return self.accounts
-
-    async def unlock(
-        self, passphrase: Secret, addresses: Sequence[str] | None = None
-    ) -> tuple[UnusableKey, ...]:
-        """Open all keys, or those of ``addresses``; those that did not open and why.
-
-        Raises WrongPassphrase when none opened."""
-        arguments = {"addresses": None if addresses is None else list(addresses)}
-        answer = await self._agent.ask("unlock", arguments, passphrase=passphrase)
-        self.accounts = from_json(Accounts, answer["accounts"])
-        return tuple(from_json(UnusableKey, one) for one in answer["closed"])
-
-    async def lock(self) -> Accounts:
-        self.accounts = await self._told(Accounts, "lock")
-        return self.accounts
-
-    async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
-        """A new key, unlocked. The first one sets the pass phrase of the wallet."""
-        arguments = {"kind": kind, "name": name}
-        return await self._added(await self._agent.ask("create", arguments, passphrase=passphrase))
-
-    async def _added(self, answer: Any) -> Account:
-        await self.read_accounts()
-        address = from_json(Account, answer).address
-        return next(one for one in self.accounts.accounts if one.address == address)
-
-    async def preview(
-        self,
-        kind: Kind,
-        origin: KeyOrigin,
-        material: Secret,
-        *,
-        paths: Sequence[str | None] | None = None,
-        file_passphrase: Secret | None = None,
-    ) -> tuple[ImportChoice, ...]:
-        """The addresses that ``material`` leads to, for a mnemonic one for each path (the ones
-        in use when None). Nothing is kept."""
-        arguments = {"kind": kind, "origin": origin, "paths": paths and list(paths)}
-        answer = await self._agent.ask(
-            "preview", arguments, material=material, file_passphrase=file_passphrase
-        )
-        return tuple(from_json(ImportChoice, one) for one in answer)
-
-    async def import_key(
-        self,
-        choice: ImportChoice,
-        origin: KeyOrigin,
-        name: str,
-        material: Secret,
-        passphrase: Secret,
-        *,
-        file_passphrase: Secret | None = None,
-    ) -> Account:
-        """Keep the key of a choice that was seen; refused when the material leads elsewhere."""
-        arguments = {
-            "kind": choice.kind,
-            "origin": origin,
-            "path": choice.path,
-            "address": choice.address,
-            "name": name,
-        }
-        answer = await self._agent.ask(
-            "import",
-            arguments,
-            material=material,
-            passphrase=passphrase,
-            file_passphrase=file_passphrase,
-        )
-        return await self._added(answer)
-
-    async def export(self, address: str, phrase: str, passphrase: Secret) -> SecretBytes:
-        """The key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is what
-        ``accounts.export_phrase`` asks to be typed. The caller wipes the answer."""
-        frame = await self._agent.frame(
-            "export", {"address": address, "phrase": phrase}, passphrase=passphrase
-        )
-        return frame.secrets["key"]
-
-    async def rename(self, address: str, name: str) -> Account:
-        answer = await self._agent.ask("rename", {"address": address, "name": name})
-        return await self._added(answer)
-
-    async def set_clock(self, offset: float) -> None:
-        """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
-        await self._agent.ask("clock", {"offset": offset})
-
-    # What may be signed at most
-
-    async def policy(self) -> PolicyStatus:
-        """The spending policy, and how much of each limit is used."""
-        return await self._told(PolicyStatus, "policy")
-
-    async def set_policy(
-        self, policy: SpendingPolicy, passphrase: Secret | None = None
-    ) -> PolicyStatus:
-        """Put a policy in the place of the one there is. Refused (PASSPHRASE_NEEDED) without the
-        pass phrase for one that is not tighter in every respect."""
-        answer = await self._agent.ask(
-            "set_policy", {"policy": to_json(policy)}, passphrase=passphrase
-        )
-        return from_json(PolicyStatus, answer)
-
-    # Looking at chains, for which nothing has to be open
-
-    async def balances(
-        self, address: str, chain: str, assets: Sequence[Asset], *, fee: bool = False
-    ) -> Balances:
-        """What an account of the wallet has on a chain of its kind, with ``fee`` also what one
-        payment in the coin takes. Refused when the node does not answer or is of another chain."""
-        return await self._told(
-            Balances,
-            "balances",
-            address=address,
-            chain=chain,
-            assets=[to_json(one) for one in assets],
-            fee=fee,
-        )
-
-    async def allowances(self, address: str, chain: str, tokens: Sequence[Asset]) -> Allowances:
-        """Who may take which of ``tokens``; refused as ``balances``."""
-        return await self._told(
-            Allowances,
-            "allowances",
-            address=address,
-            chain=chain,
-            assets=[to_json(one) for one in tokens],
-        )
-
-    async def revocation(
-        self, token: str, spender: str, *, permit2: bool = False
-    ) -> TransactionPayload:
-        """The call that ends an allowance, to be reviewed and signed as any other payload."""
-        return await self._told(
-            TransactionPayload, "revocation", token=token, spender=spender, permit2=permit2
-        )
-
-    async def solana_revocation(self, address: str, chain: str, token: str) -> SolanaPayload:
-        """The transaction that lets nobody take a token any more; refused as ``balances``."""
-        return await self._told(
-            SolanaPayload, "solana_revocation", address=address, chain=chain, token=token
-        )
-
-    async def solana_deposit(self, promise: Promise) -> SolanaPayload:
-        """The transaction that pays the deposit of a promise, to be reviewed and signed as any
-        other payload; refused as ``balances``, and for a promise without a deposit."""
-        return await self._told(SolanaPayload, "solana_deposit", promise=to_json(promise))
-
-    async def smart_account(
-        self, address: str, chain: str, assets: Sequence[Asset]
-    ) -> SmartAccount:
-        """What the smart account of an account has on a chain; refused as ``balances``, and where
-        no factory of smart accounts is known."""
-        return await self._told(
-            SmartAccount,
-            "smart_account",
-            address=address,
-            chain=chain,
-            assets=[to_json(one) for one in assets],
-        )
-
-    async def withdrawal(self, promise: Promise) -> TransactionPayload:
-        """The call by which an account has its smart account pay it what a promise says, to be
-        reviewed and signed as any other payload."""
-        return await self._told(TransactionPayload, "withdrawal", promise=to_json(promise))
-
-    # Signing
-
-    async def review(
-        self, payload: Payload, promise: Promise, *, replaces: str | None = None
-    ) -> Review:
-        """What the agent makes of a payload. ``replaces`` is the hash of a transaction whose
-        nonce it takes, for a higher fee."""
-        review = await self._told(
-            Review,
-            "review",
-            payload=payload_to_json(payload),
-            promise=to_json(promise),
-            replaces=replaces,
-        )
-        return held_against(review, payload)
-
-    async def bump(self, hash_: str, gas_units: int) -> tuple[Payload, Review]:
-        """What the agent makes of the same call on the nonce of a transaction that waits, for a
-        higher fee: judged against the promise that it was signed under, of which only the most
-        that gas may cost is raised to ``gas_units`` (of the native coin). The call is as the
-        agent's records have it."""
-        answer = await self._agent.ask("bump", {"hash": hash_, "gas": gas_units})
-        payload = payload_from_json(answer["payload"])
-        return payload, held_against(from_json(Review, answer["review"]), payload)
-
-    async def sign(
-        self, review: Review, phrase: str | None = None
-    ) -> Signature | SignedTransaction:
-        """Sign what was reviewed. A transaction is written down and not sent yet."""
-        arguments = {"review": review.id, "digest": review.digest, "phrase": phrase}
-        answer = await self._agent.ask("sign", arguments)
-        if answer["kind"] == "signature":
-            return from_json(Signature, answer["signature"])
-        return from_json(SignedTransaction, answer["transaction"])
-
-    async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
-        """What was signed, for one intent or ever, in that order."""
-        found: list[SignedTransaction] = []
-        after: int | None = 0
-        while after is not None:
-            arguments = {"intent": intent_id, "after": after}
-            page = await self._agent.ask("transactions", arguments)
-            found += [from_json(SignedTransaction, one) for one in page["transactions"]]
-            after = page["after"]
-        return tuple(found)
-
-    async def broadcast(self, hash_: str) -> SignedTransaction:
-        """Send the bytes that were signed; the same ones however often."""
-        return await self._told(SignedTransaction, "broadcast", hash=hash_)
-
-    async def resolve(self, hash_: str, *, resend: bool = True) -> SignedTransaction:
-        """What became of a transaction. One that the chain does not have is sent again, unless
-        ``resend`` is False."""
-        return await self._told(SignedTransaction, "resolve", hash=hash_, resend=resend)
-
-    async def abandon(self, hash_: str) -> SignedTransaction:
-        """Give up a transaction that was never sent."""
-        return await self._told(SignedTransaction, "abandon", hash=hash_)

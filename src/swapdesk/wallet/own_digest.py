@@ -36,9 +36,11 @@ _OPERATION = (
 
 
 def operation_digest(payload: OperationPayload) -> bytes:
-    """32 bytes. Raises KeyError, ValueError and OverflowError for what is no operation, and for a
-    release that is not known here."""
+    """32 bytes. Raises KeyError, ValueError and OverflowError for what is no operation, for one
+    that somebody else would pay, and for a release that is not known here."""
     told = payload.operation
+    if any(name.startswith("paymaster") for name in told):
+        raise ValueError("somebody else would pay for the operation")
     words = b"".join(
         (
             _address_word(told["sender"]),
@@ -48,7 +50,7 @@ def operation_digest(payload: OperationPayload) -> bytes:
             _halves(told["verificationGasLimit"], told["callGasLimit"]),
             _address_word(told["preVerificationGas"]),
             _halves(told["maxPriorityFeePerGas"], told["maxFeePerGas"]),
-            keccak(_paymaster(told)),
+            keccak(b""),
         )
     )
     entry_point, chain = _address_word(payload.entry_point), payload.chain_id.to_bytes(32, "big")
@@ -60,17 +62,6 @@ def operation_digest(payload: OperationPayload) -> bytes:
         keccak(_OPERATION_DOMAIN.encode()) + keccak(b"ERC4337") + keccak(b"1") + chain + entry_point
     )
     return keccak(b"\x19\x01" + keccak(domain) + keccak(keccak(_OPERATION.encode()) + words))
-
-
-def _paymaster(told: Mapping[str, str]) -> bytes:
-    """Who pays instead of the sender, and within which limits; nothing where nobody does."""
-    if "paymaster" not in told:
-        return b""
-    limits = _halves(
-        told.get("paymasterVerificationGasLimit", "0x0"),
-        told.get("paymasterPostOpGasLimit", "0x0"),
-    )
-    return _octets(told, "paymaster") + limits + _octets(told, "paymasterData")
 
 
 def _octets(told: Mapping[str, str], name: str) -> bytes:

@@ -26,7 +26,7 @@ from swapdesk.flows.batch.batches import begin_batch
 from swapdesk.flows.batch.bundles import Bundle, BundleDeposit
 from swapdesk.flows.batch.creation import BatchCreation
 from swapdesk.flows.batch.group_payment import GroupPayment
-from swapdesk.flows.batch.group_status import GroupStanding, Until, standings
+from swapdesk.flows.batch.progress import GroupStanding, Until, standings
 from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.transactions import Outcome

@@ -14,25 +14,23 @@ import httpx2
 import pytest
 from msgspec import Struct
 
+from flows.batch.test_reading import read_sheet
 from flows.faulty_network import After, FaultyNetwork, changed, lose_answer, on, refuse_connection
 from flows.orders import ETH, RECIPIENT, order
 from swapdesk.chain.addresses.kinds import derive_address
-from swapdesk.cli.batch_report import next_words
+from swapdesk.cli.batch_report import GroupDocument
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import Unreachable
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.batches import (
     Batch,
-    complete_group,
     find_batch,
-    leave_group,
+    move_group,
     move_row,
     newest_batches,
-    refuse_group,
 )
+from swapdesk.flows.batch.building import differing
 from swapdesk.flows.batch.creation import BatchCreation, NotCreatable
-from swapdesk.flows.batch.group_status import standings
-from swapdesk.flows.batch.payable import differing
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
@@ -40,6 +38,7 @@ from swapdesk.flows.batch.progress import (
     failed_sheet,
     result_rows,
     results_csv,
+    standings,
 )
 from swapdesk.flows.batch.rows import Became, Group, GroupWord, skipping
 from swapdesk.flows.catalog.catalog import Catalog
@@ -80,11 +79,11 @@ class Desk(Struct):
     def left(self, batch_id: str) -> bool:
         """The first group leaves, and the desk dies."""
         (group,) = self.batch(batch_id).groups
-        return leave_group(self.journal.ledger, group, self.api.server_now())
+        return move_group(self.journal.ledger, group, State.SENT, server_at=self.api.server_now())
 
     async def plan(self, *rows: str) -> BatchPlan:
         content = (HEAD + "\n".join(rows) + "\n").encode()
-        plan = await self.planner.judged(await self.planner.read("payout.csv", content))
+        plan = await self.planner.judged(read_sheet("payout.csv", content))
         return await self.planner.with_limits(plan, self.api)
 
     async def groups(self) -> set[str | None]:
@@ -146,7 +145,9 @@ async def test_rows_that_are_orders_stay_so_when_they_are_asked_for_again_and_re
     await desk.run(first)
     second = desk.creation.write(plan, again=True)
     assert desk.left(second)
-    assert refuse_group(desk.journal.ledger, desk.batch(second).groups[0], ["no", "no"])
+    assert move_group(
+        desk.journal.ledger, desk.batch(second).groups[0], State.REFUSED, reasons=["no", "no"]
+    )
     assert desk.batch(second).operation.state is State.REFUSED
     with pytest.raises(ClaimTaken) as caught:
         desk.creation.write(plan)
@@ -223,7 +224,7 @@ async def test_a_batch_that_is_to_be_paid_says_so_before_anything_leaves(desk: D
     paid = desk.creation.write(plan, payer="trading")
     assert desk.batch(paid).payer == "trading"
     (standing,) = standings(desk.journal, paid)
-    assert next_words(standing) == f"you: swapdesk batch resume {paid[:8]}"
+    assert GroupDocument(standing).next == f"you: swapdesk batch resume {paid[:8]}"
     await desk.run(paid)
     again = desk.creation.write(plan, again=True)
     assert desk.batch(again).payer is None
@@ -253,15 +254,13 @@ async def test_what_became_of_a_create_is_looked_for_and_what_left_is_never_sent
     batch_id = desk.creation.write(await desk.plan(*CLEAN))
     desk.network.before, desk.network.after = before, after
     if died:
-        assert leave_group(
-            desk.journal.ledger, desk.batch(batch_id).groups[0], desk.api.server_now()
-        )
+        assert desk.left(batch_id)
     ((group, error),) = [each async for each in desk.creation.run(batch_id)]
     assert group.word == state
     assert isinstance(error, Unreachable) is (before is not None)
     assert {row.became for row in group.rows} == {rows}
     (standing,) = standings(desk.journal, batch_id)
-    assert next_words(standing).startswith(f"you: swapdesk batch {says} {batch_id[:8]}")
+    assert GroupDocument(standing).next.startswith(f"you: swapdesk batch {says} {batch_id[:8]}")
     desk.network.before = desk.network.after = None
     made = {group.multi_id} if rows == "created" else set()
     assert await desk.groups() - others == made
@@ -320,7 +319,7 @@ async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
     desk.planner._sell = ""
     written = results_csv(result_rows(batch, {}))
     again = await desk.planner.with_limits(
-        await desk.planner.judged(await desk.planner.read("results.csv", written)), desk.api
+        await desk.planner.judged(read_sheet("results.csv", written)), desk.api
     )
     assert [row.order for row in again.rows] == [row.order for row in plan.rows]
     assert [row.order.memo for row in again.rows if row.order][3:] == [
@@ -369,8 +368,8 @@ async def test_rows_that_failed_are_created_again_by_themselves_and_once(desk: D
     batch = desk.batch(batch_id)
     assert failed_sheet(batch) is None  # nothing is known of them yet
     (group,) = batch.groups
-    assert leave_group(ledger, group, desk.api.server_now())
-    assert complete_group(ledger, group, "multi")
+    assert move_group(ledger, group, State.SENT, server_at=desk.api.server_now())
+    assert move_group(ledger, group, State.DONE, multi_id="multi")
     first, second = group.rows
     move_row(ledger, first, State.DONE, service_id="kXb7PqLmN4sTvWzYcDfGhJ")
     why = "It is too little."

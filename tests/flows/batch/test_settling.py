@@ -16,7 +16,7 @@ from flows.batch.paying import RECIPIENT, Payer, PayingPlace, paying, told_other
 from flows.faulty_network import After, DishonestService, changed, lose_answer, on
 from flows.killed_desk import BATCH, gone_on_with, paid_once, sampled
 from swapdesk.flows.batch.bundles import move_bundle, sum_of
-from swapdesk.flows.batch.group_status import Until
+from swapdesk.flows.batch.progress import Until
 from swapdesk.flows.batch.rows import Became
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.journal.payments import begin_payment, payment_of

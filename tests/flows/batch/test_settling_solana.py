@@ -12,8 +12,8 @@ import pytest_asyncio
 from flows.batch.paying import Payer, SolanaPayingPlace, paying_on_solana
 from flows.faulty_network import DishonestService
 from flows.killed_desk import gone_on_with, paid_once, sampled
-from swapdesk.flows.batch.bundles import intent_of
-from swapdesk.flows.batch.group_status import Until
+from swapdesk.flows.batch.bundles import signed_under
+from swapdesk.flows.batch.progress import Until
 from swapdesk.flows.journal.ledger import State
 from swapdesk.wallet.promise import Purpose
 
@@ -81,7 +81,7 @@ async def test_what_was_not_executed_in_time_is_signed_anew_and_not_before(
     await someone.settles("c1002")
     assert await someone.paid_exactly("c1002")
     (payment,) = [one for one in someone.standing("c1002").payments if one.code is None]
-    states = [one.word for one in await someone.agent.transactions(intent_of(payment))]
+    states = [one.word for one in await someone.agent.transactions(signed_under(payment))]
     assert states == ["lost", "succeeded"]
 
 

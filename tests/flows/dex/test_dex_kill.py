@@ -102,7 +102,7 @@ async def paid_once(
     if outcome.done:
         ended = await place.completed(outcome.order)
         assert ended.display_status == "SWAP_COMPLETED"
-        assert someone.journal.orders.index.ids() == {outcome.order.service_id}
+        assert someone.journal.orders.ids() == {outcome.order.service_id}
     else:
         assert "in your wallet" in outcome.failure.money
     assert await someone.holds(pair[0]) == (40 if outcome.done else 100) * 10**6
@@ -270,7 +270,7 @@ class Swap(Struct):
         assert await client.nonce(self.someone.address) == 2, "an approval and a swap"
         # Nothing waits to be taken on.
         assert open_swaps(self.someone.journal.ledger) == []
-        assert self.someone.journal.orders.index.ids() == {outcome.order.service_id}
+        assert self.someone.journal.orders.ids() == {outcome.order.service_id}
 
 
 @pytest_asyncio.fixture(loop_scope="package")

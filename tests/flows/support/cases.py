@@ -26,7 +26,7 @@ from swapdesk.flows.orders.payment_progress import (
     SwapPayment,
 )
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.support.diagnosis import DeskFacts, Diagnosis, Owner, diagnose
+from swapdesk.flows.support.support_case import CaseFacts, DeskFacts, Diagnosis, Owner, diagnose
 from world import sandbox_goods
 
 SOON, LATER = NOW + timedelta(minutes=6), NOW + timedelta(minutes=40)
@@ -68,7 +68,7 @@ class Case(Struct, frozen=True):
     tracked: Mapping[str, Any] = field(default_factory=dict)
     now: datetime = SOON
     paid: PaidOnChain | None = None
-    known: DeskFacts | None = None
+    known: DeskFacts = DeskFacts()
     made: tuple[OrderTransaction, ...] = ()
     route: str = "standard"
 
@@ -80,9 +80,12 @@ class Case(Struct, frozen=True):
         payments = () if self.paid is None else (self.paid,)
         return replace(one, payments=payments, **changes)
 
+    def facts(self, **changes: Any) -> CaseFacts:
+        one = CaseFacts(self.now, self.whole, self.made, request_id=REQUEST, known=self.known)
+        return replace(one, **changes)
+
     def diagnosis(self, **changes: Any) -> Diagnosis:
-        asked = {"request_id": REQUEST, "made": self.made, "known": self.known, **changes}
-        return diagnose(self.whole, self.now, **asked)
+        return diagnose(self.facts(**changes))
 
 
 COIN = next(
@@ -147,7 +150,7 @@ EXCHANGING: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_stat
 PRIVATE: dict[str, Any] = {"anonymous": True, "in_": None, "swap_name": None}
 
 _CUSTOMER, _YOU, _SERVICE, _CHAIN, _NOBODY = (
-    Owner.CUSTOMER, Owner.SUPPORT, Owner.SERVICE, Owner.CHAIN, Owner.NOBODY,
+    "the customer", "you", "the service", "the chain", "nobody",
 )  # fmt: skip
 
 

@@ -33,8 +33,7 @@ from swapdesk.flows.support.case_file import (
     read_case_file,
     write_case,
 )
-from swapdesk.flows.support.diagnosis import DeskFacts
-from swapdesk.flows.support.support_case import CaseFacts, record_of
+from swapdesk.flows.support.support_case import CaseFacts, DeskFacts, record_of
 from swapdesk.wire.encoding.text import is_unsafe
 from swapdesk.wire.orders import Order
 

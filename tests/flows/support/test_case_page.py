@@ -20,8 +20,14 @@ from flows.support.case_documents import (
 from flows.support.cases import CASES
 from flows.support.test_case_file import facts, named, told, written
 from swapdesk import __version__
-from swapdesk.flows.support.case_file import NOT_OUR_REPLY, NOT_OURS, WHOSE, CaseFile, Shown
-from swapdesk.flows.support.case_page import case_page
+from swapdesk.flows.support.case_file import (
+    NOT_OUR_REPLY,
+    NOT_OURS,
+    WHOSE,
+    CaseFile,
+    Shown,
+    case_page,
+)
 from swapdesk.flows.support.support_case import CaseMoment, timeline
 from swapdesk.wire.encoding.text import is_unsafe, safe_text
 from web_documents import WebDocument, hold_sealed

@@ -22,8 +22,8 @@ from flows.support.searching import (
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.credentials import Credentials
-from swapdesk.flows.support.order_search import MOST_FOUND, NO_HASH, Answer, Place
-from swapdesk.flows.support.support_case import facts_of, support_case
+from swapdesk.flows.support.order_search import MOST_FOUND, NO_HASH, Place
+from swapdesk.flows.support.support_case import SupportCase, facts_of
 from swapdesk.wallet.accounts import ChainLink, Kind
 from tui.desk_run import Market, market
 
@@ -50,13 +50,13 @@ async def test_an_order_id_takes_one_read(support: SupportDesk) -> None:
     assert search.next_cost[1] == "2 reads by id, up to 1 read of the lists"
     assert await support.spend(search) == 1
     assert search.found == {order.service_id: "order id"}
-    assert said(search)[SERVICE] == (Answer.FOUND, "an order of this partner")
+    assert said(search)[SERVICE] == ("found", "an order of this partner")
     assert LISTS not in said(search)
     assert search.next_cost is None
     # Now it stands in the journal, and costs nothing.
     again = support.look(order.service_id)
     assert (again.found, again.next_cost) == ({order.service_id: "order id"}, None)
-    assert said(again)[JOURNAL] == (Answer.FOUND, "1 order, by order id")
+    assert said(again)[JOURNAL] == ("found", "1 order, by order id")
 
 
 async def test_a_group_id_brings_its_orders_without_a_read_for_each(support: SupportDesk) -> None:
@@ -81,7 +81,7 @@ async def test_orders_of_a_group_that_only_the_batch_knows_are_read_with_it(
     ids = [one.order.service_id for one in group.orders if one.order is not None]
     created_batch(support.desk.journal, "a" * 32, group.multi_id, *ids)
     search = support.look(group.multi_id)
-    assert said(search)[JOURNAL] == (Answer.FOUND, "3 orders, by id")
+    assert said(search)[JOURNAL] == ("found", "3 orders, by id")
     assert search.next_cost == (1, "1 read by id")
     assert await support.spend(search) == 1
     assert [facts_of(support.desk, name, search) is not None for name in ids] == [True] * 3
@@ -114,7 +114,7 @@ async def test_what_is_no_id_is_found_in_the_lists(support: SupportDesk, kind: s
     assert search.found[order.service_id] == way
     assert len(search.found) == (2 if kind == "refund" else 1)
     count = len(search.found)
-    assert said(search)[LISTS] == (Answer.FOUND, f"matched {count} of 2 by {way}, 1 read")
+    assert said(search)[LISTS] == ("found", f"matched {count} of 2 by {way}, 1 read")
     assert search.verdict == ""
     # The journal has it now, and is asked in the same words.
     again = support.look(text)
@@ -124,7 +124,7 @@ async def test_what_is_no_id_is_found_in_the_lists(support: SupportDesk, kind: s
 async def test_letters_alone_begin_an_id_where_the_journal_has_it(support: SupportDesk) -> None:
     """Of fifty ids one begins with six small letters, as words do."""
     order = await support.make()
-    index = support.desk.journal.orders.index
+    index = support.desk.journal.orders
     for name in ("hvbhznjzFfUSeuKrBc7Y8Y", "pleaseAzFfUSeuKrBc7Y8Y", "pleaseBzFfUSeuKrBc7Y8Y"):
         await support.desk.link.tracker.take([order.model_copy(update={"service_id": name})])
     words = ["hvbhzn", "please", "arrived", "hvbhznjz", "~", "hvbhznjzFfUSeuKrBc7Y8Y"]
@@ -173,7 +173,7 @@ async def test_digits_that_no_chain_knows_as_a_hash_may_be_a_key(
         search = support.look(f"it is {HASH[2:]}")
         await support.go_on(search)
         assert "POST /evm/base" in support.asked
-        assert said(search)[Place.CHAINS][0] is (Answer.NOTHING if answered else Answer.FAILED)
+        assert said(search)[Place.CHAINS][0] is ("nothing" if answered else "failed")
         assert search.may_be_key is answered
         assert search.verdict.endswith(NO_HASH) is answered
         assert (HASH[2:] in search.escalation) is not answered
@@ -187,7 +187,7 @@ async def test_several_hits_are_a_list_and_one_message_may_name_several(
     ids = [order.service_id for order in orders]
     search = await support.find(f"first {ids[0]}, then {ids[1]} and {UNKNOWN}")
     assert set(search.found) == set(ids[:2])
-    assert said(search)[SERVICE] == (Answer.FOUND, "2 orders of this partner")
+    assert said(search)[SERVICE] == ("found", "2 orders of this partner")
     assert search.unanswered == [UNKNOWN]
     # One of two is known here by now; the other one is asked for, too.
     half = support.look(f"{ids[0]} and {ids[2]}")
@@ -210,12 +210,12 @@ async def test_a_request_of_this_run_is_found_by_its_id_and_by_nothing_shorter(
     call = next(iter(support.desk.exchange_log))
     search = support.look(f"your page said request {call.request_id}")
     place = said(search)[Place.REQUESTS]
-    assert place[0] is Answer.FOUND
+    assert place[0] == "found"
     assert re.fullmatch(r"1 request, the last GET /orders/\w{22} at [\d:]+, 200", place[1])
     assert search.found == {order.service_id: "a request of this run"}
     # A memo of two digits stands in any path, and names none of them.
     for short in (order.service_id[4:6], "v2", "or"):
-        assert said(support.look(short))[Place.REQUESTS] == (Answer.NOTHING, "no")
+        assert said(support.look(short))[Place.REQUESTS] == ("nothing", "no")
 
 
 # What was not found
@@ -232,8 +232,8 @@ async def test_older_and_unknown_here_cannot_be_told_from_one_that_never_was(
         search = await support.find(text)
         assert search.found == {}
         assert [one.place for one in search.searched] == places
-        assert said(search)[SERVICE] == (Answer.NOTHING, "404, for this partner")
-        assert said(search)[LISTS] == (Answer.NOTHING, "none of 0, 1 read")
+        assert said(search)[SERVICE] == ("nothing", "404, for this partner")
+        assert said(search)[LISTS] == ("nothing", "none of 0, 1 read")
         assert f"We do not find the order {text}:" in search.reply
         assert "the order id" not in search.reply
         assert search.next == "you: ask the customer for the transaction hash of the payment"
@@ -253,7 +253,7 @@ async def test_who_may_not_read_lists_says_so(market: Market) -> None:
         search = support.look(UNKNOWN)
         assert search.next_cost[0] == 1
         assert await support.spend(search) == 1
-        assert said(search)[LISTS] == (Answer.NOT_ASKED, "a partner id alone may not read lists")
+        assert said(search)[LISTS] == ("not asked", "a partner id alone may not read lists")
         assert "was not searched completely" in search.verdict
         address = support.look(str(order.receiver_address))
         assert (address.next_cost, len(address.found)) == (None, 1)
@@ -262,7 +262,7 @@ async def test_who_may_not_read_lists_says_so(market: Market) -> None:
         assert foreign.look(order.service_id).found
         theirs = await foreign.find((await foreign.make("0.6")).service_id)
         assert theirs.found == {}
-        assert said(theirs)[SERVICE] == (Answer.NOTHING, "404, for this partner")
+        assert said(theirs)[SERVICE] == ("nothing", "404, for this partner")
 
 
 # A service that fails in the middle
@@ -299,20 +299,20 @@ async def test_a_failure_in_a_sweep_keeps_what_was_read_and_names_the_rest(
     support.market.network.after = on_second_page(failure)
     search = support.look(NOBODY)
     await support.spend(search)
-    assert said(search)[LISTS] == (Answer.NOTHING, "none of 1 so far, 1 read")
+    assert said(search)[LISTS] == ("nothing", "none of 1 so far, 1 read")
     assert search.next_cost[0] == 2
     assert search.verdict == "", "it goes on"
 
     await support.go_on(search)
     answer, why = said(search)[LISTS]
-    assert answer is Answer.FAILED
+    assert answer == "failed"
     assert why.endswith("after 1 read; the rest was not searched")
     assert search.verdict.startswith("Not found so far. Orders of the last 48 h gave no whole")
     # What the first page had is known from here on, and the page can be asked for once more.
     assert support.look(order.service_id).found
     support.market.network.after = None
     await support.spend(search)
-    assert said(search)[LISTS][0] is Answer.NOTHING
+    assert said(search)[LISTS][0] == "nothing"
     assert "belongs to another partner" in search.verdict
 
 
@@ -332,7 +332,7 @@ async def test_a_failure_by_id_keeps_what_was_found_before_it(
     await support.go_on(search)
     assert list(search.found) == [order.service_id]
     answer, why = said(search)[SERVICE]
-    assert answer is Answer.FAILED
+    assert answer == "failed"
     assert why.startswith("an order of this partner; ")
     assert second.service_id[:6] in why
 
@@ -346,7 +346,7 @@ async def test_orders_that_cannot_be_read_are_not_taken_for_none(support: Suppor
     support.market.network.after = on("GET /v2/orders", lambda _, told: changed(told, foreign))
     search = await support.find(NOBODY)
     answer, why = said(search)[LISTS]
-    assert (answer, why.endswith("1 could not be read")) == (Answer.FAILED, True)
+    assert (answer, why.endswith("1 could not be read")) == ("failed", True)
     assert search.verdict.startswith("Not found so far.")
 
 
@@ -367,7 +367,7 @@ async def test_a_journal_that_takes_nothing_more_hides_no_order(
     assert listed.found == {other.service_id: "amount"}
     for service_id in (order.service_id, other.service_id):
         facts = facts_of(support.desk, service_id)
-        assert support_case(facts).reply
+        assert SupportCase.of(facts).reply
     full.close()
 
 
@@ -379,7 +379,7 @@ async def test_a_journal_that_cannot_be_read_is_named_and_the_service_is_asked(
     gone = sqlite3.connect(path, isolation_level=None)
     gone.execute("ALTER TABLE orders RENAME TO elsewhere")
     search = support.look(f"{order.service_id} {HASH}")
-    assert said(search)[JOURNAL][0] is Answer.FAILED
+    assert said(search)[JOURNAL][0] == "failed"
     await support.spend(search)
     assert search.found == {order.service_id: "order id"}
     gone.close()

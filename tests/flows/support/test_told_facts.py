@@ -55,9 +55,14 @@ from swapdesk.flows.orders.situations import (
 )
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.support.case_file import case_file
-from swapdesk.flows.support.diagnosis import for_support
-from swapdesk.flows.support.paid_on_chain import paid_by
-from swapdesk.flows.support.support_case import CaseFacts, case_sentence, facts_of, support_case
+from swapdesk.flows.support.order_search import paid_by
+from swapdesk.flows.support.support_case import (
+    CaseFacts,
+    SupportCase,
+    case_sentence,
+    facts_of,
+    for_support,
+)
 from swapdesk.flows.tracking.open_business import recent_events
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.flows.webhooks import document
@@ -123,12 +128,12 @@ def test_no_amount_is_told_that_nobody_stated_and_all_lines_agree(
     one = TrackedOrder(
         order(**facts), None, None, False, NOW, "read", payments=tuple(shown)
     )  # fmt: skip
-    case, row = support_case(CaseFacts(now, one)), order_status(one, now)
+    case, row = SupportCase.of(CaseFacts(now, one)), order_status(one, now)
     found, line = case.diagnosis, case_sentence(case)
 
     assert found.money in line
     assert found.cause in line
-    assert case.status.certainty is found.certainty
+    assert case.facts.status.certainty is found.certainty
     assert row.certainty is found.certainty
     unsent = ", if you sent nothing." if row.money == "in your wallet." else ""
     money = for_support(row.money.removesuffix(".") + unsent if unsent else row.money)
@@ -186,10 +191,10 @@ def test_one_who_paid_less_and_too_late_is_told_what_arrived() -> None:
     facts = {"in_amount": Decimal("0.09"), "in_token": COIN, "in_token_id": COIN.id}
     one = TrackedOrder(order(**facts, **EXPIRED, **ACT), None, None, False, NOW, "read")
     now = NOW + timedelta(minutes=50)
-    before = support_case(CaseFacts(now, one))
+    before = SupportCase.of(CaseFacts(now, one))
     assert before.diagnosis.money == "With the service, after the deadline."
     assert "\nYour payment came after the time for it had run out." in before.reply
-    after = support_case(CaseFacts(now, replace(one, payments=(late,))))
+    after = SupportCase.of(CaseFacts(now, replace(one, payments=(late,))))
     assert after.diagnosis.money == "0.055 BTC, with the service, after the deadline."
     assert after.diagnosis.cause.startswith(
         "0.055 BTC arrived on Bitcoin; the order asked for 0.09 BTC on Bitcoin. "
@@ -254,7 +259,7 @@ async def test_a_payment_that_was_found_by_its_hash_stays_with_its_order(market:
         assert set(support.look(made.service_id).found) == {made.service_id}
         assert set(support.look(HASH).found) == {made.service_id}
         facts = facts_of(support.desk, made.service_id)
-        case = support_case(facts)
+        case = SupportCase.of(facts)
         assert case.diagnosis.rule == "payment-late"
         assert case.diagnosis.money == "0.055 BTC at the deposit address on Bitcoin."
         assert "Your 0.055 BTC arrived after the time to pay" in case.reply
@@ -288,7 +293,7 @@ def test_what_the_service_cannot_be_asked_any_more_is_told_as_of_when_it_was_hea
     facts: dict[str, Any],
 ) -> None:
     one = TrackedOrder(order(**facts), None, None, False, NOW, "journal")
-    case, row = support_case(CaseFacts(OLD, one)), order_status(one, OLD)
+    case, row = SupportCase.of(CaseFacts(OLD, one)), order_status(one, OLD)
     found, at = case.diagnosis, "20 Nov 14:02"
     assert found.certainty is row.certainty is Certainty.NOT_KNOWN
     assert found.cause.startswith(f"As of {at} UTC: ")
@@ -343,8 +348,8 @@ async def test_an_order_of_another_partner_is_not_told_as_it_stands_now(market: 
             tracker = support.desk.link.tracker
             assert tracker.recall(made.service_id) is not None
             await support.in_time(tracker.read(made.service_id))
-            case = support_case(facts_of(support.desk, made.service_id))
-            assert case.status.situation is situation
+            case = SupportCase.of(facts_of(support.desk, made.service_id))
+            assert case.facts.status.situation is situation
 
 
 # When it happened, and how long it takes
@@ -378,7 +383,7 @@ async def test_a_live_desk_whose_clock_is_slow_reckons_orders_by_the_service(
         assert (status.word, status.payable) == ("Deadline over", False)
         assert desk.deposit_ways.refusal(tracked) is not None
         facts = facts_of(desk, made.service_id)
-        assert support_case(facts).status.word == "Deadline over"
+        assert facts.status.word == "Deadline over"
         # No event before its order.
         [event] = desk.journal.orders.history.beyond(0, 10)
         told = json.loads(document(event, withheld=None))
@@ -453,7 +458,7 @@ def test_what_an_order_takes_counts_from_its_deposit(journal: Journal, clock: Ma
     # One that says no other expected time than before means it from the deposit on.
     late = tracked.order.model_copy(update={"eta": 14})
     assert order_status(sighted(known, late, "read"), clock.now()).late_by is None
-    legs = legs_of(tracked.order, journal.orders.events(tracked.service_id), clock.now())
+    legs = legs_of(tracked.order, journal.orders.history.of(tracked.service_id), clock.now())
     assert [step.at for step in legs[0].steps[1:3]] == [NOW + 20 * MINUTE, NOW + 23 * MINUTE]
     assert [one.at for one in recent_events(journal, 3)] == [
         NOW + minute * MINUTE for minute in (23, 20, 0)

@@ -30,7 +30,6 @@ from swapdesk.chain.smart_account import (
     FAILED_OP,
     FAILED_OP_WITH_REVERT,
     InnerCall,
-    Paymaster,
     UserOperation,
     account_address,
     encode_batch,
@@ -366,7 +365,7 @@ def test_what_ours_refuses_alone(bench):
     account(bench)
     many = [ready(bench, transfers(1), nonce=key << 64) for key in range(5)]
     assert error_of(bench, *many) == b""
-    paid = ready(bench, transfers(1), paymaster=Paymaster(DOLLAR, 1, 1))
+    paid = ready(bench, transfers(1), paymaster_and_data=bytes.fromhex(DOLLAR[2:]) + bytes(32))
     assert error_of(bench, paid) == failed(0, "AA30 paymaster not deployed")
     info = (MINE, 0, 1, 1, b"\0" * 32, 1, 1)
     call = bench.at(ENTRY_POINT).functions.innerHandleOp(b"", info)

@@ -29,7 +29,6 @@ from swapdesk.chain.rpc.evm import Call, EvmRefused
 from swapdesk.chain.smart_account import (
     USER_OPERATION_EVENT,
     InnerCall,
-    Paymaster,
     UserOperation,
     encode_batch,
     operation_json,
@@ -232,7 +231,7 @@ async def test_what_the_entry_point_refuses_is_told_under_the_fields_codes(here:
         "nobody's account": (again(operation, 11, factory=None, factory_data=b""), -32500, ""),
         "no factory": (again(operation, 11, factory=DOLLAR), -32500, "AA13"),
         "a signature cut": (operation.signed(operation.signature[:64]), -32500, "0xfce698f7"),
-        "paid by others": (again(operation, 11, paymaster=Paymaster(DOLLAR)), -32501, ""),
+        "paid by others": ({**operation_json(operation), "paymaster": DOLLAR}, -32501, ""),
     }
     for name, (changed, code, words) in cases.items():
         found = await refused(here, changed)

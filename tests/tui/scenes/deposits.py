@@ -14,13 +14,13 @@ from flows.deposits import (
     signed,
 )
 from swapdesk.clock import ManualClock
-from swapdesk.flows.deposits.deposit_signing import (
+from swapdesk.flows.deposits.funding import not_paid, payment_open
+from swapdesk.flows.deposits.wallet_funding import (
     DepositSession,
     begin_deposit,
     lack_of,
     on_screen,
 )
-from swapdesk.flows.deposits.funding import not_paid, payment_open
 from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.tui.screens.deposit import DepositScreen
 from swapdesk.wallet.accounts import Account, KeyOrigin, Kind

@@ -69,6 +69,10 @@ def _units(case: Case, field: ClaimField, asset: Asset) -> str:
     return amount(field.value, asset)
 
 
+def _whole(field: ClaimField) -> int:
+    return field.value if isinstance(field.value, int) else 0
+
+
 def _chain(case: Case, field: ClaimField) -> tuple[str, str]:
     promise = case.promise
     ids = {promise.chain_id, case.policy.chain_id, case.facts.chain_id}
@@ -122,8 +126,7 @@ def _fee(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _value(case: Case, field: ClaimField) -> tuple[str, str]:
-    units = field.value if isinstance(field.value, int) else 0
-    return amount(units, COIN), f"{amount(case.promise.fee_units, COIN)} at most"
+    return amount(_whole(field), COIN), f"{amount(case.promise.fee_units, COIN)} at most"
 
 
 def _token(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -166,13 +169,11 @@ def _destination(case: Case, field: ClaimField) -> tuple[str, str]:
 def _end(case: Case, field: ClaimField) -> tuple[str, str]:
     if case.claim.revokes:
         return plain(field.value), "nothing is allowed"
-    seconds = field.value if isinstance(field.value, int) else 0
-    return moment(seconds, case.facts.now), "24h at most"
+    return moment(_whole(field), case.facts.now), "24h at most"
 
 
 def _begin(case: Case, field: ClaimField) -> tuple[str, str]:
-    seconds = field.value if isinstance(field.value, int) else 0
-    return moment(seconds, case.facts.now), "already"
+    return moment(_whole(field), case.facts.now), "already"
 
 
 def _partial(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -198,14 +199,12 @@ def _opened(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _network_fee(case: Case, field: ClaimField) -> tuple[str, str]:
-    units = field.value if isinstance(field.value, int) else 0
-    return amount(units, SOL), f"{amount(case.promise.gas_units, SOL)} at most"
+    return amount(_whole(field), SOL), f"{amount(case.promise.gas_units, SOL)} at most"
 
 
 def _fee_part(case: Case, field: ClaimField) -> tuple[str, str]:
-    units = field.value if isinstance(field.value, int) else 0
     words = " micro-lamports a unit" if field.path.endswith(".price") else " at most"
-    return f"{units:,}{words}", of_no_rule(case, field)
+    return f"{_whole(field):,}{words}", of_no_rule(case, field)
 
 
 def _lifetime(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -282,15 +281,16 @@ def _factory(case: Case, field: ClaimField) -> tuple[str, str]:
 
 def _bundle_nonce(case: Case, field: ClaimField) -> tuple[str, str]:
     bundle = case.promise.bundle
-    number = field.value if isinstance(field.value, int) else 0
     group = "no group" if bundle is None else f"the next one of group {bundle.multi_id}"
-    return f"{number & (1 << 64) - 1} of its key", group
+    return f"{_whole(field) & (1 << 64) - 1} of its key", group
 
 
 def _gas(case: Case, field: ClaimField) -> tuple[str, str]:
-    units = field.value if isinstance(field.value, int) else 0
     coin = SOL if case.claim.solana else COIN
-    return f"at most {amount(units, coin)}", f"{amount(case.promise.gas_units, coin)} at most"
+    return (
+        f"at most {amount(_whole(field), coin)}",
+        f"{amount(case.promise.gas_units, coin)} at most",
+    )
 
 
 BUNDLE_WORDS: dict[Meaning, FieldWords] = {

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.agent.gate.case import Case, Policy, Rule, spelled
+from swapdesk.agent.gate.case import Case, Rule, spelled
 from swapdesk.agent.gate.field_words import (
     BUNDLE_WORDS,
     FIELD_WORDS,
@@ -30,7 +32,7 @@ from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS
 from swapdesk.agent.gate.words import COIN, amount
 from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Meaning, PayloadRefused
 from swapdesk.wallet.answers import Match, Review, ReviewLine, RuleFinding, Severity
-from swapdesk.wallet.promise import Asset, Promise, Purpose
+from swapdesk.wallet.promise import Promise, Purpose
 from swapdesk.wallet.rule_codes import CALL_PAYEE_CHANGED
 
 RULES: tuple[Rule, ...] = (
@@ -200,44 +202,20 @@ def _free_memo(case: Case, field: ClaimField) -> bool:
     return field.value not in (deposit.tag, deposit.order_id)
 
 
-def spelled_promise(promise: Promise) -> Promise:
-    """The same promise with every EVM address in its one spelling."""
-    deposit = promise.deposit
-    if deposit is not None:
-        refund = None if deposit.refund is None else spelled(deposit.refund)
-        deposit = replace(deposit, address=spelled(deposit.address), refund=refund)
-    bundle = promise.bundle
-    if bundle is not None:
-        deposits = tuple(replace(one, address=spelled(one.address)) for one in bundle.deposits)
-        bundle = replace(bundle, deposits=deposits)
-    withdrawal = promise.withdrawal
-    if withdrawal is not None:
-        taken = tuple(replace(one, asset=_asset(one.asset)) for one in withdrawal.taken)
-        withdrawal = replace(withdrawal, taken=taken)
-    return replace(
-        promise,
-        account=spelled(promise.account),
-        sell=_asset(promise.sell),
-        buy=_asset(promise.buy),
-        recipient=spelled(promise.recipient),
-        deposit=deposit,
-        bundle=bundle,
-        withdrawal=withdrawal,
-    )
+_ADDRESSES = frozenset({"account", "address", "contract", "known", "recipient", "refund"})
+"""Fields of promise and policy, and of what they hold, that name accounts and contracts."""
 
 
-def spelled_policy(policy: Policy) -> Policy:
-    """The same policy with every EVM address in its one spelling."""
-    return replace(
-        policy,
-        account=spelled(policy.account),
-        venues=tuple(replace(one, address=spelled(one.address)) for one in policy.venues),
-        known=frozenset(map(spelled, policy.known)),
-    )
-
-
-def _asset(asset: Asset) -> Asset:
-    return asset if asset.contract is None else replace(asset, contract=spelled(asset.contract))
+def spelled_in(value: Any, field: str = "") -> Any:
+    """The same promise or policy with every EVM address in its one spelling."""
+    if isinstance(value, str):
+        return spelled(value) if field in _ADDRESSES else value
+    if isinstance(value, tuple | frozenset):
+        return type(value)(spelled_in(one, field) for one in value)
+    if isinstance(value, Struct):
+        names = value.__struct_fields__
+        return replace(value, **{name: spelled_in(getattr(value, name), name) for name in names})
+    return value
 
 
 NOTHING_ALLOWED = "An approval of nothing: the allowance ends"
@@ -252,7 +230,7 @@ _BLOCK = timedelta(milliseconds=400)
 def judge(case: Case) -> Review:
     """Every rule is asked, also after one has refused, so that all reasons are seen. ``digest`` is
     of the content of the claim; whoever keeps the review gives it the ``id`` to sign it by."""
-    case = replace(case, promise=spelled_promise(case.promise), policy=spelled_policy(case.policy))
+    case = replace(case, promise=spelled_in(case.promise), policy=spelled_in(case.policy))
     findings = tuple(
         RuleFinding(rule.code, rule.severity, said.words, said.field.label if said.field else None)
         for rule in rules_for(case.claim)

@@ -30,6 +30,7 @@ from swapdesk.agent.gate.case import (
 )
 from swapdesk.agent.gate.rules.steps import taken_in_all
 from swapdesk.agent.gate.verdict import judge, unreadable
+from swapdesk.agent.gate.words import SOL
 from swapdesk.agent.process.chains import Chains, block_hash, told
 from swapdesk.agent.shapes.claim import Claim, PayloadRefused
 from swapdesk.agent.shapes.reading import read_payload
@@ -215,13 +216,17 @@ def _evm_changes(logs: Sequence[Log], promise: Promise) -> list[BalanceChange]:
         moved[giver, log.address] -= units
         moved[taker, log.address] += units
     return [
-        _change(holder, token, units, promise) for (holder, token), units in moved.items() if units
+        _change(holder, None if token == NATIVE else token, units, promise)
+        for (holder, token), units in moved.items()
+        if units
     ]
 
 
-def _change(holder: str, token: str, units: int, promise: Promise) -> BalanceChange:
-    contract = None if token == NATIVE else token
-    known = _asset(contract, promise)
+def _change(
+    holder: str, contract: str | None, units: int, promise: Promise, coin: Asset | None = None
+) -> BalanceChange:
+    """``coin`` is how a token is called that the promise does not name."""
+    known = _asset(contract, promise) or coin
     if known is None:
         return BalanceChange(holder, "?", contract, None, units)
     return BalanceChange(holder, known.symbol, contract, known.decimals, units)
@@ -553,12 +558,8 @@ def _solana_simulation(
 
 
 def _solana_changes(moves: BalanceChanges, promise: Promise) -> list[BalanceChange]:
-    assets = {promise.sell.contract: promise.sell}
-    if promise.chain_out == promise.chain:
-        assets[promise.buy.contract] = promise.buy
-    native = assets.get(None, Asset("SOL", 9, None))
     found = [
-        BalanceChange(account, native.symbol, None, native.decimals, after - before)
+        _change(account, None, after - before, promise, SOL)
         for account, (before, after) in moves.lamports.items()
         if after != before
     ]
@@ -566,15 +567,7 @@ def _solana_changes(moves: BalanceChanges, promise: Promise) -> list[BalanceChan
     if promise.deposit is not None:
         deposits.add(promise.deposit.address)
     for move in moves.tokens:
-        known = assets.get(move.mint)
-        found.append(
-            BalanceChange(
-                # A venue may name a token account itself as where a deposit goes.
-                holder=move.account if move.account in deposits else move.owner,
-                symbol=known.symbol if known is not None else "?",
-                contract=move.mint,
-                decimals=known.decimals if known is not None else None,
-                units=move.after - move.before,
-            )
-        )
+        # A venue may name a token account itself as where a deposit goes.
+        holder = move.account if move.account in deposits else move.owner
+        found.append(_change(holder, move.mint, move.after - move.before, promise))
     return found

@@ -137,9 +137,9 @@ def _operation(payload: OperationPayload) -> UserOperation:
     try:
         operation = read_operation(payload.operation, signed=False)
     except OperationError as error:
+        if error.field == "paymaster":
+            raise PayloadRefused("OPERATION_PAYMASTER", error.words) from error
         raise PayloadRefused("OPERATION_UNREADABLE", str(error)) from error
-    if operation.paymaster is not None:
-        raise PayloadRefused("OPERATION_PAYMASTER", "somebody else would pay for the operation")
     if not all(getattr(operation, one) for one in _NEEDED):
         raise PayloadRefused("OPERATION_GAS", "without gas or a fee for it, it can only fail")
     if operation.signature:

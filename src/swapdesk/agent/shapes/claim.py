@@ -164,6 +164,9 @@ class Claim(Struct, frozen=True):
         """The fields of these meanings, in the order of the payload."""
         return (one for one in self.fields if one.meaning in meanings)
 
+    def first(self, *meanings: Meaning) -> ClaimField | None:
+        return next(self.of(*meanings), None)
+
     def numbers(self, meaning: Meaning) -> Iterator[tuple[ClaimField, int]]:
         """Fields of a meaning whose value is a number."""
         for one in self.of(meaning):

@@ -15,12 +15,11 @@ from swapdesk.agent.shapes.claim import (
     Claim,
     ClaimField,
     Meanings,
-    PayloadRefused,
     Shape,
     Value,
     moves_of,
 )
-from swapdesk.agent.typed_data import Document, TypedDataRefused, read_document
+from swapdesk.agent.typed_data import Document, read_document
 from swapdesk.chain.calldata import erc20, permit2
 from swapdesk.chain.deployments import Role
 from swapdesk.chain.typed_data import (
@@ -196,11 +195,7 @@ def read_typed(raw: object) -> Claim:
 
     Raises PayloadRefused for a document that cannot be read strictly.
     """
-    try:
-        document = read_document(raw)
-        digest = document.digest
-    except TypedDataRefused as refusal:
-        raise PayloadRefused(f"DOCUMENT_{refusal.code}", str(refusal)) from refusal
+    document = read_document(raw)
     shape = SHAPES.get(document.declaration)
     fields = tuple(_fields(document, shape))
     contract = document.domain.get("verifyingContract")
@@ -220,7 +215,7 @@ def read_typed(raw: object) -> Claim:
         title=known.title,
         contract=contract,
         chain_id=chain_id if isinstance(chain_id, int) else None,
-        content=digest,
+        content=document.digest,
         fields=fields,
         target=known.target,
         roles=known.roles,

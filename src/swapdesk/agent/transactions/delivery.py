@@ -11,6 +11,7 @@ know them for good, can nothing come of the bytes any more.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 
 from swapdesk.acts import State
 from swapdesk.agent.transactions.records import Records
@@ -18,7 +19,6 @@ from swapdesk.chain.node_http import NodeError, NodeRefused, NodeUncertain, Node
 from swapdesk.chain.rpc.evm import (
     EvmClient,
     Request,
-    Transaction,
     TransactionReceipt,
     balance_of,
     digest,
@@ -35,10 +35,11 @@ _SENDING = (State.UNKNOWN,)
 
 
 class Delivery(ABC):
-    """Of one chain."""
+    """Of one chain; ``hand_in`` gives bytes to its node and raises NodeError."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, hand_in: Callable[[bytes], Awaitable[object]]) -> None:
         self._records = records
+        self._hand_in = hand_in
 
     async def send(self, one: SignedTransaction) -> SignedTransaction:
         """Hand the bytes to the node; those of the twin that pays more for gas, where there is
@@ -83,17 +84,14 @@ class Delivery(ABC):
         except NodeError as error:
             raise Refused("chain_unreachable", str(error)) from None
 
-    @abstractmethod
-    async def _hand_in(self, raw: bytes) -> object:
-        """Raises the errors of the client."""
-
-    @abstractmethod
     async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
         """What a refusal of the bytes means. Raises Refused."""
+        self._note(one, error.words)
+        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     @abstractmethod
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
-        """Raises the errors of the client."""
+        """Raises NodeError."""
 
     def _note(self, one: SignedTransaction, problem: str, state: State = State.UNKNOWN) -> None:
         self._records.move(one.hash, state, among=_SENDING, problem=problem)
@@ -112,12 +110,9 @@ class EvmDelivery(Delivery):
     """One EVM chain; after ``confirmations`` blocks an outcome is final."""
 
     def __init__(self, client: EvmClient, records: Records, confirmations: int) -> None:
-        super().__init__(records)
+        super().__init__(records, client.send_raw)
         self._client = client
         self._confirmations = max(1, confirmations)
-
-    async def _hand_in(self, raw: bytes) -> object:
-        return await self._client.send_raw(raw)
 
     async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
         """A node refuses what it has executed already; then it is a success."""
@@ -128,11 +123,11 @@ class EvmDelivery(Delivery):
         if known is not None and known.sender == one.account and known.nonce == one.nonce:
             self._records.move(one.hash, State.SENT, among=_SENDING)
             return await self.resolve(self._found(one))
-        self._note(one, error.words)
         if self._records.twins(one) and await self._nonce_used(one):
             # One of its twins was executed, or is about to count: looking tells which.
+            self._note(one, error.words)
             return self._found(one)
-        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
+        return await super()._refused(one, error)
 
     async def _nonce_used(self, one: SignedTransaction) -> bool:
         try:
@@ -159,16 +154,8 @@ class EvmDelivery(Delivery):
     async def _executed(
         self, one: SignedTransaction, receipt: TransactionReceipt
     ) -> SignedTransaction:
-        known = await self._client.transaction(one.hash)
-        head = await self._client.height()
-        told = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
-        hash_there = None if told is None else digest(fields(told).get("hash"))
-        problem = _contradiction(one, receipt, known, hash_there)
-        if problem is None and not receipt.succeeded and known is not None and known.value:
-            problem = await self._paid_although(one, receipt, known)
-        if problem is None and receipt.succeeded and known is not None and not receipt.logs:
-            problem = await self._without_events(one, receipt, known)
-        confirmations = max(0, head - receipt.block + 1)
+        problem = await self._contradiction(one, receipt)
+        confirmations = max(0, await self._client.height() - receipt.block + 1)
         if problem is not None:
             self._records.move(one.hash, State.SENT, problem=problem)
         elif confirmations < self._confirmations:
@@ -179,23 +166,30 @@ class EvmDelivery(Delivery):
                 self._records.move(twin.hash, State.REFUSED, "REPLACED")
         return self._found(one)
 
-    async def _paid_although(
-        self, one: SignedTransaction, receipt: TransactionReceipt, known: Transaction
+    async def _contradiction(
+        self, one: SignedTransaction, receipt: TransactionReceipt
     ) -> str | None:
-        """A failed payment leaves no events that could contradict it, but money does."""
-        if await self._left(one.account, receipt.block) >= known.value:
-            return "the node tells a failure although the money has left the account"
+        """What the node says against its own receipt; None when all of it agrees."""
+        known = await self._client.transaction(one.hash)
+        told = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
+        hash_there = None if told is None else digest(fields(told).get("hash"))
+        if known is None or known.block != receipt.block or hash_there != receipt.block_hash:
+            return "the node tells a receipt for a block that does not hold it"
+        if receipt.sender != one.account or known.sender != one.account or known.nonce != one.nonce:
+            return "the node tells the receipt of another transaction"
+        if not receipt.succeeded:
+            if receipt.logs:
+                return "the node tells a failure that left events, which no failure does"
+            # A failed payment leaves no events that could contradict it, but money does.
+            if known.value and await self._left(one.account, receipt.block) >= known.value:
+                return "the node tells a failure although the money has left the account"
+        elif known.data and not receipt.logs:
+            # A call that did something tells it by events, but for coins that a smart account
+            # pays: they have left it in that block.
+            coins = one.purpose is Purpose.WITHDRAW and known.to is not None
+            if not coins or await self._left(known.to or "", receipt.block) <= 0:
+                return "the node tells a success that left no events"
         return None
-
-    async def _without_events(
-        self, one: SignedTransaction, receipt: TransactionReceipt, known: Transaction
-    ) -> str | None:
-        """A call that did something tells it by events, but for coins that a smart account pays:
-        they have left it in that block."""
-        coins = one.purpose is Purpose.WITHDRAW and known.to is not None
-        if not known.data or (coins and await self._left(known.to or "", receipt.block) > 0):
-            return None
-        return "the node tells a success that left no events"
 
     async def _left(self, address: str, block: int) -> int:
         """By how much the coins of an address are fewer after a block than before it."""
@@ -228,35 +222,12 @@ class EvmDelivery(Delivery):
         return self._found(one)
 
 
-def _contradiction(
-    one: SignedTransaction,
-    receipt: TransactionReceipt,
-    known: Transaction | None,
-    hash_there: str | None,
-) -> str | None:
-    """What the node says against its own receipt; None when all of it agrees."""
-    if known is None or known.block != receipt.block or hash_there != receipt.block_hash:
-        return "the node tells a receipt for a block that does not hold it"
-    if receipt.sender != one.account or known.sender != one.account or known.nonce != one.nonce:
-        return "the node tells the receipt of another transaction"
-    if not receipt.succeeded and receipt.logs:
-        return "the node tells a failure that left events, which no failure does"
-    return None
-
-
 class SolanaDelivery(Delivery):
     """One chain of Solana's kind."""
 
     def __init__(self, client: SolanaClient, records: Records) -> None:
-        super().__init__(records)
+        super().__init__(records, client.send)
         self._client = client
-
-    async def _hand_in(self, raw: bytes) -> object:
-        return await self._client.send(raw)
-
-    async def _refused(self, one: SignedTransaction, error: NodeRefused) -> SignedTransaction:
-        self._note(one, error.words)
-        raise Refused("chain_refused", f"the node refused it: {error.words}") from None
 
     async def _resolve(self, one: SignedTransaction, *, resend: bool) -> SignedTransaction:
         # In this order: what is executed between the two questions is not taken for lost.

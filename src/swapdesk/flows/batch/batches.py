@@ -18,7 +18,6 @@ from typing import Any
 from msgspec import Struct
 
 from swapdesk.flows.batch.rows import (
-    NOT_CREATED,
     ORDER_DIFFERS,
     Group,
     Row,
@@ -63,12 +62,9 @@ def find_batch(ledger: Ledger, name: str) -> Batch | None:
     """A batch by its id or the unique beginning of it, at least four characters."""
     if len(name) < 4 or not name.isalnum():
         return None
-    act = ledger.get(name)
-    if act is None or act.kind != "batch":
-        begun = name.lower()
-        acts = ledger.where("kind = 'batch' AND id BETWEEN ? AND ?", begun, f"{begun}~")
-        act = acts[0] if len(acts) == 1 else None
-    return None if act is None else _batch(ledger, act)
+    begun = name.lower()
+    acts = ledger.where("kind = 'batch' AND id BETWEEN ? AND ?", begun, f"{begun}~")
+    return _batch(ledger, acts[0]) if len(acts) == 1 else None
 
 
 def newest_batches(ledger: Ledger, limit: int) -> list[Batch]:
@@ -81,12 +77,15 @@ def newest_batches(ledger: Ledger, limit: int) -> list[Batch]:
 def find_group(ledger: Ledger, multi_id: str) -> Group | None:
     """The group of this home with the service's id for it."""
     acts = ledger.where("subject = ? AND kind = 'create_group'", multi_id)
-    return read_group(ledger, acts[0]) if acts else None
+    return _group(acts[0], ledger.parts(acts[0].id, "row")) if acts else None
 
 
-def read_group(ledger: Ledger, act: Operation) -> Group:
-    """A group with its rows."""
-    return _group(act, ledger.parts(act.id, "row"))
+def read_group(ledger: Ledger, group_id: str) -> Group:
+    """A group with its rows, by its act. Raises KeyError for no such act."""
+    act = ledger.get(group_id)
+    if act is None:
+        raise KeyError(group_id)
+    return _group(act, ledger.parts(group_id, "row"))
 
 
 def _batch(ledger: Ledger, act: Operation) -> Batch:
@@ -159,84 +158,53 @@ def _created_before(ledger: Ledger, digest: str) -> Operation | None:
     return acts[-1] if acts else None
 
 
-def leave_group(ledger: Ledger, group: Group, server_at: datetime) -> bool:
-    """Commit that the request of a group leaves now; False when it left before, or was decided:
-    then it must not leave."""
-    act = group.act
-    with ledger.transaction():
-        moved = ledger.move(act.id, State.SENT, server_at=server_at)
-        if moved:
-            ledger.move_parts(act.id, "row", State.SENT)
-            ledger.move(str(act.parent), State.SENT)
-        return moved
-
-
-def keep_group(ledger: Ledger, group: Group) -> bool:
-    """Commit that nothing was created for certain: the group may leave again."""
-    with ledger.transaction():
-        moved = ledger.move(group.act.id, State.PREPARED)
-        if moved:
-            ledger.move_parts(group.act.id, "row", State.PREPARED)
-        return moved
-
-
-def lose_group(
+def move_group(
     ledger: Ledger,
     group: Group,
-    code: str,
-    *,
-    status: int | None = None,
-    request_id: str | None = None,
-) -> bool:
-    """Commit that nobody knows whether the group was created."""
-    told: dict[str, Any] = {"code": code, "status": status, "request_id": request_id}
-    with ledger.transaction():
-        moved = ledger.move(group.act.id, State.UNKNOWN, **told)
-        if moved:
-            ledger.move_parts(group.act.id, "row", State.UNKNOWN)
-        return moved
-
-
-def refuse_group(
-    ledger: Ledger,
-    group: Group,
-    reasons: Sequence[str],
-    *,
-    code: str = NOT_CREATED,
-    status: int | None = None,
-    request_id: str | None = None,
-) -> bool:
-    """Commit that no order of the group exists, with the reason of each row in a sentence. Only
-    what is on its way gets an outcome."""
-    told: dict[str, Any] = {"code": code, "status": status, "request_id": request_id}
-    with ledger.transaction():
-        moved = ledger.move(group.act.id, State.REFUSED, among=LEFT, **told)
-        if moved:
-            for row, reason in zip(group.rows, reasons, strict=True):
-                move_row(ledger, row, State.REFUSED, code=code, reason=reason)
-            _end_batch(ledger, group)
-        return moved
-
-
-def complete_group(
-    ledger: Ledger,
-    group: Group,
-    multi_id: str,
+    state: State,
     *,
     code: str | None = None,
+    reasons: Sequence[str] = (),
+    multi_id: str | None = None,
+    server_at: datetime | None = None,
+    status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Commit the id of a group, in one transaction with what became of its rows. ``code`` says how
-    the answer was lost where the group was found by a look. False also where another group of this
-    home has that id."""
-    told: dict[str, Any] = {"code": code, "subject": multi_id, "request_id": request_id}
+    """Commit how the request of a group stands, and its rows with it; whether it moved.
+
+    Sent: it leaves now; where it did not move, it left before or was decided, and must not leave.
+    Prepared: nothing was created for certain, and it may leave again. Unknown: ``code`` says why
+    nobody knows. Refused: no order of it exists, with the reason of each row in a sentence. Done:
+    ``multi_id`` is its id, and what became of its rows is committed in the same transaction by
+    :func:`move_row`; ``code`` says how the answer was lost where it was found by a look. Not where
+    another group of this home has that id.
+    """
+    over = state in (State.DONE, State.REFUSED)
     with ledger.transaction():
-        if find_group(ledger, multi_id) is not None:
+        if multi_id is not None and find_group(ledger, multi_id) is not None:
             return False
-        moved = ledger.move(group.act.id, State.DONE, among=LEFT, **told)
-        if moved:
+        moved = ledger.move(
+            group.act.id,
+            state,
+            among=LEFT if over else None,
+            code=code,
+            subject=multi_id,
+            server_at=server_at,
+            status=status,
+            request_id=request_id,
+        )
+        if not moved:
+            return False
+        if state is State.REFUSED:
+            for row, reason in zip(group.rows, reasons, strict=True):
+                move_row(ledger, row, state, code=code, reason=reason)
+        if over:
             _end_batch(ledger, group)
-        return moved
+            return True
+        ledger.move_parts(group.act.id, "row", state)
+        if state is State.SENT:
+            ledger.move(str(group.act.parent), state)
+        return True
 
 
 def move_row(
@@ -250,8 +218,7 @@ def move_row(
 ) -> None:
     """What became of a row of a group that moves in the same transaction; ``reason`` is a
     sentence."""
-    told: dict[str, Any] = {"subject": service_id, "code": code, "reason": reason}
-    ledger.move(row.act.id, state, among=LEFT, **told)
+    ledger.move(row.act.id, state, among=LEFT, subject=service_id, code=code, reason=reason)
 
 
 def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:

@@ -1,37 +1,217 @@
-"""A bundle as the service builds it, compared with the group before it counts: which deposits it
-may mean, and how much it may ask for. The wallet judges the bytes once more.
+"""Which rows of a group await a deposit, and the bundle that pays them, compared before it counts.
+
+An order is compared with what was asked for. The service sets orders up after it answered the
+create, so the first addresses come with a later look; every look has to repeat the ones before, and
+each step compares the orders with what was built. A bundle as the service builds it may mean these
+deposits alone, and ask for no more than they need. The wallet judges the bytes once more, by a
+promise that is made of the journaled bundle; its amounts are bounded by the rows as confirmed,
+never by the answer.
 
 Source: contract 9.10 to 9.16.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
+
+from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.batch.bundles import Bundle, BundleItem
-from swapdesk.flows.batch.group_status import BUILD_AGAIN, Stopped
-from swapdesk.flows.batch.payable import PayableRow
+from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem
+from swapdesk.flows.batch.progress import Stopped
+from swapdesk.flows.batch.rows import Group, Row
+from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.payments import Sum
+from swapdesk.flows.orders.situations import awaits_deposit
+from swapdesk.wallet.promise import (
+    Asset,
+    BundlePromise,
+    DepositPromise,
+    OperationPayload,
+    Promise,
+    Purpose,
+    TransactionPayload,
+)
+from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import (
     EvmTransactionData,
     MultiBuildRequest,
+    MultiExchangeStatus,
+    MultiOrderRequest,
     MultiTransaction,
     MultiTransactions,
     SolanaTransactionData,
 )
+from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
+
+
+def differing(asked: MultiOrderRequest, order: Order) -> str | None:
+    """The first field in which the order is not what was asked for, in a word; None for none.
+
+    A field that the service leaves out says nothing, but the recipient must be there.
+    """
+    sent = order.in_token_id or (order.in_token.id if order.in_token is not None else None)
+    bought = order.out_token_id or (order.out_token.id if order.out_token is not None else None)
+    if sent is not None and sent.lower() != asked.from_.lower():
+        return "token sold"
+    if bought is not None and bought.lower() != asked.to.lower():
+        return "token bought"
+    if order.receiver_address is None or not _same(order.receiver_address, asked.address_to):
+        return "recipient"
+    if "receiver_tag" in order.model_fields_set or order.receiver_tag:
+        if (order.receiver_tag or None) != asked.destination_tag:
+            return "memo"
+    elif asked.destination_tag is not None:
+        return "memo"
+    if order.anonymous is not None and order.anonymous is not bool(asked.anonymous):
+        return "route"
+    if order.in_amount is not None:
+        near = asked.amount * AMOUNT_TOLERANCE
+        if abs(order.in_amount - asked.amount) > near:
+            return "amount"
+    return None
+
+
+def _same(one: str, other: str) -> bool:
+    """Hexadecimal addresses have no case but for their checksum."""
+    if one.startswith("0x") and other.startswith("0x"):
+        return one.lower() == other.lower()
+    return one == other
+
+
+LEAST_LEFT = timedelta(seconds=30)
+"""Nothing is paid for an order that waits no longer than this."""
+
+
+class PayableRow(Struct, frozen=True):
+    """One row to pay. ``confirmed`` is what was asked for in base units, ``deposit`` what the
+    order wants."""
+
+    token: Token
+    confirmed: int
+    deposit: BundleDeposit
+
+
+class Unpayable(Exception):
+    """A row whose order exists and must not be paid now; the text is a sentence without its point.
+    ``wrong``: the order is not what was asked for."""
+
+    def __init__(self, reason: str, *, wrong: bool = False) -> None:
+        super().__init__(reason)
+        self.wrong = wrong
+
+
+class Payables(Struct, frozen=True):
+    """``unpayable`` are rows with the reason; ``pending`` counts orders that are still being set
+    up."""
+
+    rows: tuple[PayableRow, ...]
+    unpayable: tuple[tuple[Row, Unpayable], ...]
+    pending: int
+
+
+def payables(
+    group: Group,
+    status: MultiExchangeStatus,
+    token_of: Callable[[str], Token | None],
+    now: datetime,
+    paid: Collection[str] = (),
+) -> Payables:
+    """The rows of a group beside its orders as the service has them. ``paid`` are orders whose
+    deposit left already, or may have."""
+    orders = {order.service_id: order for order in status.orders}
+    rows: list[PayableRow] = []
+    unpayable: list[tuple[Row, Unpayable]] = []
+    pending = 0
+    for row, asked in zip(group.rows, group.request.orders, strict=True):
+        if row.became != "created" or row.service_id is None or row.service_id in paid:
+            continue
+        order = orders.get(row.service_id)
+        try:
+            if order is None:
+                raise Unpayable("the service does not show its order")
+            set_up = order.status is None or order.status >= OrderStatusCode.WAITING
+            if set_up or order.deposit_address is not None:
+                rows.append(_row(row.number, order, asked, token_of, now))
+            else:
+                pending += 1
+        except Unpayable as problem:
+            unpayable.append((row, problem))
+    return Payables(tuple(rows), tuple(unpayable), pending)
+
+
+def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
+    """What a later look says otherwise, in a sentence without its point; None for nothing."""
+    known = {one.deposit.service_id: one.deposit for one in now.rows}
+    reasons = {row.service_id: str(problem) for row, problem in now.unpayable}
+    for one in before:
+        again = known.get(one.service_id)
+        if again is None:
+            said = reasons.get(one.service_id, "awaits no deposit any more")
+            return f"row {one.row}: {said}"
+        if again.address != one.address:
+            return f"row {one.row}: the service repeats another deposit address"
+        if again.units != one.units:
+            return f"row {one.row}: the service repeats another amount to pay"
+    return None
+
+
+def _row(
+    number: int,
+    order: Order,
+    asked: MultiOrderRequest,
+    token_of: Callable[[str], Token | None],
+    now: datetime,
+) -> PayableRow:
+    differs = differing(asked, order)
+    if differs is not None:
+        raise Unpayable(f"the {differs} of the order is not what was asked for", wrong=True)
+    if not awaits_deposit(order):
+        raise Unpayable("its order awaits no deposit")
+    token = token_of(asked.from_)
+    if token is None:
+        raise Unpayable("the token it sells is not in the desk's list")
+    if order.deposit_address is None or order.in_amount is None or order.expires is None:
+        raise Unpayable("its order does not say what is to be paid, where to, and until when")
+    if order.expires - now <= LEAST_LEFT:
+        raise Unpayable("its order waits no longer than 30 seconds")
+    if order.deposit_tag:
+        raise Unpayable("its order needs a memo, which this payment cannot carry")
+    chain = token.chain_data
+    contracts = (token.address,) if token.address else ()
+    address = check_address(
+        chain.kind, order.deposit_address, chain_name=chain.name, contracts=contracts
+    )
+    if not address.ok:
+        raise Unpayable(f"its deposit address is no address on {chain.name}", wrong=True)
+    for own in (asked.address_to, asked.refund_address):
+        if own is not None and same_address(chain.kind, address.normalized, own):
+            raise Unpayable(
+                "its deposit address is the recipient or the refund address", wrong=True
+            )
+    try:
+        units = to_base_units(order.in_amount, token.decimals)
+        confirmed = to_base_units(asked.amount, token.decimals)
+    except NumberError:
+        raise Unpayable("its amount is no whole number of units", wrong=True) from None
+    deposit = BundleDeposit(number, order.service_id, address.normalized, units, order.expires)
+    return PayableRow(token, confirmed, deposit)
+
+
+# The bundle
 
 EVM, SOLANA = "evm", "solana"
 
 
-def _not_built(words: str) -> Stopped:
-    """The answer is not a bundle of these deposits; ``words`` are a sentence without its point."""
-    said = f"The service built no bundle of these deposits: {words}."
-    return Stopped("BUILD_DIFFERS", said, BUILD_AGAIN)
+def _not_built(differs: str) -> Stopped:
+    """The answer is not a bundle of these deposits."""
+    return Stopped("BUILD_DIFFERS", differs=differs)
 
 
 def most_gas(price: Decimal | None, kind: str, payments: int) -> int:
@@ -53,18 +233,14 @@ async def build_operations(
     parts = _partition(answer, rows)
     items: list[BundleItem] = []
     needs: list[Sum] = []
-    senders: set[str] = set()
-    counts: dict[str | None, int] = {}
     for told, own in parts:
         data = told.tx_data
         if not isinstance(data, EvmTransactionData):
             raise _not_built("the service answered with a transaction of another chain")
         token = _token_of(own)
-        part = counts.get(token.address, 0)
-        counts[token.address] = part + 1
+        part = sum(before.contract == token.address for before in items)
         item = _item(token, part, own, _operation(data))
         items.append(item)
-        senders.add(str(item.document["userOperation"]["sender"]).lower())
         lacking = int(data.token_amount or "0")
         if token.address is not None and lacking:
             if lacking > item.sum.units:
@@ -72,7 +248,8 @@ async def build_operations(
                     f"the service asks for more {token.symbol} than the deposits are together"
                 )
             needs.append(Sum(token.symbol, token.decimals, token.address, lacking))
-    if len(senders) != 1:
+    senders = [str(item.document["userOperation"]["sender"]) for item in items]
+    if len({sender.lower() for sender in senders}) != 1:
         raise _not_built("its operations are of different smart accounts")
     gas = most_gas(coin.price, EVM, len(rows))
     coins = int(answer.deposit_needed or "0")
@@ -81,10 +258,9 @@ async def build_operations(
         raise _not_built(f"the service asks for more {coin.symbol} than deposits and gas need")
     if coins:
         needs.insert(0, Sum(coin.symbol, coin.decimals, None, coins))
-    sender = str(items[0].document["userOperation"]["sender"])
     held = int(answer.sa_current_balance or "0")
     chain = coin.chain_data.short_name
-    return Bundle("evm", chain, account, sender, tuple(items), tuple(needs), gas, held)
+    return Bundle("evm", chain, account, senders[0], tuple(items), tuple(needs), gas, held)
 
 
 async def partition(
@@ -188,3 +364,93 @@ def _item(
 
 def _ids(rows: Sequence[PayableRow]) -> list[str]:
     return [row.deposit.service_id for row in rows]
+
+
+# What is promised of it
+
+_TRANSFER = "0xa9059cbb"
+"""``transfer(address,uint256)``; the agent decodes what was made of it."""
+
+
+def item_promise(
+    multi_id: str, coin: Token, bundle: Bundle, item: BundleItem, intent_id: str
+) -> Promise:
+    """What one signature may do: pay exactly these deposits."""
+    sold = Asset(item.symbol, item.decimals, item.contract)
+    deposits = tuple(
+        DepositPromise(one.service_id, one.address, None, one.units, one.expires)
+        for one in item.deposits
+    )
+    return _promise(
+        coin,
+        bundle,
+        intent_id,
+        sold,
+        item.confirmed,
+        bundle.gas_units,
+        BundlePromise(multi_id, item.part, deposits),
+    )
+
+
+def funding_promise(coin: Token, bundle: Bundle, need: Sum, intent_id: str) -> Promise:
+    """What may be sent to the smart account: no more than deposits and their gas can need."""
+    sold = Asset(need.symbol, need.decimals, need.contract)
+    bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
+    bound += bound // 10_000
+    if need.contract is None:
+        bound += bundle.gas_units
+    gas = gas_bound(coin.price, "evm")
+    return _promise(coin, bundle, intent_id, sold, bound, gas, None)
+
+
+def operation_payload(item: BundleItem) -> OperationPayload:
+    told = item.document
+    return OperationPayload(
+        Purpose.BUNDLE,
+        dict(told["userOperation"]),
+        str(told["entryPoint"]),
+        str(told["entryPointVersion"]),
+        told["chainId"],
+    )
+
+
+def funding_payload(bundle: Bundle, need: Sum) -> TransactionPayload:
+    """A plain transfer to the smart account."""
+    if need.contract is None:
+        return TransactionPayload(Purpose.FUND, bundle.sender, "0x", need.units)
+    payee = bundle.sender[2:].lower().rjust(64, "0")
+    data = f"{_TRANSFER}{payee}{need.units:064x}"
+    return TransactionPayload(Purpose.FUND, need.contract, data, 0)
+
+
+def _promise(
+    coin: Token,
+    bundle: Bundle,
+    intent_id: str,
+    sold: Asset,
+    units: int,
+    gas_units: int,
+    pays: BundlePromise | None,
+) -> Promise:
+    """``coin`` is the chain's own."""
+    chain_id = coin.chain_data.chain_id if bundle.kind == "evm" else None
+    return Promise(
+        intent_id=intent_id,
+        account=bundle.account,
+        chain=bundle.chain,
+        chain_id=chain_id,
+        sell=sold,
+        sell_units=units,
+        # Deposits buy nothing by themselves; what each order buys stands in the order.
+        buy=sold,
+        chain_out=bundle.chain,
+        chain_out_id=chain_id,
+        least_units=0,
+        quoted_units=0,
+        recipient=bundle.account,
+        venue=None,
+        quote_id=None,
+        valid_until=bundle.expires,
+        gas_units=gas_units,
+        bundle=pays,
+    )

@@ -8,6 +8,7 @@ each failed row by itself; what is not known may not.
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
@@ -24,18 +25,14 @@ from swapdesk.client.errors import (
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.batches import (
     begin_batch,
-    complete_group,
     find_batch,
-    keep_group,
-    leave_group,
-    lose_group,
+    move_group,
     move_row,
     read_group,
-    refuse_group,
 )
-from swapdesk.flows.batch.payable import differing
+from swapdesk.flows.batch.building import differing
 from swapdesk.flows.batch.plan import BatchPlan
-from swapdesk.flows.batch.rows import NOT_CREATED, ORDER_DIFFERS, Group, Row
+from swapdesk.flows.batch.rows import NOT_CREATED, ORDER_DIFFERS, Group
 from swapdesk.flows.creation.order_verification import LOOKS, SKEW, WINDOW, list_since
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
@@ -113,44 +110,38 @@ class BatchCreation:
                 return
 
     async def _create(self, group: Group) -> ClientError | None:
-        known = self._orders.index.ids() | self._ledger.subjects("row")
+        known = self._orders.ids() | self._ledger.subjects("row")
         groups = self._ledger.subjects("create_group")
-        if not leave_group(self._ledger, group, self._api.server_now()):
+        move = partial(move_group, self._ledger, group)
+        if not move(State.SENT, server_at=self._api.server_now()):
             return None
         try:
             receipt = await self._api.create_multi_exchange(group.request)
         except OutcomeUnknown as error:
-            lose_group(
-                self._ledger,
-                group,
-                error.code or "NO_ANSWER",
-                status=error.status,
-                request_id=error.request_id,
-            )
+            code = error.code or "NO_ANSWER"
+            move(State.UNKNOWN, code=code, status=error.status, request_id=error.request_id)
             lost = await self.resolve(self._now(group))
             return lost or (error if self._now(group).multi_id is None else None)
-        except RateLimited as error:
-            return error if keep_group(self._ledger, group) else None
-        except ApiError as error:
-            moved = refuse_group(
-                self._ledger,
-                group,
-                _reasons(error, len(group.rows)),
-                code=error.code or f"HTTP_{error.status}",
-                status=error.status,
-                request_id=error.request_id,
-            )
-            return error if moved else None
         except ClientError as error:
-            # Definite by the client's own word: nothing left, or nothing happened.
-            return error if keep_group(self._ledger, group) else None
+            if isinstance(error, ApiError) and not isinstance(error, RateLimited):
+                moved = move(
+                    State.REFUSED,
+                    code=error.code or f"HTTP_{error.status}",
+                    reasons=_reasons(error, len(group.rows)),
+                    status=error.status,
+                    request_id=error.request_id,
+                )
+            else:
+                # Definite by the client's own word: nothing left, or nothing happened.
+                moved = move(State.PREPARED)
+            return error if moved else None
         made, request_id = receipt.made, receipt.request_id
         if made.multi_id in groups:
             # A group that was there before is not the one that was asked for.
-            lose_group(self._ledger, group, "OTHER_ID", request_id=request_id)
+            move(State.UNKNOWN, code="OTHER_ID", request_id=request_id)
             return await self.resolve(self._now(group))
         with self._ledger.transaction():
-            moved = complete_group(self._ledger, group, made.multi_id, request_id=request_id)
+            moved = move(State.DONE, multi_id=made.multi_id, request_id=request_id)
             if moved:
                 self._end_rows(group, made, known)
         if moved or self._now(group).multi_id == made.multi_id:
@@ -164,31 +155,28 @@ class BatchCreation:
         """Every row by its place; a place that the answer leaves out is not known. ``known`` are
         the orders that were there before."""
         taken = set(known)
-        unknown = partial(move_row, self._ledger, state=State.UNKNOWN)
         for place, (row, asked) in enumerate(zip(group.rows, group.request.orders, strict=True)):
             result = made.orders[place] if place < len(made.orders) else None
             order = result.order if result is not None else None
+            end = partial(move_row, self._ledger, row)
             if order is not None and order.service_id in taken:
                 other = f"order {order.service_id}, which is of another row or was there before"
-                unknown(row, code="OTHER_ID", reason=f"The service answered with {other}.")
+                reason = f"The service answered with {other}."
+                end(State.UNKNOWN, code="OTHER_ID", reason=reason)
             elif order is not None:
                 taken.add(order.service_id)
-                self._end_row(row, order.service_id, differing(asked, order))
+                told: dict[str, str] = {}
+                if differs := differing(asked, order):
+                    said = f"The order is not what was asked for: the {differs} differs."
+                    told = {"code": ORDER_DIFFERS, "reason": f"{said} Do not pay it."}
+                end(State.DONE, service_id=order.service_id, **told)
             elif result is not None and result.error is not None:
                 error = result.error
                 fields = ", ".join(error.fields or ())
                 reason = f"{error.message} ({fields})" if fields else error.message
-                code = error.code or "ERROR"
-                move_row(self._ledger, row, State.REFUSED, code=code, reason=reason)
+                end(State.REFUSED, code=error.code or "ERROR", reason=reason)
             else:
-                unknown(row, code="NO_RESULT", reason="The answer says nothing of this row.")
-
-    def _end_row(self, row: Row, service_id: str, differs: str | None) -> None:
-        code = reason = None
-        if differs is not None:
-            code = ORDER_DIFFERS
-            reason = f"The order is not what was asked for: the {differs} differs. Do not pay it."
-        move_row(self._ledger, row, State.DONE, service_id=service_id, code=code, reason=reason)
+                end(State.UNKNOWN, code="NO_RESULT", reason="The answer says nothing of this row.")
 
     async def resolve(self, group: Group) -> ClientError | None:
         """Find out what became of a group whose outcome is not known."""
@@ -198,7 +186,7 @@ class BatchCreation:
         code = act.code
         if act.state is State.SENT:
             code = "INTERRUPTED"
-            lose_group(self._ledger, group, code)
+            move_group(self._ledger, group, State.UNKNOWN, code=code)
         certain = False
         failed: ClientError | None = None
         for wait in self._looks:
@@ -209,18 +197,18 @@ class BatchCreation:
                 failed, certain = error, False
                 continue
             failed = None
-            if len(groups) == 1:
-                self._found(group, *groups[0], code)
             if groups:
+                if len(groups) == 1:
+                    self._adopt(group, *groups.popitem(), code)
                 return None
         if certain:
             reasons = ["The service shows no such order."] * len(group.rows)
-            refuse_group(self._ledger, group, reasons)
+            move_group(self._ledger, group, State.REFUSED, code=NOT_CREATED, reasons=reasons)
         return failed
 
-    def _found(self, group: Group, multi_id: str, names: dict[int, str], code: str | None) -> None:
+    def _adopt(self, group: Group, multi_id: str, names: dict[int, str], code: str | None) -> None:
         with self._ledger.transaction():
-            if not complete_group(self._ledger, group, multi_id, code=code):
+            if not move_group(self._ledger, group, State.DONE, multi_id=multi_id, code=code):
                 return
             for place, row in enumerate(group.rows):
                 if place in names:
@@ -231,25 +219,23 @@ class BatchCreation:
 
     async def _groups_since(
         self, group: Group, sent_at: datetime
-    ) -> tuple[list[tuple[str, dict[int, str]]], bool]:
-        """Groups that are made of rows of ``group`` and of nothing else, each with its orders by
-        the places of their rows, and whether every order since was seen. Raises ClientError."""
+    ) -> tuple[dict[str, dict[int, str]], bool]:
+        """Groups that are made of rows of ``group`` and of nothing else, by id, each with its
+        orders by the places of their rows, and whether every order since was seen. Raises
+        ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
         known = self._ledger.subjects("create_group")
-        listed = dict.fromkeys(
-            order.multi_id for order in orders if order.multi_id and order.multi_id not in known
-        )
-        found: list[tuple[str, dict[int, str]]] = []
+        listed = dict.fromkeys(order.multi_id for order in orders if order.multi_id)
+        placed: dict[str, dict[int, str]] = {}
         for multi_id in listed:
-            names = _placed(group, (await self._api.get_multi_exchange(multi_id)).orders)
-            if names:
-                found.append((multi_id, names))
-        return found, whole and self._api.server_now() - sent_at < WINDOW
+            if multi_id not in known:
+                members = (await self._api.get_multi_exchange(multi_id)).orders
+                placed[multi_id] = _placed(group, members)
+        fitting = {multi_id: names for multi_id, names in placed.items() if names}
+        return fitting, whole and self._api.server_now() - sent_at < WINDOW
 
     def _now(self, group: Group) -> Group:
-        act = self._ledger.get(group.act.id)
-        assert act is not None  # no act is ever deleted
-        return read_group(self._ledger, act)
+        return read_group(self._ledger, group.act.id)
 
 
 def _request(group: Group) -> str:
@@ -257,22 +243,18 @@ def _request(group: Group) -> str:
     return encode_json(request, exclude_none=True).decode()
 
 
+_PLACE = re.compile(r"orders[.\[]([0-9]{1,4})\b")
+"""``orders.3.amount`` speaks of place 3."""
+
+
 def _reasons(error: ApiError, count: int) -> list[str]:
     """Why each of ``count`` rows was refused: what is said of it, else of all."""
     reasons = {
-        place: problem.message
+        int(place[1]): problem.message
         for name, problem in error.fields.items()
-        if (place := _place_of(name)) is not None
+        if (place := _PLACE.match(name))
     }
     return [reasons.get(place, error.message) for place in range(count)]
-
-
-def _place_of(name: str) -> int | None:
-    """``orders.3.amount`` speaks of place 3."""
-    parts = name.replace("[", ".").replace("]", "").split(".")
-    if len(parts) > 1 and parts[0] == "orders" and parts[1].isascii() and parts[1].isdigit():
-        return int(parts[1][:4])
-    return None
 
 
 def _placed(group: Group, members: Sequence[Order]) -> dict[int, str]:

@@ -12,14 +12,20 @@ saw, or one that says somebody was first, the service is looked at and nothing i
 group's own status decides. What the service does not have after a minute may leave again, as it
 is: the operations have the same hashes and nonces, so that at most one of each is ever executed
 (contract 9.8, 9.16).
+
+A screen has the work as a session (:data:`GROUP`), of new groups and of those left open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import (
@@ -31,30 +37,42 @@ from swapdesk.client.errors import (
     RateLimited,
 )
 from swapdesk.clock import Clock
-from swapdesk.flows.batch import bundle_promise as promises
-from swapdesk.flows.batch.batches import mark_differing
-from swapdesk.flows.batch.building import build_operations, part_of, partition
-from swapdesk.flows.batch.bundle_promise import blocking, group_name, overtaken
+from swapdesk.flows.batch.batches import mark_differing, read_group
+from swapdesk.flows.batch.building import (
+    LEAST_LEFT,
+    Payables,
+    build_operations,
+    changed,
+    funding_payload,
+    funding_promise,
+    item_promise,
+    operation_payload,
+    part_of,
+    partition,
+    payables,
+)
 from swapdesk.flows.batch.bundles import (
     Bundle,
     BundleItem,
     accept_bundle,
     add_bundle,
     begin_transaction,
-    intent_of,
+    funding_intent,
+    group_name,
+    item_intent,
     move_bundle,
     newest_bundle,
+    open_bundles,
+    overtaken,
+    part_intent,
+    relying,
     sign_bundle,
+    signed_under,
     sum_of,
     transactions_of,
 )
-from swapdesk.flows.batch.group_status import (
-    BUILD_AGAIN,
-    GOES_ON,
-    LOOK,
-    PAY_OTHERWISE,
-    SIGN_AGAIN,
-    SUBMIT_AGAIN,
+from swapdesk.flows.batch.plan import BatchPlan
+from swapdesk.flows.batch.progress import (
     GroupStanding,
     Stopped,
     Until,
@@ -62,14 +80,23 @@ from swapdesk.flows.batch.group_status import (
     outcome_of,
     stopped_outcome,
 )
-from swapdesk.flows.batch.payable import LEAST_LEFT, Payables, changed, payables
-from swapdesk.flows.batch.plan import BatchPlan
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.catalog.catalog import native_coin
+from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
+from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
 from swapdesk.flows.journal.payments import Sum, paid_orders, payment_of
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.notation import counted, exact_amount
+from swapdesk.flows.signing.signing_session import (
+    FlowStep,
+    RunningSignings,
+    SigningKind,
+    SigningSession,
+    line_of,
+    open_keys,
+)
 from swapdesk.flows.transactions import (
     ActEntry,
     Look,
@@ -101,7 +128,6 @@ from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-
 
 ARRIVES_WITHIN = timedelta(seconds=60)
 """How long a request may be on its way."""
@@ -184,7 +210,7 @@ class GroupPayment:
         if bundle is not None:
             # Nothing is built or signed beside what an earlier run left open.
             await self._follow_transactions(bundle.expires)
-            bundle = self._current()
+            bundle = self._moved()
         # Signatures that never left are given up by a new bundle.
         anew = until is Until.BUILT and bundle and not bundle.paid and not bundle.under_way
         if bundle is None or anew:
@@ -193,27 +219,28 @@ class GroupPayment:
             return
         if bundle.kind == "solana":
             await self._pay_parts(bundle)
+            self._moved()
             return
         if bundle.unsigned:
             await self._sign(bundle)
-            bundle = self._current()
+            bundle = self._moved()
         if until is Until.SIGNED:
             return
         if bundle.signed:
             await self._submit(bundle)
-            bundle = self._current()
+            bundle = self._moved()
         if bundle.under_way and not bundle.accepted:
             await self._look_for(bundle)
-            self._watch.moved()
-            bundle = self._current()
+            bundle = self._moved()
         if until is Until.SETTLED and bundle.accepted:
             await self._follow(bundle)
-            self._watch.moved()
+            self._moved()
 
-    def _current(self) -> Bundle:
+    def _moved(self) -> Bundle:
+        """The bundle as it stands now, which who watches may read, too."""
+        self._watch.moved()
         bundle = newest_bundle(self._ledger, self._act)
-        if bundle is None:
-            raise LookupError("the bundle is not in the journal")
+        assert bundle is not None  # none is ever deleted
         return bundle
 
     # Building
@@ -225,20 +252,17 @@ class GroupPayment:
             self._refuse_beside_another()
         payable = await self._to_pay()
         if not payable.rows:
-            reasons = "; ".join(f"row {row.row}: {row}" for row in payable.unpayable[:3])
-            said = f"No row of this group awaits a deposit. {reasons}".strip().rstrip(".")
-            raise Stopped("NOT_PAYABLE", f"{said}.", LOOK, open_=False)
-        for problem in payable.unpayable:
+            some = "; ".join(f"row {row.number}: {said}" for row, said in payable.unpayable[:3])
+            raise Stopped("NOT_PAYABLE", reasons=f". {some}" if some else "")
+        for row, problem in payable.unpayable:
             if problem.wrong:
-                row = next(row for row in self._group.rows if row.number == problem.row)
                 mark_differing(self._ledger, row, str(problem))
         build = partition if solana else build_operations
         address = self._account.address
         built = await build(self._api, self._multi_id, address, payable.rows, self._coin)
         await self._require_same(built)
-        bundle = add_bundle(self._ledger, self._act, built)
-        self._watch.moved()
-        return bundle
+        add_bundle(self._ledger, self._act, built)
+        return self._moved()
 
     async def _to_pay(self) -> Payables:
         """The rows to pay, once no order is being set up any more."""
@@ -254,8 +278,7 @@ class GroupPayment:
         is paid has to be told twice."""
         differs = changed(bundle.deposits, await self._payable())
         if differs is not None:
-            said = f"The group is not what it was when it was built: {differs}."
-            raise Stopped("GROUP_CHANGED", said, BUILD_AGAIN)
+            raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
         """Without orders that were paid otherwise, or may have been."""
@@ -270,25 +293,20 @@ class GroupPayment:
     def _refuse_beside_another(self) -> None:
         """Raises Stopped where another group counts on what the smart account holds."""
         address, now = self._account.address, self._clock.now()
-        other = blocking(self._journal, self._act, address, self._chain, now)
+        other = relying(self._journal, address, self._chain, now, beside=self._act)
         if other is not None:
             name = group_name(self._ledger, other)
-            raise Stopped(
-                "OTHER_UNDER_WAY",
-                f"What the smart account holds is for {name}, which is {other.word}.",
-                f"you: let {name} end first",
-            )
+            raise Stopped("OTHER_UNDER_WAY", name=name, word=other.word)
 
     def _require_in_time(self, expires: datetime, what: str = "bundle") -> None:
         """Raises Stopped where an order of it expires before its deposit could arrive."""
         if expires - self._clock.now() <= LEAST_LEFT:
-            raise Stopped("ORDERS_EXPIRED", f"An order of the {what} has expired.", BUILD_AGAIN)
+            raise Stopped("ORDERS_EXPIRED", what=what)
 
     def _require_untouched(self, bundle: Bundle) -> None:
         """Raises Stopped where something left the smart account since it was built."""
         if overtaken(self._journal, bundle):
-            said = "The smart account paid another group, or its owner, since this was built."
-            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
+            raise Stopped("BUILT_BEFORE", row="overtaken")
 
     # Filling the smart account and signing
 
@@ -299,7 +317,7 @@ class GroupPayment:
         await self._require_same(bundle)
         self._refuse_beside_another()
         self._require_untouched(bundle)
-        begun = {intent_of(act) for act in self._transactions if act.hash is not None}
+        begun = {signed_under(act) for act in self._transactions if act.hash is not None}
         missing = [need for need in bundle.needs if self._funding(bundle, need) not in begun]
         await require_held(self._client, self._account, self._chain, missing)
         try:
@@ -316,25 +334,23 @@ class GroupPayment:
         signatures = []
         for number, item in enumerate(bundle.items, start=1):
             self._watch.turns_to(Turn(item.sum, len(item.deposits), number, len(bundle.items)))
-            intent = promises.item_intent(self._multi_id, item)
-            promise = promises.item_promise(self._multi_id, self._coin, bundle, item, intent)
-            signed = await self._transactor.agree(promises.operation_payload(item), promise)
+            intent = item_intent(self._multi_id, item)
+            promise = item_promise(self._multi_id, self._coin, bundle, item, intent)
+            signed = await self._transactor.agree(operation_payload(item), promise)
             assert isinstance(signed, Signature)
             signatures.append(signed.signature)
         if not sign_bundle(self._ledger, bundle, signatures):
-            said = "Another bundle was built in its place, or its signatures left before."
-            raise Stopped("BUILT_BEFORE", said, BUILD_AGAIN)
-        self._watch.moved()
+            raise Stopped("BUILT_BEFORE")
 
     def _funding(self, bundle: Bundle, need: Sum) -> str:
-        return promises.funding_intent(self._multi_id, need, bundle.number)
+        return funding_intent(self._multi_id, need, bundle.number)
 
     async def _fund(self, bundle: Bundle, need: Sum) -> None:
         intent = self._funding(bundle, need)
-        promise = promises.funding_promise(self._coin, bundle, need, intent)
+        promise = funding_promise(self._coin, bundle, need, intent)
 
         async def make() -> Payload:
-            return promises.funding_payload(bundle, need)
+            return funding_payload(bundle, need)
 
         await self._send("fund", need, promise, make)
         self._watch.moved()
@@ -344,10 +360,8 @@ class GroupPayment:
         for need in bundle.needs:
             act = self._transaction(self._funding(bundle, need))
             if act is None or act.state is not State.DONE:
-                code = "" if act is None or act.code is None else f" is {act.code.lower()}"
-                hash_ = None if act is None else act.hash
-                said = f"The transaction {hash_} that fills the smart account{code}."
-                raise Stopped("FUNDING_FAILED", said, BUILD_AGAIN, hash_=hash_)
+                word = "" if act is None or act.code is None else f" is {act.code.lower()}"
+                raise Stopped("FUNDING_FAILED", hash_=act.hash if act else None, word=word)
 
     # Submitting and following
 
@@ -359,31 +373,27 @@ class GroupPayment:
         self._require_untouched(bundle)
         await self._require_same(bundle)
         if not move_bundle(self._ledger, bundle, State.SENT, server_at=self._api.server_now()):
-            raise Stopped("SENT_BEFORE", "These signatures left before.", GOES_ON)
+            raise Stopped("SENT_BEFORE")
         request = MultiSubmitRequest(signatures=list(bundle.signatures))
         try:
             await self._api.submit_multi_transactions(self._multi_id, request)
         except OutcomeUnknown as error:
             self._unknown(bundle, error.code or "NO_ANSWER")
-        except RateLimited:
-            if self._not_there(bundle):
-                raise
-        except ApiError as error:
-            code = error.code or f"HTTP_{error.status}"
-            if isinstance(error, NotFound | Conflict) or code == ErrorCode.ALREADY_SUBMITTED:
+        except ClientError as error:
+            code = error.code or f"HTTP_{error.status}" if isinstance(error, ApiError) else ""
+            if not isinstance(error, ApiError) or isinstance(error, RateLimited):
+                # Definite by the client's own word: nothing left.
+                if self._not_there(bundle):
+                    raise
+            elif isinstance(error, NotFound | Conflict) or code == ErrorCode.ALREADY_SUBMITTED:
                 # Somebody was first, which may have been this request; or there is no bundle, or
                 # none any more.
                 self._unknown(bundle, code)
             else:
                 problems = "; ".join(f"{name}: {one.message}" for name, one in error.fields.items())
                 self._refused(bundle, code, problems or error.message)
-        except ClientError:
-            # Definite by the client's own word: nothing left.
-            if self._not_there(bundle):
-                raise
         else:
             accept_bundle(self._ledger, bundle)
-        self._watch.moved()
 
     async def _look_for(self, bundle: Bundle) -> None:
         """What the service has of a bundle whose answer was lost, once or until it is decided.
@@ -401,14 +411,13 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
         if told is not None and told not in tuple(BundleStatus):
             # It may be executed by now: neither refused nor sent again.
-            raise Stopped("UNKNOWN_STATUS", _not_known(told), GOES_ON)
+            raise Stopped("UNKNOWN_STATUS", status=told)
         if told != BundleStatus.PENDING:
-            said = "has no bundle that awaits these signatures"
-            if self._refused(bundle, "NO_BUNDLE", f"it {said}"):
-                raise Stopped("NO_BUNDLE", f"The service {said}.", BUILD_AGAIN)
+            reason = "it has no bundle that awaits these signatures"
+            if self._refused(bundle, "NO_BUNDLE", reason):
+                raise Stopped("NO_BUNDLE")
         elif self._not_there(bundle):
-            said = "The signatures did not arrive at the service; nothing was submitted."
-            raise Stopped("NOT_SUBMITTED", said, SUBMIT_AGAIN)
+            raise Stopped("NOT_SUBMITTED")
 
     async def _follow(self, bundle: Bundle) -> None:
         """Wait for the outcome. Raises Stopped when there is none in time, and ClientError."""
@@ -418,11 +427,9 @@ class GroupPayment:
             if self._decided(bundle, status):
                 return
             if self._clock.monotonic() >= ends:
-                said = "The bundle is submitted and not carried out yet."
                 told = status.bundle_status
-                if told is not None and told not in tuple(BundleStatus):
-                    said = _not_known(told)
-                raise Stopped("ON_ITS_WAY", said, "the service: it carries the bundle out")
+                known = told is None or told in tuple(BundleStatus)
+                raise Stopped("ON_ITS_WAY", row="" if known else "status", status=told)
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
@@ -430,12 +437,9 @@ class GroupPayment:
         end = _ENDS.get(status.bundle_status or "")
         if end is None:
             return False
-        told: dict[str, Any] = {
-            "hash": status.tx_hash,
-            "reason": status.failure_reason,
-            "said": "",
-        }
-        move_bundle(self._ledger, bundle, end[0], code=end[1], **told)
+        state, code = end
+        hash_, reason = status.tx_hash, status.failure_reason
+        move_bundle(self._ledger, bundle, state, code=code, hash=hash_, reason=reason, said="")
         return True
 
     def _unknown(self, bundle: Bundle, code: str) -> None:
@@ -446,8 +450,9 @@ class GroupPayment:
         return move_bundle(self._ledger, bundle, State.PREPARED)
 
     def _refused(self, bundle: Bundle, code: str, reason: str) -> bool:
-        told: dict[str, Any] = {"said": code, "reason": reason}
-        return move_bundle(self._ledger, bundle, State.REFUSED, code="REFUSED", **told)
+        return move_bundle(
+            self._ledger, bundle, State.REFUSED, code="REFUSED", said=code, reason=reason
+        )
 
     # Parts, on Solana
 
@@ -469,25 +474,21 @@ class GroupPayment:
         for item in items:
             part = self._part(bundle, item)
             if part is not None and part.code == "LOST":
-                said = "A transaction was not executed in time; it paid nobody."
-                raise Stopped("LOST", said, SIGN_AGAIN, hash_=part.hash)
+                raise Stopped("LOST", hash_=part.hash)
             if part is None or part.state is not State.DONE:
-                code = "not signed" if part is None or not part.code else part.code.lower()
-                hash_ = None if part is None else part.hash
-                said = f"The transaction {hash_} is {code} and paid nobody."
-                raise Stopped("PART_FAILED", said, PAY_OTHERWISE, open_=False, hash_=hash_)
+                word = "not signed" if part is None or not part.code else part.code.lower()
+                raise Stopped("PART_FAILED", hash_=part.hash if part else None, word=word)
         last = next(act.hash for act in reversed(self._transactions) if act.hash is not None)
         move_bundle(self._ledger, bundle, State.DONE, hash=last)
-        self._watch.moved()
 
     def _part(self, bundle: Bundle, item: BundleItem) -> Operation | None:
         """The newest transaction of a part; None where none was begun."""
-        return self._transaction(promises.part_intent(self._multi_id, item, bundle.number))
+        return self._transaction(part_intent(self._multi_id, item, bundle.number))
 
     async def _pay_part(self, bundle: Bundle, item: BundleItem) -> None:
         self._require_in_time(min(deposit.expires for deposit in item.deposits), "group")
-        intent = promises.part_intent(self._multi_id, item, bundle.number)
-        promise = promises.item_promise(self._multi_id, self._coin, bundle, item, intent)
+        intent = part_intent(self._multi_id, item, bundle.number)
+        promise = item_promise(self._multi_id, self._coin, bundle, item, intent)
 
         async def make() -> Payload:
             """Fetched when it is shown: its blockhash lives for a minute."""
@@ -505,7 +506,7 @@ class GroupPayment:
     def _transaction(self, intent_id: str) -> Operation | None:
         """The newest one under an intent."""
         acts = reversed(self._transactions)
-        return next((act for act in acts if intent_of(act) == intent_id), None)
+        return next((act for act in acts if signed_under(act) == intent_id), None)
 
     async def _send(
         self,
@@ -549,7 +550,7 @@ class GroupPayment:
         for act in self._transactions:
             if not act.open:
                 continue
-            signed = await self._transactor.resume(intent_of(act), _PURPOSES[act.kind])
+            signed = await self._transactor.resume(signed_under(act), _PURPOSES[act.kind])
             entry = ActEntry(self._ledger, partial(self._begun_anew, act), act)
             if signed is None:
                 entry.refused("NOT_SIGNED")
@@ -559,7 +560,7 @@ class GroupPayment:
 
     def _begun_anew(self, act: Operation) -> Operation:
         kind: Literal["fund", "part"] = "fund" if act.kind == "fund" else "part"
-        told = sum_of(act), intent_of(act), paid_orders(act)
+        told = sum_of(act), signed_under(act), paid_orders(act)
         return begin_transaction(self._ledger, kind, self._act, *told)
 
     async def _settle(self, entry: ActEntry, signed: SignedTransaction, until: datetime) -> None:
@@ -569,17 +570,11 @@ class GroupPayment:
         await self._transactor.settle(signed, entry)
 
 
-def _not_known(told: str) -> str:
-    return f"The service says {told} of the bundle, a status that this desk does not know."
-
-
 def _taken(holder: Operation) -> Stopped:
     """Somebody else pays what this group was to pay."""
     if holder.kind == "deposit":
-        said = f"Order {holder.subject} was paid by itself, or may have been."
-        return Stopped("PAID_BEFORE", said, BUILD_AGAIN)
-    said = "Another run is filling the smart account for this group, or building its bundle."
-    return Stopped("OTHER_UNDER_WAY", said, GOES_ON)
+        return Stopped("PAID_BEFORE", order=holder.subject)
+    return Stopped("OTHER_UNDER_WAY", row="other run")
 
 
 def _signed_anew(part: Operation) -> bool:
@@ -598,57 +593,40 @@ async def require_held(
     for need in needs:
         before = sums.get(need.contract)
         units = need.units + (before.units if before is not None else 0)
-        sums[need.contract] = Sum(need.symbol, need.decimals, need.contract, units)
+        sums[need.contract] = replace(need, units=units)
     if not sums:
         return
     assets = [Asset(need.symbol, need.decimals, need.contract) for need in sums.values()]
-    told = await client.balances(account.address, chain, assets)
-    balances = {balance.asset.contract: balance for balance in told.balances}
-    said = []
-    for need in sums.values():
-        balance = balances.get(need.contract)
-        has_units = None if balance is None else balance.units
-        if balance is None or has_units is None or has_units >= need.units:
+    missing = []
+    for balance in (await client.balances(account.address, chain, assets)).balances:
+        need, held = sums[balance.asset.contract], balance.units
+        if held is None or held >= need.units:
             continue
-        if has_units and balance.asset.decimals != need.decimals:
+        if held and balance.asset.decimals != need.decimals:
             # A need in other units than the chain's is nothing to fill up for: the gate refuses it.
             continue
-        has = short(from_base_units(has_units, need.decimals))
-        lacking = short(from_base_units(need.units - has_units, need.decimals))
-        said.append(
+        has = short(from_base_units(held, need.decimals))
+        lacking = short(from_base_units(need.units - held, need.decimals))
+        missing.append(
             f"{exact_amount(need.amount)} {need.symbol} are needed, and wallet"
             f" {account.name or account.address} has {exact_amount(has)}:"
             f" {exact_amount(lacking)} {need.symbol} are missing"
         )
-    if said:
-        next_ = f"you: send it to {account.address}, then sign"
-        raise Stopped("NOT_ENOUGH", f"{'; '.join(said)}.", next_)
+    if missing:
+        raise Stopped("NOT_ENOUGH", missing="; ".join(missing), account=account.address)
 
 
 # Who pays a group
-
-REFRESH = "you: refresh the token list"
 
 
 def first_token(desk: Desk, group: Group) -> Token:
     """What the first row of a group sells. Raises Stopped for a group that is not created."""
     if group.multi_id is None:
-        raise Stopped("NOT_CREATED", "This group was not created.", "you: create it")
+        raise Stopped("NOT_CREATED")
     token = desk.catalog.token(group.request.orders[0].from_)
     if token is None:
-        said = "The token of this group is not in the desk's list."
-        raise Stopped("TOKEN_NOT_FOUND", said, REFRESH)
+        raise Stopped("TOKEN_NOT_FOUND", what="token", whose="group")
     return token
-
-
-async def group_account(desk: Desk, standing: GroupStanding, named: str) -> Account:
-    """The account that pays: the one of the bundle once something of that was signed, else the
-    one of this name or address, else the first of the chain. Raises Stopped and WalletError."""
-    chain = first_token(desk, standing.group).chain_data
-    wanted = named
-    if standing.begun and standing.bundle is not None:
-        wanted = standing.bundle.account
-    return await _account_on(desk, chain, wanted, begun=standing.begun)
 
 
 async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
@@ -662,45 +640,201 @@ async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = Fa
     """``begun``: something of the group was signed, so that it is looked at by whoever asks."""
     wallet = desk.wallet
     if wallet.link(chain.short_name) is None:
-        said = f"No node of {chain.name} is connected, so nothing can be signed for it there."
-        raise Stopped("NO_NODES", said, "you: configure a node under rpc")
+        raise Stopped("NO_NODES", chain=chain.name)
     await wallet.prepare_sandbox()
     accounts = await wallet.accounts()
     account = accounts.first(KINDS.get(chain.kind), wanted)
     if account is None:
-        called = f" {wanted}" if wanted else ""
-        said = f"This wallet has no account{called} on {chain.name}."
-        raise Stopped("NO_ACCOUNT", said, "you: swapdesk wallet list shows the accounts")
+        raise Stopped("NO_ACCOUNT", called=f" {wanted}" if wanted else "", chain=chain.name)
     if accounts.read_only and not begun:
-        said = "Another desk has the wallet."
-        raise Stopped("READ_ONLY", said, "you: close the other desk, or sign there")
+        raise Stopped("READ_ONLY")
     return account
 
 
-async def payment_of_group(
+async def pay_group(
     desk: Desk,
-    standing: GroupStanding,
-    account: Account,
-    look: Look,
+    group: Group,
+    named: str,
+    until: Until,
     *,
-    pace: Pace,
-    watch: Watch | None = None,
-) -> GroupPayment:
-    """The work on a group. Raises Stopped and WalletError."""
-    coin = native_coin(desk.catalog, standing.group.chain)
+    begin: Callable[[Account, bool], Awaitable[None]],
+    look: Look,
+    watch: Watch,
+) -> Outcome | None:
+    """Go on with a group up to ``until``; None while another desk works on its batch.
+
+    From the account of its bundle once something of that was signed, else from the one of the name
+    or address ``named``, else from the first of the chain. ``begin`` hears which one, and whether
+    its keys are needed, before the service is asked. Raises Stopped, WalletError and
+    JournalUnavailable.
+    """
+    if not desk.journal.ledger.take_over(str(group.act.parent)):
+        return None
+    standing = group_standing(desk.journal, group)
+    if standing.begun and standing.bundle is not None:
+        named = standing.bundle.account
+    chain = first_token(desk, group).chain_data
+    account = await _account_on(desk, chain, named, begun=standing.begun)
+    await begin(account, standing.signs(until))
+    coin = native_coin(desk.catalog, group.chain)
     if coin is None:
-        said = "The coin of this chain is not in the desk's list."
-        raise Stopped("TOKEN_NOT_FOUND", said, REFRESH)
-    return GroupPayment(
+        raise Stopped("TOKEN_NOT_FOUND", what="coin", whose="chain")
+    payment = GroupPayment(
         desk.link.api,
         desk.journal,
         desk.service_clock,
         await desk.wallet.client(),
         desk.catalog.token,
         coin,
-        standing.group,
+        group,
         account,
         look,
-        pace=pace,
         watch=watch,
     )
+    return await payment.advance(until)
+
+
+# While it is signed
+
+_BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
+
+
+class GroupRun(Struct):
+    """``account`` is whom an earlier run paid from, empty for the first of the chain. ``until``:
+    how far the run that goes on, or the last one, was asked to go."""
+
+    group: Group
+    account: str = ""
+    until: Until = Until.BUILT
+
+
+GroupSession = SigningSession[GroupRun]
+"""Its token is what the review in hand pays with; before there is one, what the group sells
+first."""
+
+
+def standing_of(session: GroupSession) -> GroupStanding:
+    """Raises JournalUnavailable."""
+    return group_standing(session.journal, session.about.group)
+
+
+def _pays(session: GroupSession) -> tuple[Decimal, str]:
+    """What the group sells of its first token, and how many deposits are paid."""
+    standing = standing_of(session)
+    bundle, amounts = standing.bundle, standing.amounts
+    deposits = len(bundle.deposits) if bundle is not None else standing.created
+    return amounts[0][0] if amounts else Decimal(0), counted(deposits, "deposit")
+
+
+def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
+    """From the journal. On Solana nothing is funded, and what is signed is sent."""
+    standing = standing_of(session)
+    names = (
+        ("build", "sign and send", "paid")
+        if standing.solana
+        else ("build", "fund", "sign", "submit", "paid")
+    )
+    return line_of(session, names, _at(session, standing))
+
+
+def _at(session: GroupSession, standing: GroupStanding) -> int:
+    """The step that goes on, or that it ended in."""
+    bundle, turn = standing.bundle, session.turn
+    if bundle is None or bundle.code == "REPLACED":
+        return _BUILD
+    if standing.solana:
+        return 3 if bundle.paid else 1
+    if bundle.unsigned and turn is not None and not turn.funding:
+        return _SIGN
+    if bundle.unsigned:
+        filled = {
+            sum_of(act).contract
+            for act in standing.fundings
+            if act.state is not State.REFUSED and act.hash
+        }
+        lacking = any(need.contract not in filled for need in bundle.needs)
+        return _FUND if lacking or session.transaction is not None else _SIGN
+    if bundle.paid:
+        return _PAID + 1
+    return _PAID if bundle.accepted or bundle.code in ("FAILED", "WITHDRAWN") else _SUBMIT
+
+
+def _doing(session: GroupSession) -> str:
+    if session.agreed is not None:
+        return ""
+    bundle = standing_of(session).bundle
+    if bundle is None:
+        return "The desk asks the service what is to be signed."
+    if bundle.under_way:
+        return "The desk asks the service what became of the bundle."
+    if session.turn is None:
+        return "The desk compares the bundle with the orders of the group."
+    return ""
+
+
+async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
+    """Up to ``until``. An outcome without a failure says that the group stands there."""
+    try:
+        return await _paid(desk, session)
+    except JournalUnavailable:
+        return still_open("NO_JOURNAL", NO_JOURNAL)
+    except Stopped as error:
+        failure = Failure(str(error), standing_of(session).whereabouts, error.next)
+        return still_open(error.code, failure)
+    except WalletError as error:
+        return stopped_outcome(error, standing_of(session))
+
+
+async def _paid(desk: Desk, session: GroupSession) -> Outcome | None:
+    run = session.about
+
+    async def begin(account: Account, keys: bool) -> None:
+        session.wallet = account.name or account.address
+        if keys:
+            await open_keys(desk.wallet, account.address, session)
+
+    return await pay_group(
+        desk, run.group, run.account, run.until, begin=begin, look=session.look, watch=session
+    )
+
+
+GROUP = SigningKind[GroupRun](
+    noun="bundle",
+    promise="group",
+    expired="ORDERS_EXPIRED",
+    done="The deposits of the group are paid. The exchanges act next.",
+    work=_work,
+    pays=_pays,
+    steps=_steps,
+    doing=_doing,
+    whereabouts=lambda session: standing_of(session).whereabouts,
+    brief=lambda session: standing_of(session).brief,
+    rank=2,
+    goes_on=True,
+)
+
+
+def begin_group(running: RunningSignings, group_id: str, account: str = "") -> GroupSession:
+    """The session of a group that was created, by its act; ``account`` as of :class:`GroupRun`.
+    Raises Stopped, KeyError for no such group, and JournalUnavailable."""
+    known = running.get(group_id)
+    if known is not None:
+        return known
+    group = read_group(running.desk.journal.ledger, group_id)
+    token = TokenFacts.of(first_token(running.desk, group))
+    about = GroupRun(group, account)
+    return running.begin(GROUP, group_id, about, token, notice="paid. Next: the exchanges pay out.")
+
+
+def groups_left_open(running: RunningSignings) -> list[GroupSession]:
+    """Sessions for groups of which something was signed and that nobody here works on. Raises
+    Stopped and JournalUnavailable."""
+    sessions = []
+    journal = running.desk.journal
+    for bundle in open_bundles(journal.ledger):
+        group_id = str(bundle.operation.parent)
+        if running.get(group_id) is not None:
+            continue
+        if group_standing(journal, read_group(journal.ledger, group_id)).begun:
+            sessions.append(begin_group(running, group_id, bundle.account))
+    return sessions

@@ -85,24 +85,16 @@ async def _on_chain(
         name = totals[0].token.chain_data.name
         yield replace(means, problem=f"No node of {name} is connected.")
         return
-    for total in totals:
-        async for read in _read(desk, means, total, payer=payer, fill=fill):
-            means = read
-            yield means
-        if means.problem:
-            return
-
-
-async def _read(
-    desk: Desk, means: Means, total: Total, *, payer: str, fill: bool
-) -> AsyncIterator[Means]:
-    token = total.token
     try:
-        async for account in find_account(desk, token, token, payer=payer, fill=fill):
-            means = _with(means, token.id, account)
-            if means.missing(total) is not None:
-                means = await _with_smart_account(desk, means, token, account)
-            yield means
+        for total in totals:
+            token = total.token
+            async for account in find_account(desk, token, token, payer=payer, fill=fill):
+                means = _with(means, token.id, account)
+                if means.missing(total) is not None:
+                    means = await _with_smart_account(desk, means, token, account)
+                yield means
+            if means.problem:
+                return
     except NoSwapAccount as error:
         yield replace(means, problem=str(error))
     except WalletError as error:

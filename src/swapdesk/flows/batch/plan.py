@@ -5,8 +5,9 @@ programs a plan is one document.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import reduce
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -24,6 +25,7 @@ from swapdesk.flows.batch.rows import (
     RowWord,
     Sheet,
     look,
+    orders_of,
     paid_by,
     problem,
 )
@@ -246,7 +248,9 @@ def _plan_of(sheet: Sheet, rows: tuple[Row, ...], *, limits_known: bool) -> Batc
     of what all rows sell together, so the totals count those rows too."""
     wanted = [row for row in rows if not row.skipped]
     sound = [row for row in wanted if row.order is not None and not row.problems]
-    sold = [row for row in wanted if all(one.code == NOT_IN_WALLET for one in row.problems)]
+    sold = orders_of(
+        row for row in wanted if all(one.code == NOT_IN_WALLET for one in row.problems)
+    )
     return BatchPlan(sheet, rows, _grouped(sound), _totals(sold), _arrivals(sold), limits_known)
 
 
@@ -361,31 +365,30 @@ def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
     return tuple(Group(number, *part) for number, part in enumerate(parts, start=1))
 
 
-def _totals(rows: Sequence[Row]) -> tuple[Total, ...]:
-    sums: dict[str, Total] = {}
-    for row in rows:
-        order = row.order
-        if order is None:
-            continue
-        known = sums.get(order.token_in.id)
-        amount = order.amount if known is None else MONEY.add(known.amount, order.amount)
-        sums[order.token_in.id] = Total(order.token_in, amount, 1 + (known.rows if known else 0))
-    return tuple(sums.values())
+def _same_tokens(
+    orders: Iterable[PlannedOrder], token: Callable[[PlannedOrder], Token]
+) -> Iterable[list[PlannedOrder]]:
+    """Orders with the same token, in the order of the first of each."""
+    same: dict[str, list[PlannedOrder]] = {}
+    for order in orders:
+        same.setdefault(token(order).id, []).append(order)
+    return same.values()
 
 
-def _arrivals(rows: Sequence[Row]) -> tuple[Arrival, ...]:
-    sums: dict[str, Arrival] = {}
-    for order in (row.order for row in rows if row.order is not None):
-        token, about = order.token_out, order.about
-        known = sums.get(token.id)
-        if known is not None:
-            about = _sum(known.about, about)
-        sums[token.id] = Arrival(token, about, 1 + (known.rows if known else 0))
-    return tuple(sums.values())
+def _totals(sold: Iterable[PlannedOrder]) -> tuple[Total, ...]:
+    return tuple(
+        Total(orders[0].token_in, reduce(MONEY.add, [one.amount for one in orders]), len(orders))
+        for orders in _same_tokens(sold, lambda order: order.token_in)
+    )
 
 
-def _sum(first: Decimal | None, second: Decimal | None) -> Decimal | None:
-    return None if first is None or second is None else ROUGH.add(first, second)
+def _arrivals(sold: Iterable[PlannedOrder]) -> tuple[Arrival, ...]:
+    arrivals = []
+    for orders in _same_tokens(sold, lambda order: order.token_out):
+        known = [one.about for one in orders if one.about is not None]
+        about = reduce(ROUGH.add, known) if len(known) == len(orders) else None
+        arrivals.append(Arrival(orders[0].token_out, about, len(orders)))
+    return tuple(arrivals)
 
 
 class BudgetDocument(Struct, frozen=True, rename="camel"):

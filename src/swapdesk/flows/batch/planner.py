@@ -16,6 +16,8 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Context, Decimal
+from functools import partial
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,9 +28,8 @@ from swapdesk.client.errors import ApiError, ClientError, RateLimited, ServiceFa
 from swapdesk.clock import Clock
 from swapdesk.flows.batch.batches import newest_batches
 from swapdesk.flows.batch.plan import BatchPlan, plan_of
-from swapdesk.flows.batch.reading import reading, split_amount
+from swapdesk.flows.batch.reading import split_amount
 from swapdesk.flows.batch.rows import (
-    WRITE,
     BatchRoute,
     PlannedOrder,
     Row,
@@ -73,91 +74,24 @@ Named = tuple[Token | None, tuple[RowFinding, ...]]
 """A token, None where none is named, and what is to be said of it."""
 
 
-class SheetTokens(Struct):
-    """The tokens of a sheet, each found and judged once for all its rows."""
-
-    catalog: Catalog
-    now: datetime
-    _named: dict[tuple[str, str, SheetColumn], Named] = field(default_factory=dict)
-    _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    def named(self, row: Row, column: SheetColumn) -> Named:
-        """The token that a row names in this column."""
-        chain = row.cell("chain") if column == "buy" else ""
-        key = (row.cell(column), chain, column)
-        if key not in self._named:
-            self._named[key] = self._judged(*key)
-        return self._named[key]
-
-    def _judged(self, spec: str, chain: str, column: SheetColumn) -> Named:
-        token = self._find(spec, chain, column)
-        if isinstance(token, RowFinding):
-            return None, (token,)
-        row = self.catalog.row(token.id)
-        imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
-        check = check_token(token, now=self.now, imitates=imitates)
-        if refused(check):
-            said = texts(check, "refuse")[0]
-            return token, (problem("TOKEN_REFUSED", column, said, "Choose another token."),)
-        if warned := " ".join(texts(check, "warn")):
-            return token, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
-        return token, ()
-
-    def contracts_on_chain_of(self, token: Token) -> frozenset[str]:
-        """Of every token there: nobody is paid at one."""
-        chain = token.chain_data.short_name
-        if chain not in self._contracts:
-            self._contracts[chain] = self.catalog.rows.contracts_on(chain)
-        return self._contracts[chain]
-
-    def _find(self, spec: str, chain: str, column: SheetColumn) -> Token | RowFinding:
-        if not spec:
-            word = "to sell" if column == "sell" else "for the recipient"
-            return problem("NO_TOKEN", column, f"No token {word} is named.", WRITE[column])
-        named = spec
-        if chain:
-            known = self.catalog.chain(chain) or next(
-                (one for one in self.catalog.chains() if one.name.lower() == chain.lower()), None
-            )
-            if known is None:
-                reason = f'No chain is called "{chain[:40]}".'
-                return problem("NO_CHAIN", "chain", reason, WRITE["chain"])
-            chain_key = known.short_name.lower()
-            alone = resolve(spec, self.catalog)
-            there = [one for one in alone.candidates if one.chain.lower() == chain_key]
-            if "." in spec and alone.token is not None and not there:
-                reason = f"{spec[:40]} is not on {known.name}."
-                return problem("OTHER_CHAIN", "chain", reason, "Make the two cells agree.")
-            named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
-        found = resolve(named, self.catalog)
-        if found.token is None:
-            reason = found.problem or "There is no such token."
-            code = "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND"
-            return problem(code, column, reason, WRITE[column])
-        if found.ambiguous:
-            names = ", ".join(found.specs[:_MOST_NAMED])
-            reason = f'"{spec[:40]}" is several tokens: {names}.'
-            brief = f"{spec[:12]} is on {len(found.specs)} chains"
-            do = "Write one of them" + (" or fill in the chain." if column == "buy" else ".")
-            return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
-        return found.token
-
-
 LONGEST_CELL = 500
 """No address, memo or amount is longer."""
 
 
 class RowJudge(Struct):
-    """``paid`` counts payments by address; ``smart_accounts``: whether the profile has one to
-    pay bundles from. ``asked`` are rows of earlier batches, each with the id of its batch, by what
-    they ask for."""
+    """Of the rows of one sheet, whose tokens are found and judged once. ``paid`` counts payments by
+    address; ``smart_accounts``: whether the profile has one to pay bundles from. ``asked`` are rows
+    of earlier batches, each with the id of its batch, by what they ask for."""
 
-    tokens: SheetTokens
+    catalog: Catalog
+    now: datetime
     book: AddressBook
     paid: Mapping[str, int]
     own_deposits: Collection[tuple[str, str]]
     smart_accounts: bool
     asked: Mapping[tuple[object, ...], tuple[str, Row]] = field(default_factory=dict)
+    _named: dict[tuple[str, str, SheetColumn], Named] = field(default_factory=dict)
+    _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def judge(self, row: Row) -> Row:
         findings = list(_shape(row))
@@ -165,14 +99,14 @@ class RowJudge(Struct):
         if shifted or any(one.code == "TOO_LONG" for one in findings):
             # What stands in the wrong column is not wrong there by itself.
             return replace(row, findings=tuple(findings))
-        token_in, said_of_in = self.tokens.named(row, "sell")
-        token_out, said_of_out = self.tokens.named(row, "buy")
+        token_in, said_of_in = self.named(row, "sell")
+        token_out, said_of_out = self.named(row, "buy")
         findings += (*said_of_in, *said_of_out)
         route = _route(row, findings)
         amount = _amount(row, token_in, findings)
-        recipient = self._recipient(row, token_out, findings)
+        recipient = self._payee(row, "to", token_out, findings)
         memo = _memo(row, recipient, token_out, findings)
-        refund = self._refund(row, token_in, findings)
+        refund = self._payee(row, "refund", token_in, findings)
         if token_in is not None and token_out is not None:
             findings += pair_findings(
                 token_in, token_out, route, smart_accounts=self.smart_accounts
@@ -203,76 +137,120 @@ class RowJudge(Struct):
             findings.append(_asked_before(*before))
         return replace(row, order=order, findings=tuple(findings))
 
-    def _recipient(
-        self, row: Row, token: Token | None, findings: list[RowFinding]
+    def _payee(
+        self,
+        row: Row,
+        column: Literal["to", "refund"],
+        token: Token | None,
+        findings: list[RowFinding],
     ) -> RecipientCheck | None:
-        text = row.cell("to")
-        if not text:
-            findings.append(problem("NO_RECIPIENT", "to", "No recipient is named.", WRITE["to"]))
+        """Whom a row pays, or where its deposit comes back to; None where that cannot be read."""
+        text, pays = row.cell(column), column == "to"
+        if pays and not text:
+            findings.append(problem("NO_RECIPIENT", column, "No recipient is named."))
+        if not text or token is None:
             return None
-        if token is None:
-            return None
-        check = check_recipient(
+        judge = check_recipient if pays else partial(check_refund, required=False)
+        check = judge(
             text,
             token,
             book=self.book,
             paid=self.paid,
             own_deposits=self.own_deposits,
-            contracts=self.tokens.contracts_on_chain_of(token),
+            contracts=self._contracts_on_chain_of(token),
         )
         if not check.ok:
             reason = check.problem or "This address cannot be used."
-            code = "LOOKALIKE_ADDRESS" if check.lookalike else "BAD_ADDRESS"
-            findings.append(problem(code, "to", reason, WRITE["to"], _brief(reason)))
+            brief = "the checksum is wrong" if reason.startswith("The checksum") else ""
+            code = "BAD_ADDRESS" if pays else "BAD_REFUND"
+            if pays and check.lookalike:
+                code = "LOOKALIKE_ADDRESS"
+            findings.append(problem(code, column, reason, brief=brief))
             return None
         # That somebody is paid for the first time is usual here and would flag every row.
         findings += [
-            look("ADDRESS_WARNING", "to", line.text)
+            look("ADDRESS_WARNING", column, line.text)
             for line in check.lines
-            if line.level == "warn" and line.text not in (NEVER_PAID, check.doubt)
+            if pays and line.level == "warn" and line.text not in (NEVER_PAID, check.doubt)
         ]
         if check.doubt is not None:
-            brief = "look at the recipient"
-            findings.append(consent("ADDRESS_WARNING", "to", check.doubt, brief))
+            brief = "look at the recipient" if pays else ""
+            findings.append(consent("ADDRESS_WARNING", column, check.doubt, brief))
+        if check.memo_doubt is not None:
+            findings.append(consent("MEMO_WARNING", column, check.memo_doubt))
         return check
 
-    def _refund(
-        self, row: Row, token: Token | None, findings: list[RowFinding]
-    ) -> RecipientCheck | None:
-        text = row.cell("refund")
-        if not text or token is None:
-            return None
-        check = check_refund(
-            text,
-            token,
-            required=False,
-            book=self.book,
-            paid=self.paid,
-            own_deposits=self.own_deposits,
-            contracts=self.tokens.contracts_on_chain_of(token),
-        )
-        if not check.ok:
-            reason = check.problem or "This refund address cannot be used."
-            do = WRITE["refund"]
-            findings.append(problem("BAD_REFUND", "refund", reason, do, _brief(reason)))
-            return None
-        for code, doubt in (
-            ("ADDRESS_WARNING", check.doubt),
-            ("MEMO_WARNING", check.memo_doubt),
-        ):
-            if doubt is not None:
-                findings.append(consent(code, "refund", doubt))
-        return check
+    def named(self, row: Row, column: SheetColumn) -> Named:
+        """The token that a row names in this column."""
+        chain = row.cell("chain") if column == "buy" else ""
+        key = (row.cell(column), chain, column)
+        if key not in self._named:
+            self._named[key] = self._judged(*key)
+        return self._named[key]
+
+    def _judged(self, spec: str, chain: str, column: SheetColumn) -> Named:
+        token = self._find(spec, chain, column)
+        if isinstance(token, RowFinding):
+            return None, (token,)
+        row = self.catalog.row(token.id)
+        imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
+        check = check_token(token, now=self.now, imitates=imitates)
+        if refused(check):
+            reason = texts(check, "refuse")[0]
+            return token, (problem("TOKEN_REFUSED", column, reason, "Choose another token."),)
+        if warned := " ".join(texts(check, "warn")):
+            return token, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
+        return token, ()
+
+    def _contracts_on_chain_of(self, token: Token) -> frozenset[str]:
+        """Of every token there: nobody is paid at one."""
+        chain = token.chain_data.short_name
+        if chain not in self._contracts:
+            self._contracts[chain] = self.catalog.rows.contracts_on(chain)
+        return self._contracts[chain]
+
+    def _find(self, spec: str, chain: str, column: SheetColumn) -> Token | RowFinding:
+        if not spec:
+            word = "to sell" if column == "sell" else "for the recipient"
+            return problem("NO_TOKEN", column, f"No token {word} is named.")
+        named = spec
+        if chain:
+            known = self.catalog.chain(chain) or next(
+                (one for one in self.catalog.chains() if one.name.lower() == chain.lower()), None
+            )
+            if known is None:
+                return problem("NO_CHAIN", "chain", f'No chain is called "{chain[:40]}".')
+            alone = resolve(spec, self.catalog)
+            there = [
+                one for one in alone.candidates if one.chain.lower() == known.short_name.lower()
+            ]
+            if "." in spec and alone.token is not None and not there:
+                reason = f"{spec[:40]} is not on {known.name}."
+                return problem("OTHER_CHAIN", "chain", reason, "Make the two cells agree.")
+            named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
+        found = resolve(named, self.catalog)
+        if found.token is None:
+            code = "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND"
+            return problem(code, column, found.problem or "There is no such token.")
+        if found.ambiguous:
+            names = ", ".join(found.specs[:_MOST_NAMED])
+            reason = f'"{spec[:40]}" is several tokens: {names}.'
+            brief = f"{spec[:12]} is on {len(found.specs)} chains"
+            do = "Write one of them" + (" or fill in the chain." if column == "buy" else ".")
+            return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
+        return found.token
 
 
 def _asked_before(batch_id: str, row: Row) -> RowFinding:
     batch = f"batch {batch_id[:8]}"
     if row.became == "unknown":
-        reason = (
-            f"Row {row.number} of {batch} asks for the same payment, and may have been created."
+        return problem(
+            "CREATED_BEFORE",
+            None,
+            f"Row {row.number} of {batch} asks for the same payment, and may have been created.",
+            "Skip it, or go on with that batch first.",
+            f"open in {batch}",
         )
-        do = "Skip it, or go on with that batch first."
-        return problem("CREATED_BEFORE", None, reason, do, f"open in {batch}")
     reason, do = f"The same payment as row {row.number} of {batch}.", "Skip it if it is meant once."
     return look("CREATED_BEFORE", None, reason, do, f"in {batch} too")
 
@@ -291,19 +269,18 @@ def _shape(row: Row) -> list[RowFinding]:
     for column, text in row.cells.items():
         if len(text) > LONGEST_CELL:
             reason = f"The cell {column} has {len(text):,} characters."
-            found.append(problem("TOO_LONG", column, reason, WRITE[column]))
-        elif column == "sell_amount":
-            # No amount begins as a formula does: it is refused as an amount, once.
-            continue
-        elif text[:1] in FORMULA and not (column in ("to", "refund") and text[0] == "@"):
-            reason = f'The cell {column} begins with "{_shown(text[0])}", as a formula does.'
+            found.append(problem("TOO_LONG", column, reason))
+        # No amount begins as a formula does: it is refused as an amount, once.
+        elif (
+            column != "sell_amount"
+            and text[:1] in FORMULA
+            and not (column in ("to", "refund") and text[0] == "@")
+        ):
+            mark = text[0] if text[0].isprintable() else f"U+{ord(text[0]):04X}"
+            reason = f'The cell {column} begins with "{mark}", as a formula does.'
             do = "It is taken as it stands and computed nowhere; write its value if it is one."
             found.append(look("FORMULA", column, reason, do, f"{column} looks like a formula"))
     return found
-
-
-def _shown(mark: str) -> str:
-    return mark if mark.isprintable() else f"U+{ord(mark):04X}"
 
 
 def _route(row: Row, findings: list[RowFinding]) -> BatchRoute | None:
@@ -315,38 +292,28 @@ def _route(row: Row, findings: list[RowFinding]) -> BatchRoute | None:
     reason = f'"{word[:20]}" is no route of a batch.'
     if word == "dex":
         reason = "A batch takes no routes on chains."
-    findings.append(problem("BAD_ROUTE", "route", reason, WRITE["route"]))
+    findings.append(problem("BAD_ROUTE", "route", reason))
     return None
 
 
 def _amount(row: Row, token: Token | None, findings: list[RowFinding]) -> Decimal | None:
     text = row.cell("sell_amount")
     if not text:
-        reason = "No amount is named."
-        findings.append(problem("NO_AMOUNT", "sell_amount", reason, WRITE["sell_amount"]))
+        findings.append(problem("NO_AMOUNT", "sell_amount", "No amount is named."))
         return None
     try:
         # Digits are judged even where the token is not known.
-        parse_amount(text)
+        amount = parse_amount(text) if token is None else typed_amount(text, token)
     except AmountError as error:
         brief = "has a comma" if error.code == "comma" else ""
-        findings.append(_bad_amount(error.message, brief))
+        findings.append(problem("BAD_AMOUNT", "sell_amount", error.message, brief=brief))
         return None
     if token is None:
-        return None
-    try:
-        amount = typed_amount(text, token)
-    except AmountError as error:
-        findings.append(_bad_amount(error.message))
         return None
     rounded = lost_digits(amount)
     if rounded is not None:
         findings.append(look("AMOUNT_ROUNDED", "sell_amount", rounded))
     return amount
-
-
-def _bad_amount(reason: str, brief: str = "") -> RowFinding:
-    return problem("BAD_AMOUNT", "sell_amount", reason, WRITE["sell_amount"], brief)
 
 
 def _memo(
@@ -357,30 +324,21 @@ def _memo(
 ) -> str | None:
     if token is None or recipient is None:
         return None
-    typed = row.cell("memo")
-    check = check_memo_of(recipient, typed or recipient.memo, False, token)
-    if not check.ok:
-        if check.fault == "missing":
-            reason = f"{token.symbol} needs a {check.label} for exchanges."
-            do = f"Write the {check.label} into the cell memo, or {WAIVER} if the wallet has none."
-            findings.append(problem("NO_MEMO", "memo", reason, do, f"needs a {check.label}"))
-        else:
-            reason = check.problem or "This memo cannot be sent."
-            brief = f"{check.label} {check.fault}"
-            findings.append(problem("BAD_MEMO", "memo", reason, WRITE["memo"], brief))
-    else:
-        if check.doubt is not None:
-            brief = "look at the memo"
-            findings.append(consent("MEMO_WARNING", "memo", check.doubt, brief))
-        elif check.waived:
-            said = " ".join(line.text for line in check.lines)
-            findings.append(look("MEMO_WARNING", "memo", said))
+    check = check_memo_of(recipient, row.cell("memo") or recipient.memo, False, token)
+    label = check.label
+    if not check.ok and check.fault == "missing":
+        reason = f"{token.symbol} needs a {label} for exchanges."
+        do = f"Write the {label} into the cell memo, or {WAIVER} if the wallet has none."
+        findings.append(problem("NO_MEMO", "memo", reason, do, f"needs a {label}"))
+    elif not check.ok:
+        reason = check.problem or "This memo cannot be sent."
+        findings.append(problem("BAD_MEMO", "memo", reason, brief=f"{label} {check.fault}"))
+    elif check.doubt is not None:
+        findings.append(consent("MEMO_WARNING", "memo", check.doubt, "look at the memo"))
+    elif check.waived:
+        said = " ".join(line.text for line in check.lines)
+        findings.append(look("MEMO_WARNING", "memo", said))
     return check.memo
-
-
-def _brief(reason: str) -> str:
-    """The reason of a wrong address in few words, where there are some."""
-    return "the checksum is wrong" if reason.startswith("The checksum") else ""
 
 
 Pair = tuple[str, str]
@@ -530,14 +488,6 @@ class BatchPlanner:
         self._live = live
         self._limits: dict[Pair, PairLimits] = {}
 
-    async def read(self, name: str, content: bytes) -> Sheet:
-        """The sheet of a file. Raises UnreadableFile."""
-        for sheet in reading(name, content):
-            if sheet is not None:
-                return sheet
-            await self._clock.sleep(0)
-        raise AssertionError("unreachable")
-
     async def judged(
         self,
         sheet: Sheet,
@@ -549,7 +499,8 @@ class BatchPlanner:
         sheet is that of a batch, whose rows were asked for before."""
         sheet = selling(sheet, self._sell)
         judge = RowJudge(
-            SheetTokens(self._catalog, self._clock.now()),
+            self._catalog,
+            self._clock.now(),
             self._book,
             paid_addresses(self._journal),
             own_deposits(self._journal),
@@ -580,14 +531,8 @@ class BatchPlanner:
             if len(rows) % (5 * STEP) == 0:
                 await self._clock.sleep(0)
         judged = plan_of(plan.sheet, rows, limits_known=True)
-        others = any(
-            one.level == "problem" and one.code != UNKNOWN_LIMITS
-            for row in judged.problems
-            for one in row.findings
-        )
-        if others or not judged.problems:
-            return judged
-        return replace(judged, unasked=unasked)
+        codes = {finding.code for row in judged.problems for finding in row.problems}
+        return replace(judged, unasked=unasked) if codes == {UNKNOWN_LIMITS} else judged
 
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi

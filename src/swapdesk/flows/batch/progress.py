@@ -1,7 +1,9 @@
-"""A created batch as a whole: how far its groups are, what is due, what arrived, and its results.
+"""How far a batch is: each of its groups, the whole, and its results.
 
-The rows that became no order are a sheet of their own, judged and created as any other, so that
-nothing is asked for twice. A batch from the journal opens as the file it was made from.
+By the journal alone, so that whoever comes back reads the same: where the money of a group is, what
+can be done next, and what is said when its payment stops. What arrived is read from the orders. The
+rows that became no order are a sheet of their own, judged and created as any other, so that nothing
+is asked for twice. A batch from the journal opens as the file it was made from.
 """
 
 from __future__ import annotations
@@ -11,23 +13,514 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from enum import IntEnum
 
 from msgspec import Struct, field
 from msgspec.structs import astuple, replace
 
+from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
-from swapdesk.flows.batch.group_status import GroupStanding, Until, group_standing
-from swapdesk.flows.batch.rows import COLUMNS, Became, Row, Sheet
-from swapdesk.flows.failure_messages import IN_WALLET
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    funded_bundle,
+    newest_bundle,
+    transactions_of,
+    withdrawn,
+)
+from swapdesk.flows.batch.rows import COLUMNS, Became, Group, Row, Sheet
+from swapdesk.flows.failure_messages import (
+    IN_WALLET,
+    Failure,
+    failure_of,
+    money_with_payment,
+    unsent,
+    with_payment,
+)
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.ledger import Operation, State
+from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
 from swapdesk.flows.orders.order_export import csv_cell
 from swapdesk.flows.orders.order_merge import display_of, ended, payout_hash
-from swapdesk.flows.orders.situations import situation_of
+from swapdesk.flows.orders.payment_progress import BatchPayment
+from swapdesk.flows.orders.situations import PAY_BATCH, situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
+from swapdesk.flows.transactions import (
+    NotAgreed,
+    NotSignable,
+    Outcome,
+    StillOpen,
+    refused,
+    still_open,
+)
+from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
-from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wallet.protocol import WalletError
+from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, short
+from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
+
+NOT_PAID = f"{IN_WALLET}; no deposit was paid"
+
+
+def _places(count: int) -> str:
+    return f"{count} deposit address{'' if count == 1 else 'es'}"
+
+
+class Until(IntEnum):
+    """How far the work on a group goes. Each step includes the ones before."""
+
+    BUILT = 1
+    SIGNED = 2
+    SUBMITTED = 3
+    SETTLED = 4
+
+
+_WORDS = {
+    "sent": "outcome unknown",
+    "unknown": "outcome unknown",
+    "confirmed": "paid",
+    "replaced": "created, not funded",
+}
+
+
+class GroupStanding(Struct, frozen=True):
+    """One group of a batch. ``bundle`` is its newest, None before it was built; ``payments`` are
+    the transactions of the wallet for it, in their order. ``withdrawn`` is the transaction by
+    which the owner took out of the smart account what that bundle was to pay; what was sent there
+    for bundles before number ``since`` came back by it or by an earlier one."""
+
+    group: Group
+    bundle: Bundle | None
+    payments: tuple[Operation, ...]
+    withdrawn: str | None = None
+    since: int = 0
+
+    @property
+    def batch_id(self) -> str:
+        return str(self.group.act.parent)
+
+    @property
+    def created(self) -> int:
+        """Rows that became orders as they were asked for."""
+        return sum(row.became == "created" for row in self.group.rows)
+
+    @property
+    def solana(self) -> bool:
+        return self.group.paid == "solana"
+
+    @property
+    def word(self) -> str:
+        """How far it is, in few words."""
+        if self.group.multi_id is None:
+            return "not created"
+        if self.bundle is None:
+            return "created, not funded"
+        if self.solana and self.bundle.unsigned and self.paid:
+            return "being sent"
+        if self.bundle.unsigned and self.funded:
+            return "funded"
+        return _WORDS.get(self.bundle.word, self.bundle.word)
+
+    @property
+    def next(self) -> Until | None:
+        """What the trader does next; None for nothing, because it is over, or goes on by itself."""
+        if self.group.multi_id is None or not self.created or self.over:
+            return None
+        if self.bundle is None or self.bundle.over:
+            return Until.BUILT
+        return Until.SIGNED if self.bundle.unsigned else Until.SETTLED
+
+    @property
+    def over(self) -> bool:
+        return self.bundle is not None and self.bundle.paid
+
+    @property
+    def begun(self) -> bool:
+        """Whether something of it was signed and is not over: an earlier run is gone on with."""
+        bundle = self.bundle
+        if bundle is None:
+            return False
+        return (
+            bundle.under_way
+            or bundle.signed
+            or any(act.open for act in self.payments)
+            or (bundle.unsigned and (self.funded or bool(self.paid)))
+        )
+
+    def signs(self, until: Until) -> bool:
+        """Whether keys are needed to go so far."""
+        if until is Until.BUILT or self.over:
+            return False
+        return self.bundle is None or self.bundle.unsigned or self.next is Until.BUILT
+
+    @property
+    def paid(self) -> frozenset[str]:
+        """Orders whose deposit left the wallet by itself (on Solana), or may have."""
+        return frozenset(
+            service_id
+            for part in self.parts
+            if part.left or part.state is State.DONE
+            for service_id in paid_orders(part)
+        )
+
+    @property
+    def parts(self) -> tuple[Operation, ...]:
+        """Transactions that pay deposits themselves."""
+        return tuple(act for act in self.payments if act.kind == "part")
+
+    @property
+    def service_ids(self) -> frozenset[str]:
+        """Orders whose deposits are paid together, or were."""
+        return self.paid.union(self.bundle.service_ids if self.bundle is not None else ())
+
+    @property
+    def left_out(self) -> int:
+        """Created rows that are in no bundle, because their orders await no deposit."""
+        return max(0, self.created - len(self.service_ids)) if self.bundle is not None else 0
+
+    @property
+    def fundings(self) -> tuple[Operation, ...]:
+        return tuple(act for act in self.payments if act.kind == "fund")
+
+    @property
+    def funded(self) -> bool:
+        """Whether the smart account was filled for it, and not emptied since."""
+        return any(
+            act.state is State.DONE and funded_bundle(act) >= self.since for act in self.fundings
+        )
+
+    @property
+    def amounts(self) -> tuple[tuple[Decimal, str], ...]:
+        """What its deposits are together, by token; of the rows that are in its bundle."""
+        sums: dict[str, tuple[Decimal, str]] = {}
+        for item in self.bundle.items if self.bundle else ():
+            before, _ = sums.get(item.token_id, (Decimal(0), ""))
+            sums[item.token_id] = ROUGH.add(before, item.sum.amount), item.symbol
+        return tuple(sums.values())
+
+    @property
+    def plan(self) -> str:
+        """What was built: ``1 bundle of 20 transfers; the smart account needs 0.004 ETH``."""
+        bundle = self.bundle
+        if bundle is None:
+            return ""
+        signed, transfers = len(bundle.items), counted(len(bundle.deposits), "transfer")
+        if self.solana:
+            said = f"{counted(signed, 'transaction')} of {transfers} in all"
+        else:
+            once = "signed once" if signed == 1 else f"{signed} signatures"
+            needs = "has what it needs"
+            if bundle.needs and not self.funded:
+                sums = [f"{exact_amount(need.amount)} {need.symbol}" for need in bundle.needs]
+                needs = f"needs {' and '.join(sums)}"
+            said = f"1 bundle of {transfers}, {once}; the smart account {needs}"
+        return f"{said}; {counted(self.left_out, 'row')} left out" if self.left_out else said
+
+    @property
+    def whereabouts(self) -> str:
+        """Where the money is as far as is known, without a point."""
+        bundle = self.bundle
+        if bundle is None:
+            return NOT_PAID
+        if self.solana:
+            return self._parts_are(bundle)
+        places = _places(len(bundle.deposits))
+        account = f"in your smart account {bundle.sender}"
+        if self.withdrawn is not None:
+            account = f"back in your wallet, by transaction {self.withdrawn}"
+        if bundle.accepted:
+            return f"on its way from your smart account to {places}"
+        if bundle.under_way:
+            return f"{account}, or on its way to the deposit addresses"
+        if bundle.paid:
+            return f"at {places}, by transaction {bundle.operation.hash}"
+        if bundle.code == "FAILED" and len(bundle.items) > 1:
+            return f"{account}, or at the deposit addresses of the part that was paid"
+        if bundle.code == "FAILED":
+            return f"{account}; this bundle paid nobody"
+        if bundle.code == "WITHDRAWN":
+            return f"{account}, or back in your wallet; this bundle paid nobody"
+        if not bundle.signed and any(act.left for act in self.fundings):
+            return f"on its way to your own smart account {bundle.sender}, or still in your wallet"
+        if bundle.signed or self.funded or self.withdrawn is not None:
+            return f"{account}; nothing was submitted"
+        return NOT_PAID
+
+    def _parts_are(self, bundle: Bundle) -> str:
+        """The same on Solana, where transactions of the wallet pay deposits themselves."""
+        done = sum(part.state is State.DONE for part in self.parts)
+        sent = [part.hash for part in self.parts if part.left]
+        all_ = counted(len(bundle.items), "transaction")
+        if bundle.paid:
+            return f"at {_places(len(bundle.deposits))}, by {all_}"
+        if sent:
+            still = f"one is on its way, or still in your wallet: {sent[-1]}"
+            return f"{done} of {all_} paid; {still}"
+        return f"{done} of {all_} paid; the rest is in your wallet" if done else NOT_PAID
+
+    @property
+    def brief(self) -> str | None:
+        """The same in few words; None for in the wallet."""
+        bundle = self.bundle
+        if bundle is None:
+            return None
+        at_home = bundle.unsigned or bundle.code == "REPLACED"
+        if at_home and not self.funded and not self.paid:
+            return None
+        if bundle.paid:
+            return "at the deposit addresses"
+        if self.withdrawn is not None and not bundle.under_way:
+            return None
+        if bundle.under_way or self.solana:
+            return "on its way"
+        return "in your smart account"
+
+    @property
+    def way_out(self) -> str:
+        """The command by which the owner takes back what stays in the smart account; empty where
+        nothing does, or a bundle is to pay with it."""
+        bundle = self.bundle
+        if bundle is None or self.solana or self.withdrawn is not None:
+            return ""
+        if bundle.under_way or bundle.paid:
+            return ""
+        # Signed or carried out, it had its smart account filled.
+        left_there = bundle.signed or bundle.code in ("FAILED", "WITHDRAWN")
+        return way_out(bundle.chain) if left_there or self.funded else ""
+
+
+def way_out(chain: str) -> str:
+    """How the owner of a smart account takes back what it holds on a chain: by a command, which an
+    open desk refuses, or in the desk."""
+    return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
+
+
+def group_standing(journal: Journal, group: Group) -> GroupStanding:
+    """Raises JournalUnavailable."""
+    bundle = newest_bundle(journal.ledger, group.act.id)
+    return GroupStanding(
+        group,
+        bundle,
+        transactions_of(journal.ledger, group.act.id),
+        *((None, 0) if bundle is None else withdrawn(journal, bundle)),
+    )
+
+
+BUILD_AGAIN = "you: build the bundle again"
+SIGN_AGAIN = "you: sign again"
+GOES_ON = "the desk: it goes on when it is started again"
+SERVICE = "the service: it carries the bundle out"
+_STOPS: Mapping[str, tuple[str, str]] = {
+    "NOT_CREATED": ("This group was not created.", "you: create it"),
+    "TOKEN_NOT_FOUND": (
+        "The {what} of this {whose} is not in the desk's list.",
+        "you: refresh the token list",
+    ),
+    "NO_NODES": (
+        "No node of {chain} is connected, so nothing can be signed for it there.",
+        "you: configure a node under rpc",
+    ),
+    "NO_ACCOUNT": (
+        "This wallet has no account{called} on {chain}.",
+        "you: swapdesk wallet list shows the accounts",
+    ),
+    "READ_ONLY": ("Another desk has the wallet.", "you: close the other desk, or sign there"),
+    "NOT_PAYABLE": (
+        "No row of this group awaits a deposit{reasons}.",
+        "you: look at the orders of the group",
+    ),
+    "BUILD_DIFFERS": ("The service built no bundle of these deposits: {differs}.", BUILD_AGAIN),
+    "GROUP_CHANGED": ("The group is not what it was when it was built: {differs}.", BUILD_AGAIN),
+    "OTHER_UNDER_WAY": (
+        "What the smart account holds is for {name}, which is {word}.",
+        "you: let {name} end first",
+    ),
+    "other run": (
+        "Another run is filling the smart account for this group, or building its bundle.",
+        GOES_ON,
+    ),
+    "PAID_BEFORE": ("Order {order} was paid by itself, or may have been.", BUILD_AGAIN),
+    "ORDERS_EXPIRED": ("An order of the {what} has expired.", BUILD_AGAIN),
+    "overtaken": (
+        "The smart account paid another group, or its owner, since this was built.",
+        BUILD_AGAIN,
+    ),
+    "BUILT_BEFORE": (
+        "Another bundle was built in its place, or its signatures left before.",
+        BUILD_AGAIN,
+    ),
+    "NOT_ENOUGH": ("{missing}.", "you: send it to {account}, then sign"),
+    "FUNDING_FAILED": (
+        "The transaction {hash_} that fills the smart account{word}.",
+        BUILD_AGAIN,
+    ),
+    "SENT_BEFORE": ("These signatures left before.", GOES_ON),
+    "NOT_SUBMITTED": (
+        "The signatures did not arrive at the service; nothing was submitted.",
+        "you: submit again; the same signatures are sent",
+    ),
+    "NO_BUNDLE": ("The service has no bundle that awaits these signatures.", BUILD_AGAIN),
+    "UNKNOWN_STATUS": (
+        "The service says {status} of the bundle, a status that this desk does not know.",
+        GOES_ON,
+    ),
+    "ON_ITS_WAY": ("The bundle is submitted and not carried out yet.", SERVICE),
+    "status": (
+        "The service says {status} of the bundle, a status that this desk does not know.",
+        SERVICE,
+    ),
+    "LOST": ("A transaction was not executed in time; it paid nobody.", SIGN_AGAIN),
+    "PART_FAILED": (
+        "The transaction {hash_} is {word} and paid nobody.",
+        "you: create the rows that were not paid again",
+    ),
+}
+"""Cause and who acts next where the work on a group stops, by code, or by a name of the case."""
+_OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
+"""What cannot be gone on with."""
+
+
+class Stopped(Exception):
+    """Ends the work on a group from wherever it stands. ``holes`` are what its words say of the
+    case; ``hash_`` is of the transaction that it ended with, and may be in them. Where the same
+    code has other words, ``row`` names them. ``open``: it can be gone on with."""
+
+    def __init__(
+        self, code: str, *, row: str = "", hash_: str | None = None, **holes: object
+    ) -> None:
+        cause, next_ = _STOPS[row or code]
+        super().__init__(cause.format(hash_=hash_, **holes))
+        self.code = code
+        self.next = next_.format(**holes)
+        self.open = code not in _OVER
+        self.hash = hash_
+
+
+Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
+
+
+def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
+    """``standing``: as the journal has the group now."""
+    money = standing.whereabouts
+    match stop:
+        case Stopped():
+            failure = Failure(str(stop), money, or_take_back(stop.next, standing))
+            end = still_open if stop.open else refused
+            return end(stop.code, failure, stop.hash)
+        case StillOpen():
+            cause = f"A transaction is not final yet: {stop}."
+            return still_open("NOT_FINAL", Failure(cause, money, GOES_ON), stop.hash)
+        case NotAgreed():
+            return still_open(stop.code, Failure(str(stop), money, SIGN_AGAIN))
+        case NotSignable():
+            rules = " ".join(one.sentence for one in stop.findings)
+            cause = f"Your wallet refuses to sign this: {rules}"
+            next_ = or_take_back(stop.next(BUILD_AGAIN), standing)
+            return still_open(stop.code, Failure(cause, money, next_))
+        case WalletError():
+            said = failure_of_wallet(stop)
+            return still_open(said.code, Failure(said.cause, money, said.next))
+        case ClientError():
+            return _service_said(stop, money)
+
+
+def or_take_back(next_: str, standing: GroupStanding) -> str:
+    """What the trader does next, and how what stays in the smart account comes back instead."""
+    out = standing.way_out
+    return f"{next_}, or take the money back: {out}" if out else next_
+
+
+def _service_said(error: ClientError, money: str) -> Outcome:
+    if not isinstance(error, ApiError):
+        lost = unsent(error)
+        failure = Failure(lost.cause, money_with_payment(money, error), lost.next)
+        return replace(still_open("NOT_REACHABLE", failure), error=error)
+    code = error.code or f"HTTP_{error.status}"
+    said = failure_of(error.code or "", error.status).cause
+    if error.code == ErrorCode.NOT_FOUND:
+        said = "The service does not know this group, or it is older than 48 hours."
+    problems = [f"{name}: {one.message}" for name, one in error.fields.items()]
+    reason = "; ".join(problems) or error.message
+    cause = f"{said} It says: {reason}." if reason else said
+    failure = with_payment(Failure(cause.replace("..", "."), money, "you: try again"), error)
+    return replace(still_open(code, failure), error=error)
+
+
+def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
+    """The end of a bundle that the service decided, or that was refused."""
+    if bundle.paid:
+        return Outcome(hash=bundle.operation.hash)
+    reason = bundle.reason
+    said = f" The service says: {reason.rstrip('.')}." if reason else ""
+    code, cause, next_ = {
+        "WITHDRAWN": ("WITHDRAWN", "The service called the bundle off.", BUILD_AGAIN),
+        "FAILED": (
+            "BUNDLE_FAILED",
+            "The bundle failed.",
+            f"{BUILD_AGAIN}, or create the rows that were not paid again",
+        ),
+    }.get(
+        bundle.code or "",
+        (bundle.said or "REFUSED", "The bundle was not taken.", BUILD_AGAIN),
+    )
+    money = standing.whereabouts
+    return still_open(code, Failure(f"{cause}{said}", money, or_take_back(next_, standing)))
+
+
+# Its orders
+
+_IN_VAIN = frozenset({"FAILED", "WITHDRAWN", "REFUSED"})
+CONFIRMS = "it confirms the deposit, then pays out"
+
+
+def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
+    """How one order of the group is paid."""
+    if standing.solana:
+        return _on_solana(standing, service_id)
+    bundle, in_account = standing.bundle, standing.brief is not None
+    money, place = f"{standing.whereabouts}.", f"{standing.brief or IN_WALLET}."
+    if bundle is not None and (bundle.paid or bundle.under_way):
+        if service_id not in bundle.service_ids:
+            return _left_out()
+        if bundle.paid:
+            return _at_address(bundle.operation.hash)
+        return BatchPayment(State.SENT, money, place, "the service", "it carries the bundle out")
+    problem = outcome_of(bundle, standing).cause if bundle and bundle.code in _IN_VAIN else ""
+    act = or_take_back(PAY_BATCH, standing)
+    return BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)
+
+
+def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
+    """Each of several transactions pays some of the orders."""
+    parts = [
+        part
+        for part in standing.parts
+        if service_id in paid_orders(part) and (part.left or part.state is State.DONE)
+    ]
+    if parts and parts[-1].state is State.DONE:
+        return _at_address(parts[-1].hash)
+    if parts:
+        money = f"on its way to the deposit address, or still in your wallet: {parts[-1].hash}."
+        return BatchPayment(State.SENT, money, "on its way.", "the chain", "it takes the payment")
+    if standing.over:
+        return _left_out()
+    money = f"{IN_WALLET}; the deposit of this order was not paid."
+    return BatchPayment(State.PREPARED, money, f"{IN_WALLET}.", "you", PAY_BATCH)
+
+
+def _at_address(hash_: str | None) -> BatchPayment:
+    by = f", by transaction {hash_}" if hash_ else ""
+    money, place = f"at the deposit address{by}.", "at the deposit address."
+    return BatchPayment(State.DONE, money, place, "the exchange", CONFIRMS)
+
+
+def _left_out() -> BatchPayment:
+    money = f"{IN_WALLET}; its batch was paid without this order."
+    return BatchPayment(State.REFUSED, money, f"{IN_WALLET}.", "nobody", "it runs out unpaid")
+
+
+# What came of its orders
 
 ARRIVED = "nobody: everything arrived"
 PAY_OUT = "the exchanges: they pay the recipients"
@@ -83,22 +576,13 @@ class Payouts(Struct, frozen=True):
 def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) -> Payouts | None:
     """Of the groups that are paid; ``orders`` by id, as the service says last, and what it does
     not know of an order counts as under way. None where no group is paid."""
-    total = arrived = otherwise = 0
-    smart = False
-    for one in standings:
-        if not one.over or one.bundle is None:
-            continue
-        smart = smart or not one.solana
-        for service_id in one.paid | {*one.bundle.service_ids}:
-            total += 1
-            order = orders.get(service_id)
-            if order is None or not ended(display_of(order)):
-                continue
-            if _arrived(order):
-                arrived += 1
-            else:
-                otherwise += 1
-    return Payouts(total, arrived, otherwise, smart) if total else None
+    paid = [standing for standing in standings if standing.over]
+    ids = [service_id for standing in paid for service_id in standing.service_ids]
+    known = [orders[service_id] for service_id in ids if service_id in orders]
+    over = [order for order in known if ended(display_of(order))]
+    arrived = sum(map(_arrived, over))
+    smart = any(not standing.solana for standing in paid)
+    return Payouts(len(ids), arrived, len(over) - arrived, smart) if ids else None
 
 
 def _arrived(order: Order) -> bool:
@@ -162,7 +646,9 @@ class BatchProgress(Struct, frozen=True):
         if self.creating:
             return "not all created"
         shown = self.current or self.standings[-1]
-        said = _word(shown)
+        bundle = shown.bundle
+        left = bundle.operation.server_at if bundle and bundle.under_way else None
+        said = shown.word if left is None else f"{shown.word} {short_clock(left)}"
         if len(self.standings) == 1:
             return said
         if self.current is None:
@@ -196,8 +682,7 @@ class BatchProgress(Struct, frozen=True):
         if shown is not None and shown.next is not None:
             if shown.bundle is None:
                 return "you: s builds and signs it"
-            under_way = shown.bundle.under_way
-            return "the service: it carries the bundle out" if under_way else _NEXT[shown.next]
+            return SERVICE if shown.bundle.under_way else _NEXT[shown.next]
         if self.payouts is not None:
             return self.payouts.next("o shows the orders")
         return "you: nothing is to be paid; x exports what became of it"
@@ -249,17 +734,16 @@ def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
     batch = find_batch(journal.ledger, batch_id)
     if batch is None:
         raise KeyError(batch_id)
-    return progress_of(journal, batch)
+    return _progress(journal, batch)
 
 
-def progress_of(journal: Journal, batch: Batch) -> BatchProgress:
-    found = tuple(group_standing(journal, group) for group in batch.groups)
-    return BatchProgress(batch, found)
+def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
+    """Of every group of a batch, in their order. Raises as :func:`batch_progress`."""
+    return batch_progress(journal, batch_id).standings
 
 
-def _word(one: GroupStanding) -> str:
-    left = one.bundle.operation.server_at if one.bundle and one.bundle.under_way else None
-    return one.word if left is None else f"{one.word} {short_clock(left)}"
+def _progress(journal: Journal, batch: Batch) -> BatchProgress:
+    return BatchProgress(batch, tuple(group_standing(journal, group) for group in batch.groups))
 
 
 class ResultRow(Struct, frozen=True, rename="camel"):
@@ -359,7 +843,7 @@ def left_open(journal: Journal, now: datetime) -> Batch | None:
     for batch in newest_batches(journal.ledger, _RECENT):
         if now - batch.created > KNOWN_TO_API:
             break
-        if progress_of(journal, batch).due:
+        if _progress(journal, batch).due:
             return batch
         if recent is None and any(row.became == "created" for row in batch.rows):
             recent = batch

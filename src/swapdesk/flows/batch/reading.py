@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
+from swapdesk.clock import Clock
 from swapdesk.flows.batch.rows import (
     COLUMNS,
     FIRST_NAMES,
@@ -86,45 +87,34 @@ _NAMES: dict[str, SheetColumn] = {
 
 
 class UnreadableFile(Exception):
-    """The file is no batch. ``reason`` and ``do`` are sentences; ``line`` is in the file,
+    """The file is no batch: ``reason`` and what to ``do`` are sentences. ``line`` is in the file,
     from 1, where one is at fault."""
 
     def __init__(self, code: str, reason: str, do: str, line: int | None = None) -> None:
-        super().__init__(reason)
+        super().__init__(f"{reason} {do}")
         self.code = code
-        self.reason = reason
-        self.do = do
         self.line = line
 
 
 def path_of(written: str) -> Path:
     """The file that is meant by what was typed, or was pasted when it was dropped on the window:
-    in quotes, with blanks behind backslashes, as a ``file:`` link. A name that is there as it is
-    written is that one; of those that are not the plainest is told."""
+    in quotes, with blanks behind backslashes, as ``file:///home/me/my%20files.csv``. A name that is
+    there as it is written is that one; of those that are not the plainest is told."""
+    unquoted = written
+    with suppress(ValueError):
+        # As a shell reads one word; unchanged where it would read several, or none.
+        (unquoted,) = shlex.split(written)
+    linked = unquoted
+    with suppress(ValueError):
+        link = urlsplit(unquoted)
+        if link.scheme == "file" and link.netloc in ("", "localhost"):
+            linked = unquote(unquoted.partition(link.netloc or ":")[2].removeprefix("//"))
     path = Path()
-    for text in dict.fromkeys((written, _unquoted(written), _linked(_unquoted(written)))):
+    for text in dict.fromkeys((written, unquoted, linked)):
         path = Path(os.path.expanduser(text))
         if os.path.exists(path):
             break
     return path
-
-
-def _unquoted(written: str) -> str:
-    """As a shell reads one word; unchanged where it would read several, or none."""
-    with suppress(ValueError):
-        words = shlex.split(written)
-        if len(words) == 1:
-            return words[0]
-    return written
-
-
-def _linked(written: str) -> str:
-    """The path of ``file:///home/me/my%20files.csv``."""
-    with suppress(ValueError):
-        link = urlsplit(written)
-        if link.scheme == "file" and link.netloc in ("", "localhost"):
-            return unquote(written.partition(link.netloc or ":")[2].removeprefix("//"))
-    return written
 
 
 def read_bytes(path: Path) -> bytes:
@@ -150,13 +140,12 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def reading(name: str, content: bytes) -> Iterator[Sheet | None]:
-    """The whole file, after None at each rest: every :data:`STEP_ROWS` rows. Raises
-    UnreadableFile."""
+async def read_sheet(name: str, content: bytes, clock: Clock) -> Sheet:
+    """The whole file, with a rest every :data:`STEP_ROWS` rows. Raises UnreadableFile."""
     if len(content) > MOST_BYTES:
         raise UnreadableFile("TOO_LARGE", f"{name} is larger than 10 MB.", "Split it.")
     text = _text(name, content)
-    yield None
+    await clock.sleep(0)
     separator, text = _separator(name, text)
     records = _records(text, separator)
     begin = list(islice(records, _LOOKED_AT))
@@ -181,11 +170,11 @@ def reading(name: str, content: bytes) -> Iterator[Sheet | None]:
             )
         rows.append(_row(len(rows) + 1, line, columns, cells))
         if len(rows) % STEP_ROWS == 0:
-            yield None
+            await clock.sleep(0)
     if not rows:
         raise _empty(name)
     named = tuple(column for column in columns if column is not None)
-    yield Sheet(
+    return Sheet(
         name, separator, bool(heads), named, tuple(rows), unused, plain, remarks=tuple(remarks)
     )
 
@@ -281,25 +270,23 @@ def _encoding(content: bytes) -> str:
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Each record that is not blank, with the line it begins in."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            if "field limit" in str(error):
-                raise UnreadableFile(
-                    "CELL", f"Line {line} has a cell of more than 128 kB.", "Shorten it.", line
-                ) from None
+    line = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        if "field limit" in str(error):
             raise UnreadableFile(
-                "QUOTES",
-                f"Line {line}: the quotes are not closed as they should be ({error}).",
-                'Put a cell in quotes as a whole and write " in it as "".',
-                line,
+                "CELL", f"Line {line} has a cell of more than 128 kB.", "Shorten it.", line
             ) from None
-        if any(cell.strip() for cell in cells):
-            yield line, cells
+        raise UnreadableFile(
+            "QUOTES",
+            f"Line {line}: the quotes are not closed as they should be ({error}).",
+            'Put a cell in quotes as a whole and write " in it as "".',
+            line,
+        ) from None
 
 
 _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
@@ -505,12 +492,14 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
     """
     last = [_short(path) for path in recent]
     if not typed:
-        return _once([*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")])
-    directory, slash, begun = typed.rpartition("/")
-    place = Path(os.path.expanduser(directory) or ("/" if slash else ""))
-    fitting = [path for path in last if path.startswith(typed)]
-    held = [path for path in last if typed.casefold() in path.casefold()]
-    return _once([*fitting, *_entries(place, begun, directory + slash), *held])
+        names = [*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")]
+    else:
+        directory, slash, begun = typed.rpartition("/")
+        place = Path(os.path.expanduser(directory) or ("/" if slash else ""))
+        fitting = [path for path in last if path.startswith(typed)]
+        held = [path for path in last if typed.casefold() in path.casefold()]
+        names = [*fitting, *_entries(place, begun, directory + slash), *held]
+    return tuple(dict.fromkeys(names))
 
 
 def completed(typed: str, offers: Sequence[str]) -> str:
@@ -545,10 +534,6 @@ def _entries(place: Path, begun: str, before: str) -> list[str]:
     except OSError:
         return []
     return [*(name for _, name in sorted(tables)), *sorted(directories)]
-
-
-def _once(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
 
 
 def _short(path: Path) -> str:

@@ -9,7 +9,7 @@ a group, which one call creates.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from typing import ClassVar, Literal, get_args
 
@@ -69,7 +69,7 @@ UNLESS_MEANT = "Nothing, if you mean it."
 
 OR_AGREE = "Correct it, or agree to it when the orders are created."
 
-WRITE = {
+WRITE: Mapping[SheetColumn | None, str] = {
     "to": "Write an address of that chain, or a @name of the address book.",
     "sell_amount": "Write digits with a point, as 1200.50.",
     "buy": "Write what the recipient gets, as ETH.base.",
@@ -108,15 +108,16 @@ class RowFinding(Struct, frozen=True):
 
 
 def problem(
-    code: str, column: SheetColumn | None, reason: str, do: str, brief: str = ""
+    code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
 ) -> RowFinding:
-    return RowFinding(code, "problem", column, reason, do, brief)
+    """Without ``do`` the cell is to be written as its column wants it."""
+    return RowFinding(code, "problem", column, reason, do or WRITE[column], brief)
 
 
 def look(
-    code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
+    code: str, column: SheetColumn | None, reason: str, do: str = UNLESS_MEANT, brief: str = ""
 ) -> RowFinding:
-    return RowFinding(code, "look", column, reason, do or UNLESS_MEANT, brief)
+    return RowFinding(code, "look", column, reason, do, brief)
 
 
 def consent(code: str, column: SheetColumn, reason: str, brief: str = "") -> RowFinding:
@@ -266,6 +267,11 @@ class Row(Struct, frozen=True):
         return self.outcome.result.get("reason") if self.outcome is not None else None
 
 
+def orders_of(rows: Iterable[Row]) -> list[PlannedOrder]:
+    """What rows ask for, as far as it can be read."""
+    return [row.order for row in rows if row.order is not None]
+
+
 class Sheet(Struct, frozen=True):
     """All rows of a file. ``unused`` are heads that name no column of ours. ``plain``: its heads
     say which side the amount counts. ``decimal_comma``: amounts were written with one, and have a
@@ -301,17 +307,12 @@ class Sheet(Struct, frozen=True):
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
-    """The sheet with one cell written anew; cells beyond the last column of that row are gone.
-
-    :class:`KeyError` when there is no row of this number.
-    """
-    at = next((at for at, row in enumerate(sheet.rows) if row.number == number), None)
-    if at is None:
-        raise KeyError(number)
-    row = sheet.rows[at]
-    cells = {**row.cells, column: text}
-    written = replace(row, cells=cells, extra=())
-    return replace(sheet, rows=(*sheet.rows[:at], written, *sheet.rows[at + 1 :]))
+    """The sheet with one cell written anew; cells beyond the last column of that row are gone."""
+    rows = tuple(
+        replace(row, cells={**row.cells, column: text}, extra=()) if row.number == number else row
+        for row in sheet.rows
+    )
+    return replace(sheet, rows=rows)
 
 
 def selling(sheet: Sheet, token: str) -> Sheet:
@@ -366,10 +367,17 @@ def paid_by(token: Token) -> Paid | None:
     return _PAID.get(token.chain_data.kind) if token.has_bundler else None
 
 
-GroupWord = Literal[
-    "PREPARED", "SENT", "ACKED", "REFUSED", "UNKNOWN", "RESOLVED_YES", "RESOLVED_NO"
-]
-"""How the request of a group stands, in the words of the JSON."""
+ActWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
+GroupWord = Literal[ActWord, "RESOLVED_YES", "RESOLVED_NO"]
+"""How an act stands, and the request of a group, in the words of the JSON."""
+
+ACT_WORDS: Mapping[State, ActWord] = {
+    State.PREPARED: "PREPARED",
+    State.SENT: "SENT",
+    State.UNKNOWN: "UNKNOWN",
+    State.DONE: "ACKED",
+    State.REFUSED: "REFUSED",
+}
 
 
 class Group(Struct, frozen=True):
@@ -394,8 +402,8 @@ class Group(Struct, frozen=True):
         return tuple(row.number for row in self.rows)
 
     @property
-    def orders(self) -> tuple[PlannedOrder, ...]:
-        return tuple(row.order for row in self.rows if row.order is not None)
+    def orders(self) -> list[PlannedOrder]:
+        return orders_of(self.rows)
 
     @property
     def chain_name(self) -> str:
@@ -433,17 +441,11 @@ class Group(Struct, frozen=True):
     def word(self) -> GroupWord:
         """An answer that was lost leaves its code with the group that was found all the same."""
         act = self.act
-        match act.state:
-            case State.PREPARED:
-                return "PREPARED"
-            case State.SENT:
-                return "SENT"
-            case State.UNKNOWN:
-                return "UNKNOWN"
-            case State.DONE:
-                return "RESOLVED_YES" if act.code else "ACKED"
-            case State.REFUSED:
-                return "RESOLVED_NO" if act.code == NOT_CREATED else "REFUSED"
+        if act.state is State.DONE and act.code:
+            return "RESOLVED_YES"
+        if act.state is State.REFUSED and act.code == NOT_CREATED:
+            return "RESOLVED_NO"
+        return ACT_WORDS[act.state]
 
 
 def pair_findings(

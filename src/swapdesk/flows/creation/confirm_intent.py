@@ -89,6 +89,12 @@ class Checked(Struct, frozen=True):
     intermediate: RecipientCheck | None = None
 
     @property
+    def lines(self) -> tuple[CheckLine, ...]:
+        """What is to be said of each field."""
+        checks = (self.recipient, self.memo, self.refund, self.intermediate)
+        return tuple(line for check in checks if check is not None for line in check.lines)
+
+    @property
     def problems(self) -> int:
         checks = (self.recipient, self.memo, self.refund, self.intermediate)
         return sum(check is not None and not check.ok for check in checks)

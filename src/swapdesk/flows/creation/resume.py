@@ -38,12 +38,12 @@ from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.creates import OrderTaken, intent_of, open_creates, refuse_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import JournaledOrder
 from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.notation import clock_time, exact_amount, grouped_address
 from swapdesk.flows.orders.order_fields import route_of, short_id
 from swapdesk.flows.orders.order_merge import display_of, ended
 from swapdesk.flows.orders.order_status import cause_of
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.orders import Order
 
 UNSAID = "the service does not say"
@@ -107,7 +107,7 @@ async def _settle(journal: Journal, flow: ExchangeFlow, report: ResumeReport) ->
     """All of them at once: the wait for one is the wait for all."""
     looks = [_look(journal, flow, report, create) for create in open_creates(journal.ledger)]
     await together(*looks)
-    await together(*(_repeat(journal, flow, report, one) for one in journal.orders.unrepeated()))
+    await together(*(_repeat(flow, report, one) for one in journal.orders.unrepeated()))
 
 
 async def _look(
@@ -130,7 +130,7 @@ async def _look(
         create.id, State.UNKNOWN, code="INTERRUPTED"
     ):
         return
-    before = journal.orders.index.seen_before(create.sent_at)
+    before = journal.orders.seen_before(create.sent_at)
     # Nobody gives it up or takes an order for it while it is looked for.
     flow.running.add(intent.id)
     try:
@@ -145,15 +145,12 @@ async def _look(
         report.unknown.append((intent, outcome))
 
 
-async def _repeat(
-    journal: Journal, flow: ExchangeFlow, report: ResumeReport, known: JournaledOrder
-) -> None:
+async def _repeat(flow: ExchangeFlow, report: ResumeReport, known: TrackedOrder) -> None:
     """Let the service repeat an order that it has not repeated yet."""
-    create = journal.ledger.get(known.intent_id) if known.intent_id else None
+    intent = known.intent
     found = {created.order.service_id for _, created in report.found}
-    if create is None or ended(display_of(known.order)) or known.order.service_id in found:
+    if intent is None or ended(display_of(known.order)) or known.service_id in found:
         return
-    intent = intent_of(create)
     report.found.append((intent, await flow.confirm_again(intent, known.order)))
 
 
@@ -234,7 +231,9 @@ class Candidates:
     async def look(self, intent_id: str) -> Look:
         """One look through all orders since the create was sent. Raises CandidateRefused."""
         intent, sent_at = self._unknown(intent_id)
-        known = self._before(intent, sent_at)
+        # Orders that were there before, or that other intents became.
+        before = self._journal.orders.created_before(sent_at - SKEW)
+        known = before | self._flow.of_others(intent)
         try:
             found, complete = await orders_since(self._api, intent, sent_at=sent_at, known=known)
         except ClientError as error:
@@ -303,11 +302,6 @@ class Candidates:
             raise CandidateRefused(NO_JOURNAL.cause) from None
         return intent_of(create), create.server_at or create.sent_at
 
-    def _before(self, intent: Intent, sent_at: datetime) -> set[str]:
-        """Orders that were there before, or that other intents became."""
-        before = self._journal.orders.index.created_before(sent_at - SKEW)
-        return before | self._flow.of_others(intent)
-
 
 def compared(intent: Intent, order: Order) -> tuple[Compared, ...]:
     """The fields that tell one order from another, confirmed and found side by side."""
@@ -341,14 +335,15 @@ def compared(intent: Intent, order: Order) -> tuple[Compared, ...]:
         Compared(
             "Route", intent.route, route or UNSAID, None if route is None else route == intent.route
         ),
-        Compared("Asked at", clock_time(intent.frozen_at, zone=True), _when(order.created), None),
+        Compared(
+            "Asked at",
+            clock_time(intent.frozen_at, zone=True),
+            UNSAID if order.created is None else clock_time(order.created, zone=True),
+            None,
+        ),
         Compared("State", "", UNSAID if state is None else cause_of(order), None),
     )
 
 
 def _amount(amount: Decimal | None, symbol: str) -> str:
     return UNSAID if amount is None else f"{exact_amount(amount)} {symbol}"
-
-
-def _when(moment: datetime | None) -> str:
-    return UNSAID if moment is None else clock_time(moment, zone=True)

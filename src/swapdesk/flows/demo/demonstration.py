@@ -47,8 +47,7 @@ from swapdesk.flows.payees.recipients import check_memo, check_recipient
 from swapdesk.flows.quotes.quote_request import LegFilter, QuoteOptions, QuoteRequest
 from swapdesk.flows.quotes.quoting import QuoteResult, typed_amount
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.support.order_search import OrderSearch
-from swapdesk.flows.support.paid_on_chain import paid_token
+from swapdesk.flows.support.order_search import OrderSearch, paid_token
 from swapdesk.flows.support.pasted_text import read_pasted
 from swapdesk.flows.support.support_case import CaseSheet, facts_of, sheet_of
 from swapdesk.wallet.accounts import Kind

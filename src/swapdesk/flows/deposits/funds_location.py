@@ -51,7 +51,7 @@ def funds_now(
     if journaled is None:
         return NOT_READ
     try:
-        open_orders = journaled.index.count_open()
+        open_orders = journaled.count_open()
     except JournalUnavailable:
         return NOT_READ
     if not open_orders:

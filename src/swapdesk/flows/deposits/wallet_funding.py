@@ -1,4 +1,5 @@
-"""Paying the deposit of an order from the profile's own wallet: once, exactly, and in time.
+"""Paying the deposit of an order from the profile's own wallet: once, exactly, and in time. A
+session of it first finds the account that pays and fills it, and says exactly what it lacks.
 
 The promise is made of the locked intent and the journaled order; the amount is ``inAmount`` as it
 was returned (contract 7.13). The payment is journaled before it is signed, and signed into the
@@ -16,30 +17,50 @@ import logging
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from swapdesk.acts import State
 from swapdesk.chain.addresses import evm
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.clock import Clock
+from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.deposits.funding import (
     LOOK,
+    MAYBE,
     UNPAID,
     left_words,
     not_paid,
     not_payable,
     payment_open,
 )
-from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
-from swapdesk.flows.intents.intent import gas_bound
+from swapdesk.flows.dex.dex_swap import on_its_way, signed_away
+from swapdesk.flows.dex.swap_account import NoSwapAccount, SwapAccount, find_account
+from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
+from swapdesk.flows.intents.intent import Intent, gas_bound
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Ledger, Operation
 from swapdesk.flows.journal.payments import (
     begin_payment,
     payment_of,
+    unanswered,
     waits_for_signature,
 )
+from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.signing.signing_session import (
+    ON_ITS_WAY,
+    RunningSignings,
+    SigningKind,
+    SigningSession,
+    open_keys,
+    promise_ended,
+    transaction_brief,
+)
 from swapdesk.flows.transactions import (
     ActEntry,
     Agreed,
@@ -53,6 +74,7 @@ from swapdesk.flows.transactions import (
     refused,
 )
 from swapdesk.flows.wallet.chain_links import KINDS
+from swapdesk.flows.wallet.wallet_words import MISSING, failure_of_wallet, sentence
 from swapdesk.wallet.accounts import Account, Kind
 from swapdesk.wallet.answers import Review, Signature, SignedTransaction
 from swapdesk.wallet.client import WalletClient
@@ -64,9 +86,12 @@ from swapdesk.wallet.promise import (
     SolanaPayload,
     TransactionPayload,
 )
-from swapdesk.wallet.protocol import AgentGone
+from swapdesk.wallet.protocol import AgentGone, WalletError
 from swapdesk.wire.encoding.codec import encode_json
-from swapdesk.wire.encoding.numbers import NumberError, to_base_units
+from swapdesk.wire.encoding.numbers import ROUGH, NumberError, to_base_units
+
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
 
 log = logging.getLogger(__name__)
 
@@ -157,67 +182,54 @@ MOST_UNSEEN = 3
 """How often a transfer is made anew that was too old before anybody saw it."""
 
 
-class DepositTransfer:
-    """``look`` shows a review; ``refusal`` tells why the order must not be paid any more."""
+async def signed_transfer(
+    client: WalletClient,
+    clock: Clock,
+    promise: Promise,
+    look: Look,
+    refusal: Callable[[], str | None],
+    pace: Pace,
+    watch: Watch,
+) -> Signature | SignedTransaction:
+    """The transfer that was promised, signed. ``look`` shows a review; ``refusal`` tells why the
+    order must not be paid any more. Raises NotAgreed, NotSignable and WalletError; then nothing was
+    signed."""
+    seen = over = False
+    unseen = 0
 
-    def __init__(
-        self,
-        client: WalletClient,
-        clock: Clock,
-        promise: Promise,
-        look: Look,
-        refusal: Callable[[], str | None],
-        pace: Pace,
-        watch: Watch,
-    ) -> None:
-        self._client = client
-        self._clock = clock
-        self._promise = promise
-        self._look = look
-        self._refusal = refusal
-        self._transactor = Transactor(client, clock, pace, self._looked, watch)
-        self._pace = pace
-        self._seen = False
-        self._over = False
-
-    async def signed(self) -> Signature | SignedTransaction:
-        """Raises NotAgreed, NotSignable and WalletError; then nothing was signed."""
-        unseen = 0
-        while True:
-            self._seen = self._over = False
-            try:
-                signed = await self._transactor.agree(await self._payload(), self._promise)
-            except NotSignable as refused:
-                if refused.code != TOO_OLD:
-                    raise
-                unseen += not self._seen
-                if unseen > MOST_UNSEEN:
-                    raise
-                if not self._seen:
-                    await self._clock.sleep(self._pace.look)
-            except NotAgreed:
-                if not self._over:
-                    raise
-            else:
-                return signed
-            reason = self._refusal()
-            if reason is not None:
-                raise NotAgreed(reason, "NOT_PAYABLE")
-
-    async def _payload(self) -> TransactionPayload | SolanaPayload:
-        if self._promise.chain_id is not None:
-            return deposit_payload(self._promise)
-        return await self._client.solana_deposit(self._promise)
-
-    async def _looked(self, review: Review) -> Agreed | None:
-        self._seen = True
+    async def looked(review: Review) -> Agreed | None:
+        nonlocal seen, over
+        seen = True
         try:
-            return await self._look(review)
+            return await look(review)
         except NotAgreed:
             # It is the review that is over, and not the order.
-            deposit, now = self._promise.deposit, self._clock.now()
-            self._over = deposit is not None and review.valid_until <= now < deposit.expires
+            deposit, now = promise.deposit, clock.now()
+            over = deposit is not None and review.valid_until <= now < deposit.expires
             raise
+
+    transactor = Transactor(client, clock, pace, looked, watch)
+    while True:
+        seen = over = False
+        payload: TransactionPayload | SolanaPayload
+        if promise.chain_id is not None:
+            payload = deposit_payload(promise)
+        else:
+            payload = await client.solana_deposit(promise)
+        try:
+            return await transactor.agree(payload, promise)
+        except NotSignable as refused:
+            unseen += not seen
+            if refused.code != TOO_OLD or unseen > MOST_UNSEEN:
+                raise
+            if not seen:
+                await clock.sleep(pace.look)
+        except NotAgreed:
+            if not over:
+                raise
+        reason = refusal()
+        if reason is not None:
+            raise NotAgreed(reason, "NOT_PAYABLE")
 
 
 class PaymentEntry(ActEntry):
@@ -274,30 +286,22 @@ _TAKEN_BACK = (
 )
 
 
-class WalletFunding:
-    """``current`` tells how an order stands now; ``look`` shows the review of the transfer."""
+class WalletFunding(Struct, frozen=True):
+    """``current`` tells how an order stands now; ``look`` shows the review of the transfer.
+    ``service_clock`` is the service's, None where it is ``clock``."""
 
-    def __init__(
-        self,
-        client: WalletClient,
-        journal: Journal,
-        clock: Clock,
-        look: Look,
-        current: Callable[[str], TrackedOrder | None],
-        *,
-        pace: Pace = Pace(),  # noqa: B008 - it is frozen
-        watch: Watch | None = None,
-        service_clock: Clock | None = None,
-    ) -> None:
-        self._client = client
-        self._journal = journal
-        self._clock = clock
-        self._service_clock = service_clock or clock
-        self._look = look
-        self._current = current
-        self._pace = pace
-        self._watch = watch or Watch()
-        self._transactor = Transactor(client, clock, pace, watch=self._watch)
+    client: WalletClient
+    journal: Journal
+    clock: Clock
+    look: Look
+    current: Callable[[str], TrackedOrder | None]
+    pace: Pace = Pace()
+    watch: Watch = field(default_factory=Watch)
+    service_clock: Clock | None = None
+
+    @property
+    def _transactor(self) -> Transactor:
+        return Transactor(self.client, self.clock, self.pace, watch=self.watch)
 
     async def fund(
         self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
@@ -305,7 +309,7 @@ class WalletFunding:
         """Pay ``inAmount`` to the deposit address from an account of that chain, or go on with
         the payment that was begun. Raises WalletError for what happened before a signature."""
         try:
-            ledger = self._journal.ledger
+            ledger = self.journal.ledger
             earlier = payment_of(ledger, tracked.service_id)
             kept = await self.kept(tracked)
             if (paid := _paid_before(earlier, kept)) is not None:
@@ -328,23 +332,19 @@ class WalletFunding:
         with. It needs no key, so that it is known also while another desk has them. Raises
         WalletError."""
         try:
-            earlier = payment_of(self._journal.ledger, tracked.service_id)
+            earlier = payment_of(self.journal.ledger, tracked.service_id)
             return _paid_before(earlier, await self.kept(tracked))
         except JournalUnavailable:
             return refused("NO_JOURNAL", NO_JOURNAL)
 
     async def kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
         """The transaction that pays this order or may still. Raises WalletError."""
-        if tracked.intent is None:
-            return None
-        return await self._transactor.resume(tracked.intent.id, Purpose.DEPOSIT)
+        return await self._transactor.resume(_intent(tracked).id, Purpose.DEPOSIT)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
         """Whether its payment was cancelled: the wallet signs no other one for what was confirmed
         then. Raises WalletError."""
-        if tracked.intent is None:
-            return False
-        signed = await self._transactor.signed(tracked.intent.id, Purpose.CANCEL)
+        signed = await self._transactor.signed(_intent(tracked).id, Purpose.CANCEL)
         return any(one.executed for one in signed)
 
     # Signing
@@ -362,16 +362,17 @@ class WalletFunding:
                 raise NotAgreed(reason, NOT_PAYABLE)
             promise = deposit_promise(tracked, account, coin_price)
             check_payable(promise)
-            transfer = DepositTransfer(
-                self._client,
-                self._clock,
+            signing = partial(
+                signed_transfer,
+                self.client,
+                self.clock,
                 promise,
                 lambda review: self._looked(tracked, review, entry),
                 lambda: self._refusal(tracked),
-                self._pace,
-                self._watch,
+                self.pace,
+                self.watch,
             )
-            signed = await self._transactor.confirm(entry, transfer.signed)
+            signed = await self._transactor.confirm(entry, signing)
         except NotAgreed as said_no:
             entry.refused(said_no.code)
             return not_paid(said_no.code, str(said_no))
@@ -385,8 +386,8 @@ class WalletFunding:
     def _refusal(self, tracked: TrackedOrder) -> str | None:
         """Why the order must not be paid now, as it stands now. Its deadline is by the service's
         clock, and one that is put back wins nothing."""
-        now = max(self._service_clock.now(), self._clock.now())
-        known = self._current(tracked.service_id) or tracked
+        now = max((self.service_clock or self.clock).now(), self.clock.now())
+        known = self.current(tracked.service_id) or tracked
         reason = not_payable(known, now)
         if reason is None and known.order.expires is None:
             return "The order does not say until when it waits."
@@ -405,10 +406,10 @@ class WalletFunding:
         # It is shown once more because the wallet refused to sign what had changed under it, or
         # because an earlier run ended once it had asked: only where nobody else has the wallet,
         # who may be signing it now, do its records prove that nothing was signed.
-        asked = entry.asked or not (entry.fresh or self._client.accounts.read_only)
+        asked = entry.asked or not (entry.fresh or self.client.accounts.read_only)
         if asked and await self.kept(tracked) is None:
             entry.unsigned()
-        agreed = await self._look(review)
+        agreed = await self.look(review)
         reason = None if agreed is None else self._refusal(tracked)
         if reason is not None:
             raise NotAgreed(reason, NOT_PAYABLE)
@@ -428,7 +429,7 @@ class WalletFunding:
         if came.transaction.state is State.DONE:
             return Outcome(hash=came.transaction.hash)
         if came.final:
-            stands = payment_of(self._journal.ledger, tracked.service_id)
+            stands = payment_of(self.journal.ledger, tracked.service_id)
             if stands is not None and not stands.open:
                 # It was paid before this was known: by whom, the journal says.
                 return _paid_by(stands)
@@ -468,3 +469,238 @@ def _paid_by(payment: Operation, hash_: str | None = None) -> Outcome:
 def _asks(tracked: TrackedOrder) -> tuple[object, ...]:
     order = tracked.order
     return order.in_amount, order.deposit_address, order.deposit_tag
+
+
+# What the screens show of it
+
+NOT_ENOUGH = "NOT_ENOUGH"
+"""The wallet does not hold what is asked for, or cannot say so."""
+ASK_AGAIN = "you: f on the card asks again"
+FAUCET = "you: pay it from the faucet, with f on the card"
+ELSEWHERE = "you: fill it, or pay from another"
+
+
+def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool = False) -> Outcome:
+    """The same in the words of the screens, whose keys act next. ``faucet``: the sandbox's pays
+    what the wallet does not; ``unsigned``: the wallet was not asked to sign."""
+    outcome = replace(outcome, order_id=order_id)
+    if outcome.failure is None:
+        return outcome
+    reason = sentence(outcome.cause)
+    if outcome.open:
+        cause, money = f"The payment is not confirmed yet. {reason}", MAYBE
+        if unsigned:
+            cause, money = f"Nothing was signed. {reason}", UNPAID
+        return replace(outcome, failure=Failure(cause, money, "you: r goes on with it"))
+    money = outcome.failure.money
+    match outcome.code:
+        case "PAID_BEFORE":
+            next_ = outcome.failure.next
+        case "NOT_CONFIRMED" | "LOCKED" | "CHAIN_UNREACHABLE" | "READ_ONLY":
+            money, next_ = UNPAID, ASK_AGAIN
+        case "GATE":
+            # What the wallet refuses to pay nobody else is asked to pay.
+            reason = f"Your wallet refuses to sign this: {reason}"
+            next_ = outcome.failure.next
+        case "NOT_ENOUGH" | "WALLET_MISSING":
+            money, next_ = UNPAID, FAUCET if faucet else ELSEWHERE
+        case "NO_JOURNAL":
+            money, next_ = UNPAID, LOOK
+        case _:
+            next_ = LOOK
+    return replace(outcome, failure=Failure(reason, money, next_))
+
+
+DepositSession = SigningSession[TrackedOrder]
+
+
+def _intent(tracked: TrackedOrder) -> Intent:
+    intent = tracked.intent
+    assert intent is not None, "it was confirmed here"
+    return intent
+
+
+def _pays(session: DepositSession) -> tuple[Decimal, str]:
+    """As the order asks for it."""
+    asked = session.about.order.in_amount
+    amount = _intent(session.about).amount_in if asked is None else asked
+    return amount, f"order {session.about.short_id}"
+
+
+def _lapse(session: DepositSession) -> str:
+    expires = session.about.order.expires
+    if session.token.kind == "sol" and expires is not None and expires > session.clock.now():
+        return "it makes a newer one"
+    return promise_ended(session)
+
+
+def _whereabouts(session: DepositSession) -> str:
+    signed = session.signed
+    if signed is None or signed.state is State.REFUSED:
+        return UNPAID if session.outcome is not None else IN_WALLET
+    if signed.state is State.DONE:
+        return f"at the deposit address, by transaction {signed.hash}"
+    sent = transaction_brief(session) == ON_ITS_WAY
+    return on_its_way(signed.hash) if sent else signed_away(signed.hash)
+
+
+OTHER_DESK = "Another desk has the wallet: sign there, or close it."
+
+
+def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
+    """Why this account cannot pay the order, in sentences; None where nothing speaks against
+    it. ``coin`` is the symbol of what gas is paid in. The review judges the gas itself."""
+    intent, amount = tracked.intent, tracked.order.in_amount
+    if intent is None or amount is None:
+        return "The order does not say what is to be paid."
+    token = intent.token_in
+    gas = "gas" if token.kind == "evm" else "fee"
+    symbol, chain, wallet = token.symbol, token.chain_name, f"Wallet {found.name}"
+    asked = f"{exact_amount(amount)} {symbol}"
+    if found.unread is not None:
+        return f"{chain} could not be read: {found.unread}."
+    if found.balance is None:
+        return f"How much {symbol} wallet {found.name} has on {chain} could not be read."
+    if found.balance < amount:
+        short_of = f"{exact_amount(ROUGH.subtract(amount, found.balance))} {symbol}"
+        return (
+            f"{wallet} has {exact_amount(found.balance)} {symbol} on {chain} and is short of"
+            f" {short_of}: the order asks for {asked}."
+        )
+    if token.contract is None and found.balance == amount:
+        return f"{wallet} has exactly {asked} on {chain} and nothing more for {gas}."
+    if not found.coin:
+        return f"{wallet} has no {coin or 'coin'} on {chain} to pay the {gas} with."
+    return None
+
+
+_LACKING = frozenset({NOT_ENOUGH, MISSING})
+"""Ends after which somebody else has to pay."""
+
+
+async def _work(desk: Desk, session: DepositSession) -> Outcome | None:
+    if not session.wallet:
+        session.says("The desk asks the wallet for its account and what it holds.")
+    outcome = await _tried(desk, session)
+    if outcome is None:
+        return None
+    outcome = on_screen(
+        outcome,
+        session.id,
+        faucet=desk.link.faucet is not None,
+        unsigned=desk.deposit_ways.unsigned(session.about),
+    )
+    if outcome.refused and outcome.code in _LACKING:
+        desk.deposit_ways.lacks(session.id, outcome.cause)
+    return outcome
+
+
+async def _tried(desk: Desk, session: DepositSession) -> Outcome | None:
+    try:
+        return await _paid(desk, session)
+    except JournalUnavailable:
+        return refused("NO_JOURNAL", NO_JOURNAL)
+    except NoSwapAccount as error:
+        return not_paid(NOT_ENOUGH, str(error))
+    except WalletError as error:
+        # It did not answer, or said no before anything was signed.
+        failure = failure_of_wallet(error)
+        if desk.deposit_ways.payment(session.id) is not None:
+            return payment_open(failure.code, failure.cause)
+        return not_paid(failure.code, failure.cause)
+
+
+async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
+    tracked = session.about = desk.link.tracker.get(session.id) or session.about
+    accounts = await desk.wallet.accounts()
+    if accounts.read_only and not session.asked:
+        return None
+    account: Account | Outcome | None
+    if payment_of(desk.journal.ledger, session.id) is not None:
+        account = accounts.first(kind_of(tracked))
+        if account is None:
+            return not_paid(NOT_ENOUGH, "This wallet has no account of the chain.")
+        session.says("", wallet=account.name or account.address)
+    else:
+        account = await _looked_into(desk, session)
+        if isinstance(account, Outcome):
+            return account
+    funding = WalletFunding(
+        await desk.wallet.client(),
+        desk.journal,
+        desk.clock,
+        session.look,
+        desk.link.tracker.get,
+        watch=session,
+        service_clock=desk.service_clock,
+    )
+    if (paid := await funding.paid_before(tracked)) is not None:
+        return paid
+    if not await funding.kept(tracked):
+        await open_keys(desk.wallet, account.address, session)
+    price = coin_price(desk.catalog, _intent(session.about).token_in.chain)
+    return await funding.fund(tracked, account, price)
+
+
+async def _looked_into(desk: Desk, session: DepositSession) -> Account | Outcome:
+    """The account that pays, or what it lacks."""
+    token = desk.catalog.token(_intent(session.about).token_in.id)
+    if token is None:
+        return not_paid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
+    found: SwapAccount | None = None
+    async for found in find_account(desk, token, token):
+        fills = f"The faucet sends {token.symbol} to wallet {found.name}." if found.filling else ""
+        session.says(fills, wallet=found.name)
+    assert found is not None  # it yields once, or raises
+    if found.read_only:
+        return not_paid("READ_ONLY", OTHER_DESK)
+    lack = lack_of(found, session.about, session.coin)
+    return found.account if lack is None else not_paid(NOT_ENOUGH, lack)
+
+
+DEPOSIT = SigningKind[TrackedOrder](
+    noun="payment",
+    promise="order",
+    expired="NOT_PAYABLE",
+    done="The deposit is paid. The venue acts next.",
+    work=_work,
+    pays=_pays,
+    whereabouts=_whereabouts,
+    order_id=lambda session: session.id,
+    lapse=_lapse,
+    arrived="at the deposit address",
+    rank=1,
+)
+
+
+def begin_deposit(
+    running: RunningSignings, tracked: TrackedOrder, *, asked: bool = True
+) -> DepositSession:
+    """The session of a payment that was asked for, or that an earlier run left open. ValueError for
+    an order that was not confirmed here."""
+    intent = tracked.intent
+    if intent is None:
+        raise ValueError("the order was not confirmed at this desk")
+    return running.begin(
+        DEPOSIT,
+        tracked.service_id,
+        tracked,
+        intent.token_in,
+        provider=(intent.provider, intent.provider_name),
+        asked=asked,
+        notice="is paid. Next: the venue counts confirmations.",
+    )
+
+
+def deposits_left_open(running: RunningSignings) -> list[DepositSession]:
+    """Sessions for payments that the journal has open and nobody here works on. Raises
+    JournalUnavailable."""
+    found = []
+    for act in unanswered(running.desk.journal.ledger):
+        by_wallet = act.body.get("by") == "wallet"
+        if not by_wallet or act.subject is None or running.get(act.subject):
+            continue
+        tracked = running.desk.link.tracker.get(act.subject)
+        if tracked is not None and tracked.intent is not None:
+            found.append(begin_deposit(running, tracked, asked=False))
+    return found

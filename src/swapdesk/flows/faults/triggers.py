@@ -110,7 +110,7 @@ class Triggers:
         raise FaultRefused("target", message)
 
     def _order(self, text: str) -> str | None:
-        known = self._desk.journal.orders.index.called(text)
+        known = self._desk.journal.orders.called(text)
         begun = [text] if text in known else sorted(one for one in known if one.startswith(text))
         if len(begun) > 1:
             raise FaultRefused("target", f"{len(begun)} orders begin with {_shown(text)}.")

@@ -1,6 +1,5 @@
 """What the desk writes down before it acts: one file.
 
-``journal`` is both of them: ``ledger``, with ``creates`` and ``payments``, and ``order_log``.
-``transaction_log`` reads the transactions of an order out of them. A file of an older version
-becomes one of this one when it is opened (``journal_migration``).
+``journal`` is both of them: ``ledger``, with ``creates`` and ``payments``, and ``order_log``. A
+file of an older version becomes one of this one when it is opened (``journal_migration``).
 """

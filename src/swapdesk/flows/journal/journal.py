@@ -1,10 +1,7 @@
 """The write-ahead log of the desk: acts before their side effect, outcomes before they show.
 
-``journal.ledger`` holds the acts: what was confirmed and how each request ended (``creates``),
-files of recipients and what became of every row, how deposits and groups are paid (``payments``),
-what came back from smart accounts, writing calls made without an intent. ``journal.orders`` holds
-every order this desk knows. ``journal.transactions`` reads out of both which transactions an order
-has. All live in one file, so that an order and the end of its create are one commit.
+``ledger`` holds the acts, ``orders`` every order this desk knows, with its states and its
+transactions. Both live in one file, so that an order and the end of its create are one commit.
 """
 
 from __future__ import annotations
@@ -16,7 +13,6 @@ from swapdesk.clock import Clock
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.ledger import Ledger, State
 from swapdesk.flows.journal.order_log import OrderLog
-from swapdesk.flows.journal.transaction_log import TransactionLog
 from swapdesk.wire.orders import Order
 
 
@@ -29,7 +25,6 @@ class Journal:
         self._second: JournalFile | None = None
         self.ledger = Ledger(file, clock)
         self.orders = OrderLog(file, self._service)
-        self.transactions = TransactionLog(file)
 
     @classmethod
     def open(cls, path: Path, clock: Clock, service: Clock | None = None) -> Journal:

@@ -394,8 +394,8 @@ def _operation(row: sqlite3.Row) -> Operation:
         subject,
         claim,
         State(state),
-        _read(body),
-        _read(result),
+        read_json(body),
+        read_json(result),
         code,
         datetime.fromisoformat(prepared_at),
         datetime.fromisoformat(sent_at) if sent_at else None,
@@ -405,7 +405,7 @@ def _operation(row: sqlite3.Row) -> Operation:
     )
 
 
-def _read(text: str) -> dict[str, Any]:
+def read_json(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError:

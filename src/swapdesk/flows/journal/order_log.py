@@ -1,14 +1,10 @@
-"""Every order this desk knows, and its different states.
-
-``OrderHistoryLog`` holds when, from where and what the order was then; of very many states the
-first and the newest are kept. ``WrittenOrders`` remembers what this process wrote last, and is
-believed while nobody else wrote the file.
-"""
+"""Every order this desk knows, and its different states: when, from where, and the order then."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -21,20 +17,28 @@ from swapdesk.flows.intents.intent import (
     MAY_FOLLOW,
     RELEASED,
     DepositRelease,
+    Intent,
     ReleaseVerdict,
     contradiction,
 )
 from swapdesk.flows.journal.journal_file import JournalFile, JournalUnavailable
-from swapdesk.flows.journal.journal_records import JournaledOrder
-from swapdesk.flows.journal.order_index import OrderIndex
+from swapdesk.flows.journal.journal_migration import NAMED, OF_PAID, PAID_AT, PRESENT
+from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, read_json
 from swapdesk.flows.orders.order_merge import (
     PROGRESS,
     contradicts,
     display_of,
+    ended,
     merge_order,
     newly_linked_deposit,
 )
-from swapdesk.flows.orders.order_transactions import PaidOnChain, Source, folded_hash
+from swapdesk.flows.orders.order_transactions import (
+    OrderTransaction,
+    PaidOnChain,
+    Source,
+    folded_hash,
+)
+from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.wire.encoding.codec import CodecError, decode, encode_twice, rfc3339
 from swapdesk.wire.encoding.numbers import plain
 from swapdesk.wire.encoding.timestamps import parse_rfc3339
@@ -144,60 +148,16 @@ def _order_of(row: sqlite3.Row) -> Order:
     return decode(Order, row["raw"].encode(), side="client")
 
 
-class WrittenOrders:
-    """Call :meth:`begin` in a transaction, then :meth:`end` or :meth:`taken_back` after it."""
-
-    def __init__(self, file: JournalFile) -> None:
-        self._file = file
-        self._orders: dict[str, tuple[int, Order]] = {}
-        """By the digest of what was written."""
-        self._certain: set[str] = set()
-        """Those that stand in the file for sure: nobody wrote since."""
-        self._version = -1
-        self._stood = (-1, -1)
-
-    def begin(self, db: sqlite3.Connection) -> None:
-        """A transaction began. Another connection changes the version, another writer over this
-        connection the number of its transactions."""
-        (self._version,) = db.execute("PRAGMA data_version").fetchone()
-        if self._stood != (self._file.writes - 1, self._version):
-            self._certain.clear()
-
-    def end(self) -> None:
-        """It was committed."""
-        self._stood = (self._file.writes, self._version)
-
-    def taken_back(self) -> None:
-        """It was not."""
-        self._certain.clear()
-
-    def last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
-        """The order as it stands in the file, None when it is not there."""
-        digest, order = self._orders.get(service_id, (None, None))
-        if order is not None and service_id in self._certain:
-            return order
-        row = db.execute("SELECT last FROM orders WHERE service_id = ?", (service_id,)).fetchone()
-        if row is None:
-            return None
-        if order is not None and digest == hash(row["last"]):
-            return order
-        return _last_of(row["last"], service_id)
-
-    def keep(self, order: Order, raw: str) -> None:
-        """Written as ``raw``."""
-        self._orders[order.service_id] = (hash(raw), order)
-
-    def trust(self, service_id: str) -> None:
-        """It was written in a transaction of :meth:`begin`."""
-        if service_id in self._orders:
-            self._certain.add(service_id)
-
-    def forget(self, service_id: str) -> None:
-        self._orders.pop(service_id, None)
-        self._certain.discard(service_id)
+SHORTEST_PREFIX = 4
+"""Characters of the beginning of an id that name its order."""
 
 
-_LOAD = 100
+class PaidRecipient(NamedTuple):
+    """Whom orders of this desk paid: how often and, where the service said so, when last."""
+
+    address: str
+    times: int
+    last: datetime | None
 
 
 class OrderLog:
@@ -206,22 +166,16 @@ class OrderLog:
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        self._written = WrittenOrders(file)
+        self._written: dict[str, tuple[int, Order]] = {}
+        """What was written last, with the digest of its text: where that stands in the file still,
+        it is not read again, which takes as long as all the rest of a burst of sightings."""
         self.history = OrderHistoryLog(file)
-        self.index = OrderIndex(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
         """Commit newest states, each with whether its end was confirmed, in one transaction."""
-        try:
-            with self._file.write() as db:
-                self._written.begin(db)
-                for order, source, ended in orders:
-                    self._take(db, order, source, ended=ended)
-                    self._written.trust(order.service_id)
-        except BaseException:
-            self._written.taken_back()
-            raise
-        self._written.end()
+        with self._file.write() as db:
+            for order, source, ended in orders:
+                self.put(db, order, source, ended=ended)
 
     def settle(self, service_id: str, verdict: ReleaseVerdict) -> ReleaseVerdict:
         """Move an order to another standing, where that is allowed; what stands afterwards."""
@@ -237,15 +191,11 @@ class OrderLog:
                 self._tell(db, service_id, "accepted", plain(out_amount))
             return stands
 
-    def put_away(self, service_id: str, trouble: str) -> None:
-        """The owner dealt with an order that failed so; in another trouble it counts again."""
+    def put_away(self, service_id: str, trouble: str | None) -> None:
+        """The owner dealt with an order that failed so; in another trouble it counts again. None:
+        it was not dealt with after all."""
         with self._file.write() as db:
             self._tell(db, service_id, "put_away", trouble)
-
-    def take_back(self, service_id: str) -> None:
-        """It was not dealt with after all."""
-        with self._file.write() as db:
-            self._tell(db, service_id, "put_away", None)
 
     def away(self) -> dict[str, str]:
         """Orders that were put away, each with the trouble it was in."""
@@ -273,23 +223,28 @@ class OrderLog:
         )
         return {row["service_id"]: tuple(_payments(row["payments"]).values()) for row in rows}
 
-    def each(self) -> Iterator[JournaledOrder]:
-        """Every order this desk knows, newest first, read a few at a time."""
-        before = 1 << 62
+    def each(self, among: str = "") -> Iterator[TrackedOrder]:
+        """Every order this desk knows, or those of the SQL query ``among``, newest first, read a
+        few at a time."""
+        before, those = 1 << 62, f"AND orders.number IN ({among})" if among else ""
         while rows := self._file.read(
-            "SELECT * FROM orders WHERE number < ? ORDER BY number DESC LIMIT ?",
+            f"{_ORDERS} WHERE orders.number < ? {those} ORDER BY orders.number DESC LIMIT ?",
             (before, _LOAD),
         ):
             before = rows[-1]["number"]
-            yield from map(_journaled, rows)
+            yield from map(_tracked, rows)
 
-    def present(self) -> Iterator[JournaledOrder]:
-        """Those of which something may still become, read a few at a time."""
-        return self._named(self.index.present())
+    def present(self) -> Iterator[TrackedOrder]:
+        """Those of which something may still become: all but those that were completed, and of
+        which nothing is left to do."""
+        return self.each(f"SELECT number FROM orders WHERE {PRESENT}")  # noqa: S608
 
-    def unrepeated(self) -> list[JournaledOrder]:
+    def unrepeated(self) -> Iterator[TrackedOrder]:
         """Those created here that the service has not repeated yet."""
-        return list(self._named(self.index.unrepeated()))
+        return self.each(
+            f"SELECT number FROM orders WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
+            " AND operation > ''"
+        )
 
     def verdict(self, service_id: str) -> ReleaseVerdict | None:
         """What stands of an order, None when the journal has none of this id."""
@@ -298,13 +253,111 @@ class OrderLog:
         )
         return _verdict_of(rows[0]) if rows else None
 
-    def get(self, service_id: str) -> JournaledOrder | None:
-        rows = self._file.read("SELECT * FROM orders WHERE service_id = ?", (service_id,))
-        return _journaled(rows[0]) if rows else None
+    def get(self, service_id: str) -> TrackedOrder | None:
+        rows = self._file.read(f"{_ORDERS} WHERE service_id = ?", (service_id,))
+        return _tracked(rows[0]) if rows else None
 
-    def events(self, service_id: str) -> list[tuple[datetime, str, Order]]:
-        """Every different state seen of an order: when, from where, and the order then."""
-        return self.history.of(service_id)
+    # Questions about all of them: reading each takes seconds for whoever has traded for a year.
+
+    def count_open(self) -> int:
+        """How many orders were under way when they were last seen."""
+        rows = self._file.read(
+            f"SELECT display, count(*) AS orders FROM orders WHERE {PRESENT}"  # noqa: S608
+            " GROUP BY display",
+            (),
+        )
+        return sum(row["orders"] for row in rows if not ended(row["display"]))
+
+    def ids(self) -> set[str]:
+        """Every order this desk knows."""
+        return self._ids("SELECT service_id FROM orders")
+
+    def begun(self, words: Collection[str]) -> dict[str, str]:
+        """Of words those that begin the id of exactly one order, each with that id."""
+        rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
+        return {row["word"]: row["service_id"] for row in rows}
+
+    def made_here(self, ids: Collection[str]) -> set[str]:
+        """Which of these orders an intent of this home became."""
+        return self._ids(
+            "SELECT service_id FROM orders WHERE operation > ''"
+            " AND service_id IN (SELECT value FROM json_each(?))",
+            json.dumps(list(ids)),
+        )
+
+    def of_others(self, intent_id: str) -> set[str]:
+        """Orders that other intents became."""
+        return self._ids(
+            "SELECT service_id FROM orders WHERE operation > '' AND operation != ?", intent_id
+        )
+
+    def seen_before(self, moment: datetime) -> set[str]:
+        """Orders that were first seen before ``moment``."""
+        return self._before("SELECT service_id, first_seen AS at FROM orders", moment)
+
+    def created_before(self, moment: datetime) -> set[str]:
+        """Orders that the service made before ``moment``, as far as it said when."""
+        return self._before(
+            "SELECT service_id, json_extract(last, '$.created') AS at FROM orders"
+            " WHERE json_valid(last)",
+            moment,
+        )
+
+    def released_deposits(self) -> frozenset[tuple[str, str]]:
+        """Where orders of this desk are or were to be paid, each with the kind of the chain that
+        was confirmed: of orders that were released, and of those of a batch that were found as
+        asked for and put into a bundle. Any other address is the service's word alone."""
+        rows = self._file.read(_RELEASED, ())
+        return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
+
+    def paid_recipients(self) -> list[PaidRecipient]:
+        """Recipients of orders that were confirmed here, one by one or as rows of a batch, stayed
+        so and were completed."""
+        rows = self._file.read(_PAID, ())
+        return [
+            PaidRecipient(
+                row["address"], row["times"], parse_rfc3339(row["last"]) if row["last"] else None
+            )
+            for row in rows
+            if row["address"]
+        ]
+
+    def named(self, part: str) -> set[str]:
+        """Orders with this in one of their addresses, in the hash of one of their transactions or
+        in the request id of their create, in letters of either case."""
+        return self._ids(_NAMED, part.lower())
+
+    def called(self, text: str) -> set[str]:
+        """Orders of this id or with an id that begins so, and those of this group, quote, record
+        or memo."""
+        return self._ids(_CALLED, text, SHORTEST_PREFIX)
+
+    def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
+        """Orders that send, pay out or gave back about as much, in tokens of any kind."""
+        # The bounds are compared as floating numbers; who asks compares the amounts themselves.
+        rows = self._file.read(_OF_AMOUNT, (float(least), float(most)))
+        return [
+            (row["service_id"], decode(Order, row["last"].encode(), side="client")) for row in rows
+        ]
+
+    # What was sent for them
+
+    def transactions_of(self, service_id: str) -> tuple[OrderTransaction, ...]:
+        """Those of one order, by role and in the order in which they were begun; what the service
+        named is the last."""
+        return self._transactions(_ALL, "= ?1", service_id).get(service_id, ())
+
+    def transactions(self) -> dict[str, tuple[OrderTransaction, ...]]:
+        """The same of every order that has any, by its id."""
+        return self._transactions(_ALL, "IS NOT NULL")
+
+    def own_deposits(self, service_ids: Collection[str]) -> dict[str, tuple[OrderTransaction, ...]]:
+        """What this desk sent by hand to pay the deposits of these orders, by their ids: one
+        question for all of them."""
+        those = "IN (SELECT value FROM json_each(?1))"
+        return self._transactions(_DEPOSITS, those, json.dumps(list(service_ids)))
+
+    # Writing
 
     def put(
         self,
@@ -322,24 +375,10 @@ class OrderLog:
         else is kept among the events and hides the address for good. One that says less, or
         comes from a desk that is behind, is folded into what is known.
         """
-        decided = self._take(db, order, source, verdict, intent_id, ended=ended)
-        return decided or self._settle(db, order.service_id, verdict)
-
-    def _take(
-        self,
-        db: sqlite3.Connection,
-        order: Order,
-        source: Source,
-        verdict: ReleaseVerdict = FOREIGN,
-        intent_id: str | None = None,
-        *,
-        ended: bool,
-    ) -> ReleaseVerdict | None:
-        """As :meth:`put`; None when the standing of a known order is where it was."""
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())
-        known = self._written.last(db, order.service_id)
+        known = self._last(db, order.service_id)
         merged = order if known is None else merge_order(known, order)
         reason = None if known is None else contradicts(known, order)
         # What a desk that is behind saw is no event any more: whoever reads them in their order,
@@ -347,50 +386,68 @@ class OrderLog:
         tells = merged is not None or reason is not None
         if known is None or (tells and _differs(known, order)):
             self.history.add(db, order.service_id, lean, now, source)
+        if reason is not None:
+            return self._settle(db, order.service_id, contradiction(reason))
         kept = merged or known or order
         if kept == order:
             # The tracker holds this one, so that there are not two of each.
             kept = order
         else:
             raw = encode_twice(kept)[1]
-        self._written.keep(kept, raw)
-        if known is None:
-            db.execute(
-                "INSERT INTO orders (service_id, operation, last, display, ended, standing,"
-                " withheld, first_seen, seen_at, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    order.service_id,
-                    intent_id,
-                    raw,
-                    display_of(order),
-                    int(ended),
-                    verdict.standing,
-                    verdict.withheld,
-                    now,
-                    now,
-                    source,
-                ),
-            )
-            self._keep_deposit(db, None, kept)
-            return verdict
-        if reason is not None:
-            # What stands in the file is what was known before.
-            self._written.forget(order.service_id)
-            return self._settle(db, order.service_id, contradiction(reason))
+        self._written[order.service_id] = (hash(raw), kept)
         db.execute(
-            "UPDATE orders SET last = ?, display = ?, ended = max(ended, ?),"
-            " operation = coalesce(operation, ?), seen_at = ?, source = ? WHERE service_id = ?",
-            (raw, display_of(kept), int(ended), intent_id, now, source, order.service_id),
+            "INSERT INTO orders (service_id, operation, last, display, ended, standing, withheld,"
+            " first_seen, seen_at, source) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)"
+            " ON CONFLICT DO UPDATE SET last = ?3, display = ?4, ended = max(ended, ?5),"
+            " operation = coalesce(operation, ?2), seen_at = ?8, source = ?9",
+            (
+                order.service_id,
+                intent_id,
+                raw,
+                display_of(kept),
+                int(ended),
+                verdict.standing,
+                verdict.withheld,
+                now,
+                source,
+            ),
         )
-        self._keep_deposit(db, known, kept)
-        return None
-
-    def _keep_deposit(self, db: sqlite3.Connection, known: Order | None, kept: Order) -> None:
-        """The transaction that the service names as the deposit's: its link is the payout's
-        later."""
         deposit = newly_linked_deposit(known, kept)
         if deposit is not None:
+            # The order's link is the payout's later.
             self._tell(db, kept.service_id, "deposit", deposit)
+        return self._settle(db, order.service_id, verdict)
+
+    def _ids(self, query: str, *values: object) -> set[str]:
+        return {service_id for (service_id,) in self._file.read(query, values)}
+
+    def _before(self, query: str, moment: datetime) -> set[str]:
+        rows = self._file.read(query, ())
+        return {
+            row["service_id"] for row in rows if row["at"] and parse_rfc3339(row["at"]) < moment
+        }
+
+    def _transactions(
+        self, query: str, those: str, *values: str
+    ) -> dict[str, tuple[OrderTransaction, ...]]:
+        """``those`` is the SQL condition of the orders."""
+        found: dict[str, tuple[OrderTransaction, ...]] = {}
+        query = f"{query.format(those=those)} ORDER BY place, number"
+        for service_id, _, _, hash_, fate, role, by, address in self._file.read(query, values):
+            if hash_ and fate:
+                one = OrderTransaction(role, hash_, fate, by, address)
+                found[service_id] = (*found.get(service_id, ()), one)
+        return found
+
+    def _last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
+        """The order as it stands in the file, None where it is not there."""
+        row = db.execute("SELECT last FROM orders WHERE service_id = ?", (service_id,)).fetchone()
+        if row is None:
+            return None
+        digest, order = self._written.get(service_id, (None, None))
+        if order is not None and digest == hash(row["last"]):
+            return order
+        return _last_of(row["last"], service_id)
 
     def _tell(self, db: sqlite3.Connection, service_id: str, column: str, value: object) -> None:
         """Raises JournalUnavailable where the order was not written yet."""
@@ -425,29 +482,24 @@ class OrderLog:
         )
         return verdict
 
-    def _named(self, ids: Sequence[str]) -> Iterator[JournaledOrder]:
-        for at in range(0, len(ids), _LOAD):
-            part = tuple(ids[at : at + _LOAD])
-            marks = ", ".join("?" * len(part))
-            yield from map(
-                _journaled,
-                self._file.read(
-                    f"SELECT * FROM orders WHERE service_id IN ({marks})",  # noqa: S608
-                    part,
-                ),
-            )
+
+_LOAD = 100
+_ORDERS = """SELECT orders.*, body FROM orders
+  LEFT JOIN operation ON operation.id = orders.operation"""
 
 
-def _journaled(row: sqlite3.Row) -> JournaledOrder:
-    return JournaledOrder(
+def _tracked(row: sqlite3.Row) -> TrackedOrder:
+    return TrackedOrder(
         order=_last_of(row["last"], row["service_id"]),
-        intent_id=row["operation"],
+        intent=Intent.from_json(read_json(row["body"])["intent"]) if row["body"] else None,
+        withheld=row["withheld"],
         ended=bool(row["ended"]),
-        verdict=_verdict_of(row),
-        first_seen=datetime.fromisoformat(row["first_seen"]),
         seen_at=datetime.fromisoformat(row["seen_at"]),
-        source=row["source"],
+        source="journal",
+        standing=DepositRelease(row["standing"]),
         accepted=None if row["accepted"] is None else Decimal(row["accepted"]),
+        away=row["put_away"],
+        payments=tuple(_payments(row["payments"]).values()),
     )
 
 
@@ -475,3 +527,131 @@ def _differs(known: Order, order: Order) -> bool:
         for name, old in known.__dict__.items()
         if name != "modified"
     )
+
+
+_NAMED = f"""
+SELECT service_id FROM orders INDEXED BY orders_named
+  WHERE json_valid(last) AND instr({NAMED}, ?1)
+UNION SELECT service_id FROM orders CROSS JOIN json_each(payments) AS shown
+  WHERE payments IS NOT NULL AND instr(lower(json_extract(shown.value, '$.hash')), ?1)
+UNION SELECT subject FROM operation
+  WHERE kind IN ('create', 'call', 'deposit') AND subject > '' AND parent IS NULL
+  AND (instr(lower(json_extract(result, '$.hash')), ?1)
+    OR instr(lower(json_extract(result, '$.request_id')), ?1))
+UNION SELECT made.subject FROM operation AS part JOIN operation AS made ON made.id = part.parent
+  WHERE made.kind = 'create' AND made.subject > ''
+    AND instr(lower(json_extract(part.result, '$.hash')), ?1)
+UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
+  ON made.parent = asked.id AND made.kind = 'row'
+  WHERE asked.kind = 'create_group' AND made.subject > ''
+  AND instr(lower(json_extract(asked.result, '$.request_id')), ?1)
+UNION SELECT made.subject FROM operation AS bundle CROSS JOIN operation AS made
+  ON made.parent = bundle.parent AND made.kind = 'row'
+  WHERE bundle.kind = 'bundle' AND made.subject > ''
+  AND instr(lower(json_extract(bundle.result, '$.hash')), ?1)
+UNION SELECT paid.value
+  FROM operation AS part CROSS JOIN json_each(part.body, '$.service_ids') AS paid
+  WHERE part.kind = 'part' AND instr(lower(json_extract(part.result, '$.hash')), ?1)
+"""  # noqa: S608
+
+_CALLED = """
+SELECT service_id FROM orders
+  WHERE substr(service_id, 1, length(?1)) = ?1 AND length(?1) >= ?2
+UNION SELECT service_id FROM orders WHERE json_valid(last)
+  AND ?1 IN (json_extract(last, '$.id'), json_extract(last, '$.multiId'),
+    json_extract(last, '$.depositTag'), json_extract(last, '$.receiverTag'))
+UNION SELECT subject FROM operation
+  WHERE kind = 'create' AND subject > '' AND json_extract(body, '$.intent.quote_id') = ?1
+UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
+  ON made.parent = asked.id AND made.kind = 'row'
+  WHERE asked.subject = ?1 AND asked.kind = 'create_group' AND made.subject > ''
+"""
+
+_BEGUN = """
+SELECT begun.value AS word, min(service_id) AS service_id
+  FROM json_each(?) AS begun JOIN orders
+  ON service_id >= begun.value AND service_id < begun.value || '~'
+  GROUP BY begun.value HAVING count(*) = 1
+"""
+"""No id has a tilde, which stands behind every sign of one."""
+
+_OF_AMOUNT = """
+SELECT service_id, last FROM orders WHERE json_valid(last) AND (
+  json_extract(last, '$.inAmount') BETWEEN ?1 AND ?2
+  OR json_extract(last, '$.outAmount') BETWEEN ?1 AND ?2
+  OR json_extract(last, '$.refundAmount') BETWEEN ?1 AND ?2)
+"""
+
+_CREATED = "made.state = 'done' AND made.code IS NULL"
+"""Of a row that became the order it asked for."""
+
+_RELEASED = f"""
+SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
+    json_extract(orders.last, '$.depositAddress') AS address
+  FROM orders INDEXED BY orders_released
+  JOIN operation ON operation.id = orders.operation
+  WHERE orders.standing = '{DepositRelease.RELEASED}' AND json_valid(orders.last)
+UNION SELECT CASE json_extract(bundle.body, '$.kind') WHEN 'solana' THEN 'sol' ELSE 'evm' END,
+    json_extract(deposit.value, '$.address')
+  FROM operation AS bundle CROSS JOIN json_each(bundle.body, '$.items') AS item
+  CROSS JOIN json_each(item.value, '$.deposits') AS deposit
+  CROSS JOIN operation AS made ON made.subject = json_extract(deposit.value, '$.service_id')
+  WHERE bundle.kind = 'bundle' AND made.kind = 'row' AND {_CREATED}
+"""  # noqa: S608
+
+
+_PAID = f"""
+WITH asked AS MATERIALIZED (
+  SELECT id, json_extract(body, '$.body') AS request FROM operation
+  WHERE kind = 'create_group' AND json_valid(json_extract(body, '$.body'))
+)
+SELECT address, count(*) AS times, max(at) AS last FROM (
+  SELECT json_extract(last, '$.receiverAddress') AS address, {PAID_AT} AS at
+    FROM orders INDEXED BY orders_paid WHERE {OF_PAID}
+  UNION ALL SELECT confirmed, {PAID_AT} FROM (
+      SELECT made.subject AS service_id, json_extract(request,
+        '$.orders[' || json_extract(made.body, '$.place') || '].addressTo') AS confirmed
+      FROM asked CROSS JOIN operation AS made ON made.parent = asked.id
+      WHERE made.kind = 'row' AND made.subject > '' AND {_CREATED}
+    ) CROSS JOIN orders USING (service_id)
+    WHERE coalesce(operation, '') = '' AND display = 'SWAP_COMPLETED' AND json_valid(last)
+      AND (confirmed = json_extract(last, '$.receiverAddress') OR confirmed LIKE '0x%'
+        AND lower(confirmed) = lower(json_extract(last, '$.receiverAddress')))
+) GROUP BY address
+"""  # noqa: S608
+"""An order of a batch has no intent: what was confirmed of it stands in the request of its group,
+and the service has to say the same recipient still."""
+
+_HASH_AND_FATE = f"""json_extract(result, '$.hash') AS hash, CASE WHEN state = 'done'
+  THEN 'confirmed' WHEN state <> 'refused' THEN 'sent'
+  WHEN code = '{EXECUTED_IN_VAIN}' THEN 'failed' END AS fate"""
+_DEPOSITS = f"""
+SELECT service_id, 4 AS place, number, hash,
+  -- A faucet answers when it has sent, and nobody here looks at the chain after it.
+  iif(payer = 'faucet' AND fate IS NOT NULL, 'sent', fate), 'deposit', payer, NULL
+FROM (SELECT subject AS service_id, number, {_HASH_AND_FATE}, json_extract(body, '$.by') AS payer
+  FROM operation WHERE kind = 'deposit' AND subject {{those}})
+WHERE payer <> 'bundle'
+"""  # noqa: S608
+_GROUP = "SELECT parent FROM operation WHERE kind = 'row' AND subject {those}"
+"""Of all bundles only those of the order's group are looked through."""
+_ALL = f"""
+SELECT orders.service_id, 1 AS place, operation.number, {_HASH_AND_FATE}, kind, 'wallet', NULL
+FROM orders JOIN operation ON operation.parent = orders.operation
+WHERE kind IN ('approve', 'reset', 'swap') AND service_id {{those}}
+UNION ALL
+SELECT json_extract(deposit.value, '$.service_id') AS paid, 2, number,
+  json_extract(result, '$.hash'), iif(state = 'done', 'confirmed', 'failed'), 'bundle', 'batch',
+  json_extract(deposit.value, '$.address')
+FROM operation, json_each(body, '$.items') AS item, json_each(item.value, '$.deposits') AS deposit
+WHERE kind = 'bundle' AND json_extract(body, '$.kind') = 'evm' AND operation.parent IN ({_GROUP})
+  AND paid {{those}}
+UNION ALL
+SELECT paid.value, 3, number, {_HASH_AND_FATE}, 'deposit', 'batch', NULL
+FROM operation, json_each(body, '$.service_ids') AS paid
+WHERE kind = 'part' AND operation.parent IN ({_GROUP}) AND paid.value {{those}}
+UNION ALL {_DEPOSITS}
+UNION ALL
+SELECT service_id, 5, number, deposit, 'seen', 'deposit', 'service', NULL
+FROM orders WHERE deposit IS NOT NULL AND service_id {{those}}
+"""  # noqa: S608

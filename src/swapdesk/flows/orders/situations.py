@@ -79,7 +79,7 @@ class Situation(Struct, frozen=True, eq=False):
     by: str | None
     """Until when: ``before 14:32:11``."""
     reply: str
-    """What support writes to the customer (``support.replies`` fills it): what happened, where the
+    """What support writes to the customer (``support_case`` fills it): what happened, where the
     money is, what to do and what not. It promises nothing and asks for no second payment."""
     certainty: Certainty = Certainty.CERTAIN
     sign: Sign | None = None

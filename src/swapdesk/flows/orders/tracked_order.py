@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from swapdesk.flows.intents.intent import DepositRelease, Intent
+from swapdesk.flows.intents.intent import DepositRelease, Intent, ReleaseVerdict
 from swapdesk.flows.orders.order_fields import (
     Proceeds,
     deposit_arrived,
@@ -58,6 +59,15 @@ class TrackedOrder(Struct, frozen=True):
     """When the service saw its deposit; None before, and where this desk did not learn that."""
     gone: bool = False
     """Whether the service did not know it, or did not list it, when it was asked last."""
+
+    @property
+    def verdict(self) -> ReleaseVerdict:
+        """Whether its deposit address may be shown, as one value."""
+        return ReleaseVerdict(self.standing, self.withheld)
+
+    def judged(self, verdict: ReleaseVerdict) -> TrackedOrder:
+        """The same under another verdict."""
+        return replace(self, standing=verdict.standing, withheld=verdict.withheld)
 
     @property
     def service_id(self) -> str:

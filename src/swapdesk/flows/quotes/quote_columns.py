@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from typing import ClassVar, Literal
 
 from msgspec import Struct
@@ -216,61 +215,36 @@ def _custody(board: QuoteResult, row: RankedQuote) -> tuple[str, str]:
 
 
 def _why(board: QuoteResult, kind: RouteType) -> str:
-    wish = board.wish
-    if wish.same_token and kind is not RouteType.PRIVATE:
-        return "the same token goes by private routes only"
-    if wish.route_types and kind not in wish.route_types:
-        return "not asked for"
-    if kind is RouteType.PRIVATE and wish.providers:
-        return "not asked for: chosen providers leave it out"
-    if kind is RouteType.DEX and wish.markup is not None:
-        return "not asked for: a markup leaves it out"
-    if kind is RouteType.DEX and not wish.floating:
-        return "has no fixed rate"
+    wish, private, dex = board.wish, kind is RouteType.PRIVATE, kind is RouteType.DEX
+    reasons = (
+        (wish.same_token and not private, "the same token goes by private routes only"),
+        (wish.route_types and kind not in wish.route_types, "not asked for"),
+        (private and wish.providers, "not asked for: chosen providers leave it out"),
+        (dex and wish.markup is not None, "not asked for: a markup leaves it out"),
+        (dex and not wish.floating, "has no fixed rate"),
+    )
+    reason = next((reason for holds, reason in reasons if holds), None)
+    if reason is not None:
+        return reason
     entry = next((e for e in board.ranking.unusable if e.quote.type == kind), None)
     if entry is not None:
         return f'the service says: "{entry.reason}"' if entry.server_says else entry.reason
     return "the service offers none for these tokens"
 
 
-class Known(StrEnum):
-    """Where a figure comes from: typed, a field of the answer, computed here, or nowhere."""
+Known = Literal["you", "service", "derived", "unknown"]
+"""Where a figure comes from: typed, a field of the answer, computed here, or nowhere."""
 
-    YOU = "you"
-    SERVICE = "service"
-    DERIVED = "derived"
-    UNKNOWN = "unknown"
+Part = Literal["send", "line", "total", "check", "outside", "below"]
+"""Where a step stands: before the lines, a line that is summed, their total, its check, beside the
+total, or below it all."""
 
+Unit = Literal["sold", "bought", "usd", "percent"]
+"""What an amount is counted in."""
 
-class Part(StrEnum):
-    """Where a step stands: before the lines, a line that is summed, their total, its check,
-    beside the total, or below it all."""
-
-    SEND = "send"
-    LINE = "line"
-    TOTAL = "total"
-    CHECK = "check"
-    OUTSIDE = "outside"
-    BELOW = "below"
-
-
-class Unit(StrEnum):
-    """What an amount is counted in."""
-
-    SOLD = "sold"
-    BOUGHT = "bought"
-    USD = "usd"
-    PERCENT = "percent"
-
-
-class SumVerdict(StrEnum):
-    """``SUMS`` within half a percent; ``DIFFERS``; ``GROSS``: a fee is stated and not in net;
-    ``UNSTATED``: net is less than what is paid out and nothing says why."""
-
-    SUMS = "sums"
-    DIFFERS = "differs"
-    GROSS = "gross"
-    UNSTATED = "unstated"
+SumVerdict = Literal["sums", "differs", "gross", "unstated"]
+"""``sums`` within half a percent; ``differs``; ``gross``: a fee is stated and not in net;
+``unstated``: net is less than what is paid out and nothing says why."""
 
 
 class WaterfallStep(Struct, frozen=True):
@@ -286,7 +260,7 @@ class WaterfallStep(Struct, frozen=True):
     known: Known
     part: Part
     amount: Decimal | None = None
-    unit: Unit = Unit.BOUGHT
+    unit: Unit = "bought"
     word: str = ""
 
     @property
@@ -341,9 +315,9 @@ def waterfall(board: QuoteResult, row: RankedQuote) -> Waterfall:
     quote = row.quote
     out = quote.amount_out
     assert out is not None  # a quote that states no amount is not usable
-    paid = WaterfallStep("Provider pays out", "amountOut", Known.SERVICE, Part.LINE, out)
+    paid = WaterfallStep("Provider pays out", "amountOut", "service", "line", out)
     fee = _fee(quote)
-    taken = fee.amount if fee.part is Part.LINE and fee.amount is not None else Decimal(0)
+    taken = fee.amount if fee.part == "line" and fee.amount is not None else Decimal(0)
     lines = ROUGH.add(out, taken)
     verdict = _verdict(quote, row.key, lines)
     away = ROUGH.subtract(row.key, lines)
@@ -368,15 +342,15 @@ def remark(found: Waterfall, lines: str, net: str) -> str:
 
     ``lines`` and ``net`` are the two amounts as the screen writes them; empty for no remark.
     """
-    if found.verdict is SumVerdict.DIFFERS:
+    if found.verdict == "differs":
         size = percent(found.gap).lstrip("−+")
         return (
             f"Δ {size}: the lines give {lines}, the service says {net}."
             " Ranked by the service's number."
         )
-    if found.verdict is SumVerdict.GROSS:
+    if found.verdict == "gross":
         return "The service took no fee out of this amount: it flatters the route."
-    if found.verdict is SumVerdict.UNSTATED:
+    if found.verdict == "unstated":
         return f"The service pays out {lines} and calls {net} net; it does not say why."
     if found.net <= 0:
         return "The fees take more than the provider pays out."
@@ -391,8 +365,8 @@ def _sends(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     how = "no price known"
     if value is not None:
         how = usd(value) if price is None else f"{usd(value)} at {usd(price)}"
-    known = Known.SERVICE if board.wish.receive else Known.YOU
-    return WaterfallStep("You send", how, known, Part.SEND, amount, Unit.SOLD)
+    known: Known = "service" if board.wish.receive else "you"
+    return WaterfallStep("You send", how, known, "send", amount, "sold")
 
 
 def _middle(board: QuoteResult, quote: Quote) -> list[WaterfallStep]:
@@ -401,11 +375,9 @@ def _middle(board: QuoteResult, quote: Quote) -> list[WaterfallStep]:
     if quote.type != RouteType.PRIVATE:
         return []
     if board.wish.use_xmr is True:
-        return [
-            WaterfallStep("Middle", "the legs meet on Monero", Known.YOU, Part.SEND, word="XMR")
-        ]
+        return [WaterfallStep("Middle", "the legs meet on Monero", "you", "send", word="XMR")]
     how = "the service chooses where the legs meet"
-    return [WaterfallStep("Middle", how, Known.UNKNOWN, Part.SEND, word="not told")]
+    return [WaterfallStep("Middle", how, "unknown", "send", word="not told")]
 
 
 def _fee(quote: Quote) -> WaterfallStep:
@@ -413,18 +385,18 @@ def _fee(quote: Quote) -> WaterfallStep:
     if quote.fee_usd is None:
         inside = quote.type in (RouteType.STANDARD, RouteType.PRIVATE)
         word, how = ("in price", "inside the rate") if inside else ("not stated", "no feeUsd")
-        return WaterfallStep(label, how, Known.UNKNOWN, Part.LINE, word=word)
+        return WaterfallStep(label, how, "unknown", "line", word=word)
     if quote.fee_usd == 0:
-        return WaterfallStep(label, "feeUsd is 0", Known.SERVICE, Part.LINE, Decimal(0))
+        return WaterfallStep(label, "feeUsd is 0", "service", "line", Decimal(0))
     fee = fee_in_output(quote)
     if fee is None:
         return WaterfallStep(
-            label, "not in net: no price", Known.SERVICE, Part.OUTSIDE, quote.fee_usd, Unit.USD
+            label, "not in net: no price", "service", "outside", quote.fee_usd, "usd"
         )
     how = f"{usd(quote.fee_usd)} ÷ {usd(ROUGH.divide(quote.fee_usd, fee))}"
     if _gross(quote):
-        return WaterfallStep(label, f"{how}, not in net", Known.DERIVED, Part.OUTSIDE, -fee)
-    return WaterfallStep(label, how, Known.DERIVED, Part.LINE, -fee)
+        return WaterfallStep(label, f"{how}, not in net", "derived", "outside", -fee)
+    return WaterfallStep(label, how, "derived", "line", -fee)
 
 
 def _gross(quote: Quote) -> bool:
@@ -440,12 +412,10 @@ def _markup(quote: Quote) -> WaterfallStep:
         kind = quote.markup_type or MarkupType.PERCENTAGE
         unit = _MARKUP_UNITS.get(kind, f" {kind}, an unknown unit")
     if applied is None:
-        return WaterfallStep(label, "not stated on this route", Known.UNKNOWN, Part.LINE, word="?")
+        return WaterfallStep(label, "not stated on this route", "unknown", "line", word="?")
     if applied == 0:
-        return WaterfallStep(label, "none on this route", Known.SERVICE, Part.LINE, Decimal(0))
-    return WaterfallStep(
-        label, inside, Known.SERVICE, Part.LINE, word=f"{applied.normalize():f}{unit}"
-    )
+        return WaterfallStep(label, "none on this route", "service", "line", Decimal(0))
+    return WaterfallStep(label, inside, "service", "line", word=f"{applied.normalize():f}{unit}")
 
 
 def _total(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
@@ -453,28 +423,28 @@ def _total(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     how = "netAmountOut" if stated else "amountOut, no net stated"
     if board.wish.receive:
         how = f"{how}, as you asked"
-    return WaterfallStep("You get, net", how, Known.SERVICE, Part.TOTAL, row.key)
+    return WaterfallStep("You get, net", how, "service", "total", row.key)
 
 
 def _verdict(quote: Quote, net: Decimal, lines: Decimal) -> SumVerdict:
     if _gross(quote):
-        return SumVerdict.GROSS
+        return "gross"
     out = quote.amount_out or Decimal(0)
     if abs(ROUGH.subtract(net, lines)) <= ROUGH.multiply(abs(out), RECHECK):
-        return SumVerdict.SUMS
+        return "sums"
     unstated = quote.fee_usd is None or (quote.fee_usd > 0 and fee_in_output(quote) is None)
-    return SumVerdict.UNSTATED if unstated else SumVerdict.DIFFERS
+    return "unstated" if unstated else "differs"
 
 
 def _check(verdict: SumVerdict, gap: Decimal | None, *, summed: bool) -> WaterfallStep:
     """``summed``: whether there is anything to add to what is paid out."""
     how = {
-        SumVerdict.SUMS: "the lines above add up" if summed else "net is what is paid out",
-        SumVerdict.DIFFERS: "the lines do not add up",
-        SumVerdict.GROSS: "gross: the fee is not in net",
-        SumVerdict.UNSTATED: "net is less, nothing says why",
+        "sums": "the lines above add up" if summed else "net is what is paid out",
+        "differs": "the lines do not add up",
+        "gross": "gross: the fee is not in net",
+        "unstated": "net is less, nothing says why",
     }[verdict]
-    return WaterfallStep("Check", how, Known.DERIVED, Part.CHECK, gap, Unit.PERCENT)
+    return WaterfallStep("Check", how, "derived", "check", gap, "percent")
 
 
 def _outside(quote: Quote) -> list[WaterfallStep]:
@@ -482,20 +452,16 @@ def _outside(quote: Quote) -> list[WaterfallStep]:
     units = f"{quote.gas:,f} gas, " if quote.gas is not None else ""
     taken = usd_in_output(quote, quote.gas_usd)
     if quote.gas_usd is None and quote.type == RouteType.DEX:
-        steps.append(
-            WaterfallStep("Gas", f"{units}no price", Known.UNKNOWN, Part.OUTSIDE, word="gas ?")
-        )
+        steps.append(WaterfallStep("Gas", f"{units}no price", "unknown", "outside", word="gas ?"))
     elif quote.gas_usd is not None and taken is None:
         how = f"{units}no price of the token"
-        steps.append(
-            WaterfallStep("Gas", how, Known.SERVICE, Part.OUTSIDE, quote.gas_usd, Unit.USD)
-        )
+        steps.append(WaterfallStep("Gas", how, "service", "outside", quote.gas_usd, "usd"))
     elif quote.gas_usd is not None and taken is not None:
         how = f"{units}{usd(quote.gas_usd)}"
-        steps.append(WaterfallStep("Gas", how, Known.SERVICE, Part.OUTSIDE, -taken))
+        steps.append(WaterfallStep("Gas", how, "service", "outside", -taken))
     if quote.bridge_fee_usd is not None:
         how, fee = "may be inside amountOut, unsaid", quote.bridge_fee_usd
-        steps.append(WaterfallStep("Bridge fee", how, Known.SERVICE, Part.OUTSIDE, fee, Unit.USD))
+        steps.append(WaterfallStep("Bridge fee", how, "service", "outside", fee, "usd"))
     return steps
 
 
@@ -503,7 +469,7 @@ def _all_in(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     figure = all_in(row)
     if figure is None:
         return WaterfallStep(
-            "All-in", "gas or its price is not known", Known.UNKNOWN, Part.BELOW, word="?"
+            "All-in", "gas or its price is not known", "unknown", "below", word="?"
         )
     place = all_in_places(board.ranking)[row.quote_id]
     rank = f"rank stays {place}" if place == row.place else f"rank {row.place} → {place}"
@@ -511,14 +477,14 @@ def _all_in(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
         sum_ = "sent, no gas" if row.reverse else "net, no gas"
     else:
         sum_ = "sent + gas" if row.reverse else "net − gas"
-    unit = Unit.SOLD if row.reverse else Unit.BOUGHT
-    return WaterfallStep("All-in", f"{sum_}, {rank}", Known.DERIVED, Part.BELOW, figure, unit)
+    unit: Unit = "sold" if row.reverse else "bought"
+    return WaterfallStep("All-in", f"{sum_}, {rank}", "derived", "below", figure, unit)
 
 
 def _value(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     found = board.value_difference(row)
     label = "Value difference"
     if found.percent is None:
-        return WaterfallStep(label, "a price is missing", Known.UNKNOWN, Part.BELOW, word="?")
+        return WaterfallStep(label, "a price is missing", "unknown", "below", word="?")
     how = f"{usd(found.value_out_usd)} of {usd(found.value_in_usd)}"
-    return WaterfallStep(label, how, Known.DERIVED, Part.BELOW, found.percent, Unit.PERCENT)
+    return WaterfallStep(label, how, "derived", "below", found.percent, "percent")

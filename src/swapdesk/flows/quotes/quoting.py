@@ -82,6 +82,14 @@ class Bounds(Struct, frozen=True):
     smallest: Decimal
     largest: Decimal | None
 
+    def broken_by(self, amount: Decimal) -> tuple[str, Decimal] | None:
+        """The bound that an amount is under or over, with its word; None within both."""
+        if amount < self.smallest:
+            return "smallest", self.smallest
+        if self.largest is not None and amount > self.largest:
+            return "largest", self.largest
+        return None
+
 
 def typed_amount(text: str, token: Token) -> Decimal:
     """The amount of ``token`` that a person typed. Raises AmountError."""
@@ -126,14 +134,11 @@ def outside_limits(
 ) -> str | None:
     """Why no route takes the amount (in reverse: pays it), or None when one may."""
     bounds = bounds_of(limits, types, receive=receive) if limits is not None else None
-    if bounds is None:
+    broken = bounds.broken_by(amount) if bounds is not None else None
+    if broken is None:
         return None
-    if amount < bounds.smallest:
-        nearest = f"The smallest usable amount is {exact_amount(bounds.smallest)} {symbol}."
-    elif bounds.largest is not None and amount > bounds.largest:
-        nearest = f"The largest usable amount is {exact_amount(bounds.largest)} {symbol}."
-    else:
-        return None
+    word, bound = broken
+    nearest = f"The {word} usable amount is {exact_amount(bound)} {symbol}."
     verb = "pays" if receive else "takes"
     return f"No route {verb} {exact_amount(amount)} {symbol}. {nearest}"
 
@@ -330,7 +335,7 @@ class QuoteDesk:
                 refused = error
         assert asked_at is not None  # one call at least was answered
         received_at = self._clock.now()
-        ranking = ranked_for(wish, rows, received_at)
+        ranking = rank(rows, wish, received_at)
         limits = self.known_limits(wish.token_in, wish.token_out)
         return QuoteResult(asked_at, received_at, ranking, wish, wish.cost, refused, limits)
 
@@ -353,7 +358,7 @@ class QuoteDesk:
             floating=board.wish.floating or not fixed,
         )
         now = self._clock.now()
-        ranking = ranked_for(wish, [*others, *answer], now)
+        ranking = rank([*others, *answer], wish, now)
         return QuoteResult(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
 
     async def _call(
@@ -384,11 +389,10 @@ class QuoteDesk:
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
         """Smallest and largest amounts of a pair, at most a minute old."""
+        known = self.known_limits(token_in, token_out)
+        if known is not None:
+            return known
         pair = (token_in.id, token_out.id)
-        now = self._clock.monotonic()
-        kept = self._limits.get(pair)
-        if kept is not None and now - kept[0] < LIMITS_AGE:
-            return kept[1]
         limits = await self._api.get_pair_limits(
             PairLimitsQuery(token_id_from=token_in.id, token_id_to=token_out.id)
         )
@@ -425,28 +429,6 @@ def end_of(quote: Quote, asked_at: datetime) -> datetime:
     if quote.valid_until is not None:
         return quote.valid_until
     return asked_at if quote.fixed else asked_at + VALIDITY
-
-
-def ranked_for(
-    wish: QuoteRequest, rows: Sequence[tuple[Quote, datetime]], now: datetime
-) -> Ranking:
-    """Quotes with their ends, ranked for what was asked."""
-    # Quotes without an id are not usable, whatever their end; of one that two answers repeat the
-    # earlier end counts.
-    ends: dict[str | None, datetime] = {}
-    for quote, end in rows:
-        ends[quote.quote_id] = min(end, ends.get(quote.quote_id, end))
-    return rank(
-        [quote for quote, _ in rows],
-        now=now,
-        expires=lambda quote: ends[quote.quote_id],
-        amount=None if wish.receive else wish.amount,
-        symbol_in=wish.token_in.symbol,
-        receive=wish.amount if wish.receive else None,
-        symbol_out=wish.token_out.symbol,
-        memo=bool(wish.token_in.chain_data.memo_needed),
-        fixed_only=not wish.floating,
-    )
 
 
 def _as_quote(quote: PrivateSendQuote) -> Quote:

@@ -15,7 +15,7 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.flows.notation import grouped_address
+from swapdesk.flows.notation import counted, grouped_address
 from swapdesk.wallet.answers import BalanceChange, Match, Review, ReviewLine
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
@@ -61,8 +61,9 @@ def match_rows(review: Review, names: Names) -> tuple[ReviewLine, ...]:
             signed=_signed(one, names),
             promised=_named(_promised(one, own, names.wallet), names),
         )
-        before = rows[-1] if rows else None
-        if before is not None and _of_name(before, row):
+        before = rows[-1] if rows else row
+        named = before.field == "Signed for" and row.field == "Version"
+        if named and before.match is row.match is Match.EQUAL:
             rows[-1] = replace(before, signed=f"{before.signed}, version {row.signed}")
         else:
             rows.append(row)
@@ -91,12 +92,6 @@ def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
     permit = ReviewLine(_PERMIT, signed, promised, Match.EQUAL)
     return (*(one for one in rows[:at] if one not in parts), permit,
             *(one for one in rows[at:] if one not in parts))  # fmt: skip
-
-
-def _of_name(name: ReviewLine, version: ReviewLine) -> bool:
-    """Whether a row is the version of the contract that the row before names, both as promised."""
-    fields = (name.field, version.field) == ("Signed for", "Version")
-    return fields and name.match is version.match is Match.EQUAL
 
 
 def _signed(line: ReviewLine, names: Names) -> str:
@@ -138,7 +133,7 @@ def match_count(review: Review, promise: str = "quote") -> str:
     equal = sum(one.match is Match.EQUAL for one in rows)
     missing = sum(one.match is Match.UNMATCHED for one in rows)
     against = [one.field for one in rows if one.match is Match.DIFFERS]
-    said = f"{equal} of {total} {_fields(total)} agree{'s' if total == 1 else ''}"
+    said = f"{equal} of {counted(total, 'field')} agree{'s' if total == 1 else ''}"
     if missing:
         names = ", ".join(_counted(unmatched(review)))
         said += f", {missing} {'is' if missing == 1 else 'are'} not in the {promise}: {names}"
@@ -161,10 +156,6 @@ def _counted(names: Sequence[str]) -> list[str]:
         found[0] if len(found) == 1 else f"{name} ({len(found)} times)"
         for name, found in counts.items()
     ]
-
-
-def _fields(count: int) -> str:
-    return "field" if count == 1 else "fields"
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
@@ -242,15 +233,11 @@ def folded(
         name, number = _split(row)
         if number in found and (name == _PAYEE or name in _AMOUNTS):
             continue
-        rest.append(_shortened(row, payees))
+        if name == _OPENED and row.match is Match.EQUAL and row.signed in payees:
+            # An account that is opened for somebody who is paid names him where he is paid.
+            row = replace(row, signed=PAID_BELOW)
+        rest.append(row)
     return _once(rest), tuple(found.values())
-
-
-def _shortened(row: ReviewLine, payees: frozenset[str]) -> ReviewLine:
-    """An account that is opened for somebody who is paid names him below, where he is paid."""
-    if _split(row)[0] == _OPENED and row.match is Match.EQUAL and row.signed in payees:
-        return replace(row, signed=PAID_BELOW)
-    return row
 
 
 def _split(row: ReviewLine) -> tuple[str, str]:
@@ -275,32 +262,28 @@ def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
         return None
     if payee.match is not Match.EQUAL or amount.match is not Match.EQUAL:
         return None
-    if amount.promised != SAME or any(_objects(row) for row in block.values()):
+    if amount.promised != SAME:
+        return None
+    weighs = [row.match is Match.UNMATCHED and row.weight for row in block.values()]
+    if any(weighs) or any(row.match is Match.DIFFERS for row in block.values()):
+        # The trader has to see this field by itself.
         return None
     promised = payee.promised.replace(payee.signed, "").strip()
     return PaymentRow(amount.signed, payee.signed, promised.removeprefix(_OF_ORDER))
-
-
-def _objects(row: ReviewLine) -> bool:
-    """Whether the trader has to see this field by itself."""
-    return row.match is Match.DIFFERS or (row.match is Match.UNMATCHED and row.weight)
 
 
 def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
     """Numbered fields that say the same and were promised the same stand once, with how often."""
     counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
-        counts.setdefault(_alike(row), []).append(row)
+        name, number = _split(row)
+        alike = (name if number else row.field, row.signed, row.match, row.promised, row.weight)
+        counts.setdefault(alike, []).append(row)
     kept: list[ReviewLine] = []
-    for alike in counts.values():
-        name, number = _split(alike[0])
-        if len(alike) == 1 or not number:
-            kept += alike
+    for same in counts.values():
+        name, number = _split(same[0])
+        if len(same) == 1 or not number:
+            kept += same
             continue
-        kept.append(replace(alike[0], field=f"{name}, {len(alike)} times"))
+        kept.append(replace(same[0], field=f"{name}, {len(same)} times"))
     return tuple(kept)
-
-
-def _alike(row: ReviewLine) -> tuple[object, ...]:
-    name, number = _split(row)
-    return (name if number else row.field, row.signed, row.match, row.promised, row.weight)

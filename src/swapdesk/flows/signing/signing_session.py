@@ -116,10 +116,6 @@ def transaction_brief(session: SigningSession[Any]) -> str | None:
     return ON_ITS_WAY if _sent(signed) else "signed away"
 
 
-def busy_with(session: SigningSession[Any]) -> str:
-    return session.busy
-
-
 def promise_ended(session: SigningSession[Any]) -> str:
     return f"the {session.kind.promise} ended"
 
@@ -148,7 +144,7 @@ class SigningKind(Struct, Generic[A], frozen=True):
     """Where the money is, in few words; None for in the wallet."""
     steps: Callable[[SigningSession[A]], tuple[FlowStep, ...]] = transaction_steps
     """The line of steps."""
-    doing: Callable[[SigningSession[A]], str] = busy_with
+    doing: Callable[[SigningSession[A]], str] = lambda session: session.busy
     """What goes on while nobody is asked anything; empty while the wallet looks at what is to be
     signed."""
     order_id: Callable[[SigningSession[A]], str | None] = lambda _: None
@@ -208,7 +204,7 @@ class SigningSession(Watch, Generic[A]):
         self.asked = asked
         self.called = called
         self.notice = notice
-        self.busy = ""
+        self.busy: str = ""
         """What the work says that goes on."""
         self.review: Review | None = None
         """What waits for an answer."""

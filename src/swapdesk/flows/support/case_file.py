@@ -5,14 +5,14 @@ addresses, amounts, memos, hashes and names stand in it only where they were ask
 otherwise under a name that is the same in the whole file, or as dots. Reading takes the file for
 hostile: its size and shape are bounded, its texts are made safe, and nothing in it is run. A reply
 in it may send a customer to a thief: its words are told as those of whoever wrote the file, and are
-not offered to be copied.
+not offered to be copied. As a web page it is what the desk shows of the file, in the same words.
 """
 
 from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import MAXYEAR, UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -22,10 +22,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk import __version__
-from swapdesk.flows.notation import copied_amount, exact_amount, tracker_amount
+from swapdesk.flows.notation import clock_time, copied_amount, exact_amount, tracker_amount
 from swapdesk.flows.notation.hidden_amounts import DOTS, without_amounts
+from swapdesk.flows.orders.order_fields import short_id
+from swapdesk.flows.orders.situations import HUES
 from swapdesk.flows.support.pasted_secret import secret_in
-from swapdesk.flows.support.support_case import CaseFacts, CaseRecord, record_of
+from swapdesk.flows.support.support_case import CaseFacts, CaseRecord, record_of, timeline
 from swapdesk.paths import write_private
 from swapdesk.settings import Settings
 from swapdesk.wire.encoding.codec import CodecError, refuse_deep
@@ -354,30 +356,75 @@ def read_bytes(data: bytes) -> CaseFile:
     schema = document.get("schema") if isinstance(document, dict) else None
     if type(schema) is not int or schema < 1:
         raise CaseFileRefused("It is no support case: it names no schema.")
-    _refuse_long(document)
+    for part in _each_part(document):
+        if isinstance(part, list | dict) and len(part) > LONGEST_LIST:
+            raise CaseFileRefused(f"A list in it has more than {LONGEST_LIST} entries.")
     try:
         safe = _each_text(document, lambda text: safe_text(text, LONGEST_TEXT))
         file = msgspec.convert(safe, CaseFile)
     except msgspec.ValidationError as error:
         newer = f" It was written by a newer version (schema {schema})." if schema > SCHEMA else ""
         raise CaseFileRefused(f"It is no whole support case: {error}.{newer}") from None
-    _refuse_times(msgspec.to_builtins(file, builtin_types=(datetime,)))
+    # Times are compared with each other and shown in UTC, where the first and the last day of the
+    # calendar may have none.
+    for part in _each_part(msgspec.to_builtins(file, builtin_types=(datetime,))):
+        if isinstance(part, datetime) and (part.tzinfo is None or not 1 < part.year < MAXYEAR):
+            raise CaseFileRefused(f"A time in it is none of an order: {part.isoformat()}.")
     return file
 
 
-def _refuse_long(value: Any) -> None:
-    if isinstance(value, list | dict):
-        if len(value) > LONGEST_LIST:
-            raise CaseFileRefused(f"A list in it has more than {LONGEST_LIST} entries.")
-        for one in value.values() if isinstance(value, dict) else value:
-            _refuse_long(one)
-
-
-def _refuse_times(value: Any) -> None:
-    """Times are compared with each other and shown in UTC, where the first and the last day of the
-    calendar may have none."""
-    if isinstance(value, datetime) and (value.tzinfo is None or not 1 < value.year < MAXYEAR):
-        raise CaseFileRefused(f"A time in it is none of an order: {value.isoformat()}.")
+def _each_part(value: Any) -> Iterator[Any]:
+    """The value, and all that is in it."""
+    yield value
     if isinstance(value, list | tuple | dict):
-        for one in value.values() if isinstance(value, dict) else value:
-            _refuse_times(one)
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _each_part(inner)
+
+
+# As a web page, for a colleague without the desk
+
+
+PAGE = "case"
+MOST_STAGES = 20
+"""More are told in words alone."""
+_SIDES = (
+    ("What is sent", re.compile(r"(in|quotedIn|deposit|refund|intermediateRefund)(?![a-z])")),
+    ("What is paid out", re.compile(r"(out|quotedOut|receiver)(?![a-z])")),
+)
+_REST = "The order"
+
+
+def case_page(file: CaseFile) -> str:
+    """The same file gives the same page."""
+    # On use: the desk opens files and renders none of them.
+    from swapdesk.web_page import web_page
+
+    return web_page(
+        PAGE,
+        title=f"Order {short_id(file.record.sheet.order_id)}, a support case",
+        file=file,
+        sheet=file.record.sheet,
+        stages=range(file.record.sheet.stages if file.record.sheet.stages <= MOST_STAGES else 0),
+        not_ours=NOT_OURS,
+        not_our_reply=NOT_OUR_REPLY,
+        whose=WHOSE,
+        sides=list(_sides(file.order)),
+        timeline=list(timeline(file.record)),
+        clock_time=clock_time,
+        hue=lambda sign: HUES.get(sign, HUES["unknown"]).removeprefix("status-"),
+        version=__version__,
+    )
+
+
+def _sides(order: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Both sides of the exchange, and what belongs to neither, each field under its name in the
+    API."""
+    left = dict(order)
+    for title, names in _SIDES:
+        side = {name: left.pop(name) for name in order if names.match(name)}
+        yield title, [(name, _told(value)) for name, value in side.items()]
+    yield _REST, [(name, _told(value)) for name, value in left.items()]
+
+
+def _told(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -11,41 +11,33 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from swapdesk.chain.node_http import NodeError
-from swapdesk.client.chain_lookup import ChainTransaction, NodeReader
+from swapdesk.client.chain_lookup import ChainTransaction, NodeReader, Payment
 from swapdesk.client.errors import ClientError, NotFound, RateLimited, RequestRefused
+from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.order_index import SHORTEST_PREFIX
-from swapdesk.flows.notation import counted
+from swapdesk.flows.journal.order_log import SHORTEST_PREFIX
+from swapdesk.flows.notation import counted, iso, short_address
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id, symbols
 from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API, TrackedOrder
 from swapdesk.flows.request_lines import clock_time, concerns, logged_call
-from swapdesk.flows.support.paid_on_chain import (
-    NamedTransaction,
-    meant_by,
-    not_on_chain,
-    paid_by,
-    read_transfer,
-)
-from swapdesk.flows.support.pasted_text import PastedText, ReadAs, Reading, is_drawn_id
-from swapdesk.flows.support.replies import (
-    lacking,
-    not_found_escalation,
-    not_found_reply,
-    whole_ids,
-)
+from swapdesk.flows.support.pasted_text import PastedText, Reading, is_drawn_id
 from swapdesk.wallet.accounts import Kind
+from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.encoding.text import identity_text
 from swapdesk.wire.orders import Order
+from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -53,6 +45,44 @@ if TYPE_CHECKING:
 PAGE = 100
 """Orders of one read of the list (contract 8.21)."""
 MOST_FOUND = 50
+
+
+class NamedTransaction(Struct, frozen=True):
+    """A transaction that a text names, of which nobody knows that it paid an order."""
+
+    hash: str
+    asked: tuple[str, ...] = ()
+    """Names of the chains that answered for it."""
+    payments: tuple[PaidOnChain, ...] = ()
+    """What it paid, and to whom, where a chain knows it."""
+
+    @property
+    def said(self) -> str:
+        """``on no chain that was asked (Ethereum, Base)``."""
+        if self.payments:
+            paid = self.payments[0]
+            return f"{paid.said}{f', to {paid.to}' if paid.to else ''}"
+        if self.asked:
+            return f"on no chain that was asked ({', '.join(self.asked)})"
+        return "no chain could be asked for it"
+
+    @property
+    def to_customer(self) -> str:
+        """What became of it, in sentences to the customer who named it."""
+        if self.payments:
+            paid = self.payments[0]
+            if paid.failed:
+                return f"Your transaction {self.hash} was executed on {paid.chain_name} and failed."
+            return (
+                f"Your transaction {self.hash} on {paid.chain_name} paid {paid.words} to"
+                f" {short_address(paid.to)}, which is the address of no order that we know."
+            )
+        if self.asked:
+            return (
+                f"None of the networks that we can ask knows the transaction {self.hash}. Look at"
+                " your wallet: did it go out, and on which network?"
+            )
+        return f"You name the transaction {self.hash}; we ask the exchange service about it."
 
 
 class Place(StrEnum):
@@ -63,13 +93,9 @@ class Place(StrEnum):
     CHAINS = "the chains"
 
 
-class Answer(StrEnum):
-    FOUND = "found"
-    NOTHING = "nothing"
-    FAILED = "failed"
-    """It was asked, and gave no whole answer."""
-    NOT_ASKED = "not asked"
-    """It cannot be asked, or there is nothing to ask it."""
+Answer = Literal["found", "nothing", "failed", "not asked"]
+"""``failed``: it was asked, and gave no whole answer; ``not asked``: it cannot be asked, or there
+is nothing to ask it."""
 
 
 class Searched(Struct, frozen=True):
@@ -85,7 +111,7 @@ def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
-            return desk.journal.orders.index.begun(words)
+            return desk.journal.orders.begun(words)
         except JournalUnavailable:
             return {}
 
@@ -127,7 +153,7 @@ class OrderSearch:
     def _sent(self, service_id: str) -> list[OrderTransaction]:
         """What this desk sent for an order, as far as its journal can be read."""
         try:
-            return [one for one in self._desk.journal.transactions.of(service_id) if one.own]
+            return [one for one in self._desk.journal.orders.transactions_of(service_id) if one.own]
         except JournalUnavailable:
             return []
 
@@ -161,7 +187,7 @@ class OrderSearch:
                 tuple(self._names_asked(reading)),
                 tuple(self._payments_of(reading)),
             )
-            for reading in self.pasted.of(ReadAs.TRANSACTION)
+            for reading in self.pasted.of("transaction")
             if not {text.lower() for text in reading.texts} & paid
             and not self._own(service_id, reading)
         )
@@ -175,7 +201,7 @@ class OrderSearch:
         paid = {payment.to.lower() for payment in self.payments}
         return tuple(
             reading.value
-            for reading in self.pasted.of(ReadAs.ADDRESS)
+            for reading in self.pasted.of("address")
             if token.chain_data.kind in reading.chains
             and _field_of(tracked.order, reading) is None
             and not {text.lower() for text in reading.texts} & paid
@@ -186,7 +212,7 @@ class OrderSearch:
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
-            index = self._desk.journal.orders.index
+            index = self._desk.journal.orders
             return any(service_id in index.named(text) for text in reading.texts)
         return False
 
@@ -205,7 +231,7 @@ class OrderSearch:
         try:
             self._look_into_journal()
         except JournalUnavailable as error:
-            self._say(Place.JOURNAL, Answer.FAILED, f"it cannot be read: {error}")
+            self._say(Place.JOURNAL, "failed", f"it cannot be read: {error}")
         self._look_into_requests()
         askable = self._askable()
         # Who pasted a hash may still learn what its transaction paid, and who pasted two ids has
@@ -217,7 +243,7 @@ class OrderSearch:
 
     def _look_into_journal(self) -> None:
         before = set(self.found)
-        amounts = tuple(self.pasted.of(ReadAs.AMOUNT))
+        amounts = tuple(self.pasted.of("amount"))
         for reading in self.pasted.readings:
             if reading not in amounts:
                 self._match(reading)
@@ -227,12 +253,14 @@ class OrderSearch:
         self._match_beginnings()
         new = [name for name in self.found if name not in before]
         if not new:
-            self._say(Place.JOURNAL, Answer.NOTHING, "no")
+            self._say(Place.JOURNAL, "nothing", "no")
             return
         self._groups = self._groups_of([name for name in new if self.order(name) is None])
-        ways = ", ".join(dict.fromkeys(self.found[name] for name in new))
-        count = "1 order" if len(new) == 1 else f"{len(new)} orders"
-        self._say(Place.JOURNAL, Answer.FOUND, f"{count}, by {ways}")
+        self._say(Place.JOURNAL, "found", f"{counted(len(new), 'order')}, by {self._ways(new)}")
+
+    def _ways(self, service_ids: Iterable[str]) -> str:
+        """What these orders were found by."""
+        return ", ".join(dict.fromkeys(self.found[name] for name in service_ids))
 
     def _groups_of(self, service_ids: list[str]) -> list[str]:
         """The groups that these orders are of, by the service's ids for them."""
@@ -245,15 +273,15 @@ class OrderSearch:
 
     def _match(self, reading: Reading) -> None:
         """Take the journal's orders that a reading names."""
-        index = self._desk.journal.orders.index
+        index = self._desk.journal.orders
         ids: dict[str, None] = {}
-        if reading.kind is ReadAs.AMOUNT:
+        if reading.kind == "amount":
             amounts = index.of_amount(*_around(reading))
             ids = {name: None for name, order in amounts if _has_amount(order, reading)}
         for text in reading.texts:
-            if reading.kind in (ReadAs.ID, ReadAs.MEMO):
+            if reading.kind in ("id", "memo"):
                 ids |= dict.fromkeys(sorted(index.called(text)))
-            elif reading.kind not in (ReadAs.AMOUNT, ReadAs.SHORTENED):
+            elif reading.kind not in ("amount", "shortened"):
                 ids |= dict.fromkeys(sorted(index.named(text)))
         if not ids and reading.ends[0]:
             ids |= dict.fromkeys(self._cut_to(reading))
@@ -261,9 +289,9 @@ class OrderSearch:
 
     def _cut_to(self, reading: Reading) -> list[str]:
         """The journal's orders with an address, a hash or an id that a reading is the rest of."""
-        index = self._desk.journal.orders.index
+        index = self._desk.journal.orders
         parts = [index.named(end) | index.called(end) for end in reading.ends if end]
-        holding = frozenset.intersection(*parts) if parts else frozenset()
+        holding = set.intersection(*parts) if parts else set()
         return [
             name for name in sorted(holding) if any(map(reading.cut_from, self._names_of(name)))
         ]
@@ -276,7 +304,7 @@ class OrderSearch:
                         if (value := getattr(tracked.order, field)) is not None)  # fmt: skip
             yield from (one.hash for one in tracked.payments)
         with suppress(JournalUnavailable):
-            yield from (one.hash for one in self._desk.journal.transactions.of(service_id))
+            yield from (one.hash for one in self._desk.journal.orders.transactions_of(service_id))
 
     def _match_beginnings(self) -> None:
         """Take what words name by the beginning of its id: a word that proves nothing names only
@@ -296,18 +324,19 @@ class OrderSearch:
         texts = {text for reading in self.pasted.readings for text in reading.texts}
         calls = [call for call in self._desk.exchange_log if concerns(call, texts)]
         if not calls:
-            self._say(Place.REQUESTS, Answer.NOTHING, "no")
+            self._say(Place.REQUESTS, "nothing", "no")
             return
         for exchange in calls:
             service_id = _order_told(exchange.answer_body)
             if service_id is not None and self.order(service_id) is not None:
                 self.found.setdefault(service_id, "a request of this run")
         last = logged_call(calls[-1])
-        count = "1 request" if len(calls) == 1 else f"{len(calls)} requests"
-        said = (
-            f"{count}, the last {last.method} {last.path} at {clock_time(last.at)}, {last.status}"
+        self._say(
+            Place.REQUESTS,
+            "found",
+            f"{counted(len(calls), 'request')}, the last {last.method} {last.path} at"
+            f" {clock_time(last.at)}, {last.status}",
         )
-        self._say(Place.REQUESTS, Answer.FOUND, said)
 
     # what costs something
 
@@ -316,19 +345,19 @@ class OrderSearch:
         left = []
         if not self._desk.connected:
             for place in (Place.SERVICE, Place.LISTS, Place.CHAINS):
-                self._say(place, Answer.NOT_ASKED, "the service is not connected")
+                self._say(place, "not asked", "the service is not connected")
             return []
         if self._ids() or self._groups:
             left.append(Place.SERVICE)
         if self._desk.link.connection.read_only:
-            self._say(Place.LISTS, Answer.NOT_ASKED, "a partner id alone may not read lists")
+            self._say(Place.LISTS, "not asked", "a partner id alone may not read lists")
         else:
             left.append(Place.LISTS)
         if self._transactions():
             if self._nodes():
                 left.append(Place.CHAINS)
             else:
-                self._say(Place.CHAINS, Answer.NOT_ASKED, "no node of its chain is configured")
+                self._say(Place.CHAINS, "not asked", "no node of its chain is configured")
         return left
 
     @property
@@ -343,14 +372,13 @@ class OrderSearch:
             each = 1 if self._desk.link.connection.read_only else 2
             by_id = len(self._groups) or len(self._ids()) * each
             reads += by_id
-            said.append(f"{_reads(by_id)} by id")
+            said.append(f"{counted(by_id, 'read')} by id")
         if Place.LISTS in self._left:
             pages = self._list_reads
             reads += pages
-            said.append(f"up to {_reads(pages)} of the lists")
+            said.append(f"up to {counted(pages, 'read')} of the lists")
         if Place.CHAINS in self._left:
-            nodes = len(self._nodes())
-            said.append("1 node" if nodes == 1 else f"{nodes} nodes")
+            said.append(counted(len(self._nodes()), "node"))
         return reads, ", ".join(said)
 
     @property
@@ -414,11 +442,11 @@ class OrderSearch:
             for name, count in found.items()
         )
         if failed:
-            self._say(Place.SERVICE, Answer.FAILED, "; ".join(filter(None, (said, failed))))
+            self._say(Place.SERVICE, "failed", "; ".join(filter(None, (said, failed))))
         elif said:
-            self._say(Place.SERVICE, Answer.FOUND, said)
+            self._say(Place.SERVICE, "found", said)
         else:
-            self._say(Place.SERVICE, Answer.NOTHING, "404, for this partner")
+            self._say(Place.SERVICE, "nothing", "404, for this partner")
 
     async def _read_by_id(self, text: str) -> str:
         """What it is the id of; empty for nothing. Raises ClientError."""
@@ -444,9 +472,9 @@ class OrderSearch:
         try:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
-            read = f" after {_reads(self._page - 1)}" if self._page > 1 else ""
+            read = f" after {counted(self._page - 1, 'read')}" if self._page > 1 else ""
             said = f"{_why(error)}{read}; the rest was not searched"
-            self._say(Place.LISTS, Answer.FAILED, said)
+            self._say(Place.LISTS, "failed", said)
             return True
         self._pages = answer.total_pages
         self._listed_ids |= {order.service_id for order in answer.orders}
@@ -461,18 +489,17 @@ class OrderSearch:
         self._match_beginnings()
         self._match_payments()
         new = [name for name in self.found if name not in before]
-        spent = _reads(self._page)
+        spent = counted(self._page, "read")
         over = self._page >= answer.total_pages or answer.empty
         self._page += 1
         if new:
-            ways = ", ".join(dict.fromkeys(self.found[name] for name in new))
-            said = f"matched {len(new)} of {answer.total:,} by {ways}, {spent}"
-            self._say(Place.LISTS, Answer.FOUND, said)
+            matched = f"matched {len(new)} of {answer.total:,} by {self._ways(new)}"
+            self._say(Place.LISTS, "found", f"{matched}, {spent}")
         else:
             so_far = "" if over else " so far"
             gap = f"; {self._skipped} could not be read" if self._skipped else ""
             said = f"none of {len(self._listed_ids):,}{so_far}, {spent}{gap}"
-            self._say(Place.LISTS, Answer.FAILED if gap else Answer.NOTHING, said)
+            self._say(Place.LISTS, "failed" if gap else "nothing", said)
         if over:
             self._left.remove(Place.LISTS)
         return over or bool(new)
@@ -490,7 +517,7 @@ class OrderSearch:
         """Orders known here that a payment was meant for."""
         known = {one.service_id: one.order for one in self._desk.link.tracker.known()}
         with suppress(JournalUnavailable):
-            for service_id in self._desk.journal.orders.index.named(paid.to) if paid.to else ():
+            for service_id in self._desk.journal.orders.named(paid.to) if paid.to else ():
                 tracked = self.order(service_id)
                 if tracked is not None:
                     known[service_id] = tracked.order
@@ -499,19 +526,27 @@ class OrderSearch:
     def _transactions(self) -> list[Reading]:
         """What chains can be asked for: the hashes in the text, and of the one order that was found
         what this desk sent for it, and what was in no block yet."""
-        readings = self.pasted.of(ReadAs.TRANSACTION)
-        if readings or len(self.found) != 1:
+        readings = self.pasted.of("transaction")
+        if readings:
             return readings
-        tracked = self.order(next(iter(self.found)))
-        token = tracked.order.in_token if tracked is not None else None
-        if tracked is None or token is None or deposit_arrived(tracked.order):
+        unpaid = self._unpaid()
+        if unpaid is None:
             return []
+        tracked, token = unpaid
         sent = [one.hash for one in self._sent(tracked.service_id)[-1:]]
         waited = [one.hash for one in tracked.payments if one.confirmations is None]
         return [
-            Reading(ReadAs.TRANSACTION, hash_, "", (), (token.chain_data.kind,))
+            Reading("transaction", hash_, "", (), (token.chain_data.kind,))
             for hash_ in dict.fromkeys((*sent, *waited))
         ]
+
+    def _unpaid(self) -> tuple[TrackedOrder, Token] | None:
+        """The one order that was found, where its deposit is not known to have arrived, and what
+        it is paid in."""
+        tracked = self.order(next(iter(self.found))) if len(self.found) == 1 else None
+        if tracked is None or tracked.order.in_token is None or deposit_arrived(tracked.order):
+            return None
+        return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
         """Whom to ask for the transactions; None stands for the ledger of a sandbox."""
@@ -551,23 +586,23 @@ class OrderSearch:
             self._note_missing(readings)
         if self.payments:
             more = f", and {len(self.payments) - 1} more" if len(self.payments) > 1 else ""
-            self._say(Place.CHAINS, Answer.FOUND, f"{self.payments[0].said}{more}")
+            self._say(Place.CHAINS, "found", f"{self.payments[0].said}{more}")
         elif failures:
             said = (
                 f"{len(failures)} of {counted(len(answers), 'node')} gave no answer: {failures[0]}"
             )
-            self._say(Place.CHAINS, Answer.FAILED, said)
+            self._say(Place.CHAINS, "failed", said)
         else:
             said = f"no transaction of this hash, {len(answers)} asked"
-            self._say(Place.CHAINS, Answer.NOTHING, said)
+            self._say(Place.CHAINS, "nothing", said)
 
     def _note_missing(self, readings: list[Reading]) -> None:
         """What paid the one order that was found, by this desk or by the word of its customer, and
         its chain does not know."""
-        tracked = self.order(next(iter(self.found))) if len(self.found) == 1 else None
-        token = tracked.order.in_token if tracked is not None else None
-        if tracked is None or token is None or deposit_arrived(tracked.order):
+        unpaid = self._unpaid()
+        if unpaid is None:
             return
+        tracked, token = unpaid
         sent = {one.hash for one in self._sent(tracked.service_id)}
         for reading in readings:
             chains = {chain for text in reading.texts for chain in self._answered.get(text, {})}
@@ -618,12 +653,12 @@ class OrderSearch:
         """Whether the text holds sixty-four digits that no chain knew when it was asked: what is no
         hash has the form of a private key."""
         chains = self._searched.get(Place.CHAINS)
-        unknown = chains is not None and chains.answer is Answer.NOTHING
+        unknown = chains is not None and chains.answer == "nothing"
         return unknown and any(self._answered.values()) and bool(self.pasted.warning)
 
     @property
     def _not_found(self) -> str:
-        failed = [one.place for one in self.searched if one.answer is Answer.FAILED]
+        failed = [one.place for one in self.searched if one.answer == "failed"]
         if self.found or (self._left and not failed):
             return ""
         if failed:
@@ -632,7 +667,7 @@ class OrderSearch:
                 " again later."
             )
         lists = self._searched.get(Place.LISTS)
-        complete = lists is not None and lists.answer is Answer.NOTHING
+        complete = lists is not None and lists.answer == "nothing"
         times = [paid.at for paid in self.payments if paid.at is not None]
         within = any(self._desk.service_clock.now() - at < KNOWN_TO_API - _MARGIN for at in times)
         if complete and times and within:
@@ -676,7 +711,7 @@ class OrderSearch:
     def reply(self) -> str:
         """To the customer, where nothing was found."""
         asked = {one.place: one.answer for one in self.searched}
-        whole = asked.get(Place.LISTS) is Answer.NOTHING and Answer.FAILED not in asked.values()
+        whole = asked.get(Place.LISTS) == "nothing" and "failed" not in asked.values()
         return not_found_reply(self.pasted, self.named(), whole=whole)
 
     @property
@@ -686,7 +721,7 @@ class OrderSearch:
         now = self._desk.service_clock.now()
         text = not_found_escalation(self.pasted, self.named(), searched, now)
         # What may be a key is passed on to nobody: a hash that no chain knows is known by its ends.
-        for one in self.pasted.of(ReadAs.TRANSACTION) if self.may_be_key else ():
+        for one in self.pasted.of("transaction") if self.may_be_key else ():
             text = text.replace(one.value, f"{one.value[:10]}...{one.value[-8:]}")
         return text
 
@@ -703,13 +738,13 @@ _LEDGER = ""
 _MARGIN = timedelta(minutes=30)
 """An order is created up to so long before its deposit."""
 _WAYS = {
-    ReadAs.ID: "id",
-    ReadAs.MEMO: "memo",
-    ReadAs.ADDRESS: "address",
-    ReadAs.SHORTENED: "what it was cut from",
-    ReadAs.TRANSACTION: "transaction",
-    ReadAs.REQUEST: "request id",
-    ReadAs.AMOUNT: "amount",
+    "id": "id",
+    "memo": "memo",
+    "address": "address",
+    "shortened": "what it was cut from",
+    "transaction": "transaction",
+    "request": "request id",
+    "amount": "amount",
 }
 _FIELDS = (
     ("service_id", "order id"),
@@ -734,10 +769,10 @@ def _field_of(order: Order, reading: Reading) -> str | None:
         value = getattr(order, field)
         if value is not None and str(value).lower() in texts:
             return name
-    if reading.kind is ReadAs.AMOUNT:
+    if reading.kind == "amount":
         return "amount" if _has_amount(order, reading) else None
     begun = len(reading.value) >= SHORTEST_PREFIX and order.service_id.startswith(reading.value)
-    if begun and reading.kind is ReadAs.ID:
+    if begun and reading.kind == "id":
         return _BEGINNING
     values = ((getattr(order, field), name) for field, name in _FIELDS)
     cut = (name for value, name in values if value is not None and reading.cut_from(str(value)))
@@ -784,13 +819,192 @@ def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
     return with_mark[:1] or ((reading.value,) if "sol" in reading.chains else ())
 
 
-def _reads(count: int) -> str:
-    return "1 read" if count == 1 else f"{count} reads"
-
-
 def _why(error: ClientError) -> str:
     """Why a call gave nothing, in a few words with the code and the request id."""
     if isinstance(error, RateLimited):
         wait = error.retry_after
         return f"rate limited{f', again in {wait:.0f} s' if wait is not None else ''}"
     return str(error).rstrip(".")
+
+
+# What is written where nothing was found
+
+
+NO_SECRETS = "We never ask for a private key or a recovery phrase. Do not give them to anybody."
+PASSED_ON = "We pass this on to the exchange service and write to you when we know more."
+SECRET_REPLY = (
+    "Your message held a private key or a recovery phrase. We did not keep it, and we never ask for"
+    " one. Whoever has read it can take your money: move it to a new wallet now, and do not use the"
+    " old one any more. To find your order we need its id or the transaction hash alone."
+)
+
+
+def not_found_reply(
+    pasted: PastedText, named: Sequence[NamedTransaction], *, whole: bool = True
+) -> str:
+    """What is written where nothing was found. What the customer gave is not asked for again.
+    ``whole``: every place was searched."""
+    ids, lacks = whole_ids(pasted), lacking(pasted)
+    why = "it is older than we can read, or it was not made with us"
+    if not whole:
+        why = "we cannot look everywhere at the moment and do so again"
+    said = [f"We do not find the order {name}: {why}." for name in ids]
+    said += [one.to_customer for one in named]
+    if not said:
+        said.append("We could not find an order by what you sent us.")
+    if lacks:
+        asked = f"Send us {' or '.join(lacks)}."
+        said.append(asked if not ids else f"If you have paid, {asked[:1].lower()}{asked[1:]}")
+    if ids or named:
+        said.append(PASSED_ON)
+    return f"{' '.join((*said, 'Do not pay again meanwhile.'))}\n\n{NO_SECRETS}"
+
+
+def lacking(pasted: PastedText) -> tuple[str, ...]:
+    """What would find an order and is not in the text."""
+    begun = bool(pasted.of("id"))
+    wanted = {
+        "the whole order id" if begun else "the order id": whole_ids(pasted),
+        "the transaction hash of your payment": pasted.of("transaction"),
+    }
+    return tuple(name for name, given in wanted.items() if not given)
+
+
+WHOLE_ID = 12
+"""Characters from which on an id is taken for a whole one."""
+
+
+def whole_ids(pasted: PastedText) -> list[str]:
+    return [one.value for one in pasted.of("id") if len(one.value) >= WHOLE_ID]
+
+
+def not_found_escalation(
+    pasted: PastedText,
+    named: Sequence[NamedTransaction],
+    searched: Sequence[tuple[str, str]],
+    now: datetime,
+) -> str:
+    """What the service needs to look for what a customer names; ``searched`` are the places and
+    what each answered."""
+    hashes = {one.hash for one in named}
+    lines = (
+        "No order was found by what the customer names:",
+        *(f"  {one.called}: {one.value}" for one in pasted.readings if one.value not in hashes),
+        *(f"  transaction {one.hash}: {one.said}" for one in named),
+        "Searched:",
+        *(f"  {place}: {said}" for place, said in searched),
+        "Asked: whether there is such an order, whose it is, and what became of it.",
+        f"Written {iso(now)}",
+    )
+    return "\n".join(lines)
+
+
+# What a transaction paid
+
+
+def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
+    """The orders that a payment was meant for. Some share an address: their memo tells them apart,
+    and of a payment without one of theirs what still waits for as much."""
+    there = [order for order in orders if _same(paid.to, order.deposit_address)]
+    waiting = [order for order in there if not deposit_arrived(order)]
+    for chosen in (
+        [order for order in there if (order.deposit_tag or None) == (paid.memo or None)],
+        [order for order in waiting if order.in_amount == paid.amount],
+        waiting,
+    ):
+        if chosen:
+            return chosen
+    return there
+
+
+def _same(one: str, other: str | None) -> bool:
+    if not one or other is None:
+        return False
+    return one.lower() == other.lower() if one.startswith("0x") else one == other
+
+
+def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) -> PaidOnChain:
+    """A transaction that was sent and that its chain does not know."""
+    known = catalog.chain(chain)
+    return PaidOnChain(
+        hash=transaction,
+        chain=chain,
+        chain_name=known.name if known is not None else chain,
+        to="",
+        token_id=None,
+        symbol="",
+        amount=None,
+        memo=None,
+        confirmations=None,
+        at=None,
+        seen_at=now,
+        missing=True,
+    )
+
+
+def paid_by(found: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
+    """Every receiver of a transaction as it was read at ``now``, what each got of one token added
+    up; one without a receiver where it moved nothing."""
+    got: dict[Payment, int] = {}
+    for one in found.payments or (Payment("", 0),):
+        to = replace(one, units=0)
+        got[to] = got.get(to, 0) + one.units
+    return [_paid(found, replace(to, units=units), catalog, now) for to, units in got.items()]
+
+
+def _paid(
+    found: ChainTransaction, payment: Payment, catalog: Catalog, now: datetime
+) -> PaidOnChain:
+    token = paid_token(found.chain, payment, catalog)
+    # The list is the service's word, and a sandbox's ledger counts by it.
+    decimals = payment.decimals
+    if decimals is None and token is not None:
+        decimals = token.decimals
+    chain = catalog.chain(found.chain)
+    return PaidOnChain(
+        hash=found.hash,
+        chain=found.chain,
+        chain_name=chain.name if chain is not None else found.chain,
+        to=payment.to,
+        token_id=token.id if token is not None else None,
+        symbol=token.symbol if token is not None else "",
+        amount=None
+        if token is None or decimals is None
+        else short(from_base_units(payment.units, decimals)),
+        memo=payment.memo,
+        confirmations=found.confirmations,
+        at=found.at,
+        seen_at=now,
+        failed=found.failed,
+        underpriced=found.underpriced,
+    )
+
+
+def paid_token(chain: str, payment: Payment, catalog: Catalog) -> Token | None:
+    """What was paid; None where the catalogue does not have it."""
+    if payment.token_id is not None:
+        return catalog.token(payment.token_id)
+    if payment.contract is not None:
+        rows = [row for row in catalog.rows_of_contract(payment.contract) if row.chain == chain]
+    else:
+        rows = [row for row in catalog.rows if row.chain == chain and row.contract is None]
+    return catalog.token(rows[0].id) if rows else None
+
+
+def read_transfer(found: dict[str, Any]) -> ChainTransaction:
+    """A payment as the sandbox tells it (``SandboxControl.transfer``). Raises KeyError, ValueError
+    or TypeError for another shape."""
+    tag = found["tag"]
+    payment = Payment(
+        identity_text(str(found["to"]), 200),
+        int(str(found["units"])),
+        memo=identity_text(str(tag), 64) if tag else None,
+        token_id=str(found["token"]),
+    )
+    return ChainTransaction(
+        str(found["chain"]),
+        identity_text(str(found["hash"]), 200),
+        (payment,),
+        # None as long as no block has it.
+        int(str(found["confirmations"])) or None,
+    )

@@ -15,9 +15,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from decimal import Decimal
-from enum import StrEnum
 from itertools import islice, pairwise
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -42,18 +41,9 @@ NAMED_WITHIN = 200_000
 them."""
 
 
-class ReadAs(StrEnum):
-    """What is looked for, and therefore where."""
-
-    ID = "id"
-    """Of an order, a group, a quote or a record."""
-    TRANSACTION = "transaction"
-    ADDRESS = "address"
-    SHORTENED = "shortened"
-    """An address, a hash or an id of which the middle is missing."""
-    REQUEST = "request"
-    AMOUNT = "amount"
-    MEMO = "memo"
+ReadAs = Literal["id", "transaction", "address", "shortened", "request", "amount", "memo"]
+"""What is looked for, and therefore where. An ``id`` is that of an order, a group, a quote or a
+record; ``shortened`` is an address, a hash or an id of which the middle is missing."""
 
 
 class Reading(Struct, frozen=True):
@@ -180,7 +170,7 @@ def read_pasted(
     others = (_mended(parted),) if parted != shown else ()
     for written in dict.fromkeys((*_spelled(mended), *others)):
         words.read(written)
-    words.take(Reading(ReadAs.ID, word, BEGINNING) for word in begun(list(words.plain)))
+    words.take(Reading("id", word, BEGINNING) for word in begun(list(words.plain)))
     readings = [one for one in words.readings.values() if not words.tells_less(one)]
     cut = words.cut or len(readings) > MOST_READINGS
     problem = ""
@@ -196,7 +186,7 @@ def read_pasted(
 def _most_telling(readings: list[Reading]) -> tuple[Reading, ...]:
     """By kind; of too many some of each kind, so that the ids in the head of an e-mail do not
     hide the one hash in it."""
-    kinds = list(ReadAs)
+    kinds = get_args(ReadAs)
     seen: Counter[ReadAs] = Counter()
     placed = []
     for reading in readings:
@@ -404,9 +394,7 @@ def _proves(word: str) -> bool:
     """Whether a word is a hash, an address or an id for more than its length."""
     if len(word) < _STRONG or _changes(word) < 3:
         return False
-    return any(
-        one.kind is not ReadAs.SHORTENED and not one.ends[0] for one in _of_strong_word(word)
-    )
+    return any(one.kind != "shortened" and not one.ends[0] for one in _of_strong_word(word))
 
 
 # What the form of a word proves
@@ -536,7 +524,7 @@ def _of_run(run: str, level: int = 0) -> list[Reading]:
     readings: list[Reading] = []
     for word in dict.fromkeys((run.strip(".:?#&%@~"), run.strip(_EDGES))):
         readings = list(_of_strong_word(word))
-        if any(one.kind is not ReadAs.SHORTENED and not one.ends[0] for one in readings):
+        if any(one.kind != "shortened" and not one.ends[0] for one in readings):
             return readings
     for at in range(level, len(_PARTED_BY)):
         parts = _PARTED_BY[at].split(run)
@@ -554,11 +542,11 @@ def _of_run(run: str, level: int = 0) -> list[Reading]:
 def _of_one_word(word: str) -> Iterator[Reading]:
     """What a word can be that stands alone, besides what its form proves."""
     strong = list(_of_strong_word(word))
-    if _ID.fullmatch(word) and all(one.kind is ReadAs.SHORTENED for one in strong):
-        yield Reading(ReadAs.ID, word, BEGINNING)
-    if _MEMO.fullmatch(word) and all(one.kind in (ReadAs.ID, ReadAs.SHORTENED) for one in strong):
+    if _ID.fullmatch(word) and all(one.kind == "shortened" for one in strong):
+        yield Reading("id", word, BEGINNING)
+    if _MEMO.fullmatch(word) and all(one.kind in ("id", "shortened") for one in strong):
         called = "a memo or tag" if _DIGITS.fullmatch(word) else "a memo"
-        yield Reading(ReadAs.MEMO, word, called)
+        yield Reading("memo", word, called)
 
 
 def _of_strong_word(word: str) -> Iterator[Reading]:
@@ -570,17 +558,17 @@ def _of_strong_word(word: str) -> Iterator[Reading]:
         and not _HEX_24.fullmatch(word)
         and not (_HEX_ADDRESS.fullmatch(word) and any(_addresses(word)))
     ):
-        yield Reading(ReadAs.SHORTENED, word.lower(), CUT_SHORT, (word,), ends=(word, ""))
+        yield Reading("shortened", word.lower(), CUT_SHORT, (word,), ends=(word, ""))
         if word[:2] in ("0x", "0X"):
             return
     if len(word) < _STRONG:
         return
     if _UUID.fullmatch(word):
-        yield Reading(ReadAs.REQUEST, word.lower(), "a request id", (word,))
-        yield Reading(ReadAs.ID, word, "a quote id")
+        yield Reading("request", word.lower(), "a request id", (word,))
+        yield Reading("id", word, "a quote id")
         return
     if _HEX_24.fullmatch(word):
-        yield Reading(ReadAs.ID, word.lower(), "a quote id or a record id", (word,))
+        yield Reading("id", word.lower(), "a quote id or a record id", (word,))
         return
     known = False
     for reading in (*_hashes(word), *_addresses(word)):
@@ -589,9 +577,9 @@ def _of_strong_word(word: str) -> Iterator[Reading]:
     if known:
         return
     if is_drawn_id(word):
-        yield Reading(ReadAs.ID, word, "an order id")
+        yield Reading("id", word, "an order id")
     elif _STRONG_ID.fullmatch(word) and _changes(word) > 2:
-        yield Reading(ReadAs.ID, word, "an order id", ends=(word, ""))
+        yield Reading("id", word, "an order id", ends=(word, ""))
 
 
 def _hashes(word: str) -> Iterator[Reading]:
@@ -602,7 +590,7 @@ def _hashes(word: str) -> Iterator[Reading]:
     value = word.lower() if _HEX_64.fullmatch(word) else next(same, word)
     spellings = dict.fromkeys((word, *found.spellings))
     spellings.pop(value, None)
-    yield Reading(ReadAs.TRANSACTION, value, found.called, tuple(spellings), found.kinds)
+    yield Reading("transaction", value, found.called, tuple(spellings), found.kinds)
 
 
 def _addresses(word: str) -> Iterator[Reading]:
@@ -631,7 +619,7 @@ def _addresses(word: str) -> Iterator[Reading]:
         # Sixty-four digits are a hash far more often; both are looked for.
         called = [f"{noun} without a checksum" for noun in called]
     yield Reading(
-        ReadAs.ADDRESS,
+        "address",
         word,
         " or ".join(dict.fromkeys(called)),
         tuple(spelling for spelling in spellings if spelling != word),
@@ -658,7 +646,7 @@ def _shortened(text: str) -> Iterator[Reading]:
             fits = _are_ends(head, tail, here=" \u2026" in found[0])
         if fits:
             ends = (mark + head, tail)
-            yield Reading(ReadAs.SHORTENED, "...".join(ends), CUT_SHORT, ends=ends)
+            yield Reading("shortened", "...".join(ends), CUT_SHORT, ends=ends)
 
 
 def _are_ends(head: str, tail: str, *, here: bool) -> bool:
@@ -727,8 +715,12 @@ _MEMO_STEMS = _folded_words(
     "وسم ميمو تعليق תגית הערה मेमो टैग टिप्पणी 标签 標籤 备注 備註 留言 附言 标记 メモ タグ",
     "コメント 메모 태그",
 )
-"""Beginnings of words, also within a text without blanks: an ending of up to six letters is
-theirs."""
+_NAMING: tuple[tuple[ReadAs, frozenset[str], frozenset[str]], ...] = (
+    ("memo", _MEMO_WORDS, _MEMO_STEMS),
+    ("id", _ORDER_WORDS, _ORDER_STEMS),
+)
+"""Words, and beginnings of words, also within a text without blanks: an ending of up to six letters
+is theirs."""
 _TOKEN = re.compile(r"[A-Za-z\u00c0-\u024f]{1,64}|[0-9][A-Za-z0-9]{0,63}|[^\x00-\x7f\s]{1,64}")
 _NAMED_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?![A-Za-z0-9])")
 _WIDEST_GAP = 10
@@ -757,7 +749,7 @@ def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
         if named and fills and fillers < _MOST_FILLERS and not token[0].isdigit():
             fillers += 1
             if folded == "id" and before == "payment":
-                named |= {ReadAs.MEMO}
+                named |= {"memo"}
         else:
             named, fillers = _names(folded, before, token, text[found.end() :][:4]), 0
         before, end = folded, found.end()
@@ -766,19 +758,15 @@ def _named(text: str, is_symbol: Callable[[str], bool]) -> Iterator[Reading]:
 def _names(folded: str, before: str, token: str, behind: str) -> frozenset[ReadAs]:
     """What a word says that the next one is."""
     if folded == "id" and before == "payment":
-        return frozenset((ReadAs.ID, ReadAs.MEMO))
+        return frozenset(("id", "memo"))
     if token == "DT" or (folded == "dt" and behind.startswith("=")):
-        return frozenset((ReadAs.MEMO,))
+        return frozenset(("memo",))
     if folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a")):
-        return frozenset((ReadAs.MEMO,))
-    for words, stems, kind in (
-        (_MEMO_WORDS, _MEMO_STEMS, ReadAs.MEMO),
-        (_ORDER_WORDS, _ORDER_STEMS, ReadAs.ID),
-    ):
-        if folded in words:
-            return frozenset((kind,))
-        if not token.isascii() and any(
-            0 <= folded.rfind(stem) >= len(folded) - len(stem) - _ENDING for stem in stems
+        return frozenset(("memo",))
+    for kind, words, stems in _NAMING:
+        if folded in words or (
+            not token.isascii()
+            and any(0 <= folded.rfind(stem) >= len(folded) - len(stem) - _ENDING for stem in stems)
         ):
             return frozenset((kind,))
     return frozenset()
@@ -789,16 +777,16 @@ def _of_value(
 ) -> Iterator[Reading]:
     value = value.rstrip("_-")
     digit = any(map(str.isdigit, value))
-    if ReadAs.MEMO in named and digit:
+    if "memo" in named and digit:
         first, *others = re.split("[_-]", value)
         # A word behind a number is no part of it.
         ends = any(map(str.isdigit, first)) and any(part.isalpha() for part in others)
-        yield Reading(ReadAs.MEMO, first if ends else value, "a memo or tag")
-    if ReadAs.ID in named and len(value) >= _SHORTEST_BEGINNING:
+        yield Reading("memo", first if ends else value, "a memo or tag")
+    if "id" in named and len(value) >= _SHORTEST_BEGINNING:
         amount = _SYMBOL_AFTER.match(behind) if value.isdigit() else None
         drawn = _changes(value) > 1 and not _is_name(value) and not is_symbol(value)
         if (digit or drawn) and not (amount is not None and is_symbol(amount["symbol"])):
-            yield from _of_run(value) or [Reading(ReadAs.ID, value, BEGINNING)]
+            yield from _of_run(value) or [Reading("id", value, BEGINNING)]
 
 
 # Amounts
@@ -838,7 +826,7 @@ def _amounts(
         for amount in _amount_of(found[0], last=after):
             if amount:
                 yield Reading(
-                    ReadAs.AMOUNT,
+                    "amount",
                     f"{exact_amount(amount)} {symbol.upper()}",
                     "an amount",
                     amount=amount,

@@ -11,8 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from swapdesk.background import BackgroundTasks
 from swapdesk.clock import Clock
@@ -28,14 +27,12 @@ FLUSH_SECONDS = 0.1
 AGAIN_SECONDS = 2.0
 """How long a journal that took nothing is left alone."""
 FIGURES_SECONDS = 120.0
-"""How long the figures of an order are collected before they are written."""
-_LOOK_SECONDS = 1.0
-"""Figures that are due within this time are due together."""
+"""How long figures are collected before they are written."""
 SLICE = 100
 """Orders a transaction: the file is locked for a few milliseconds at a time."""
 
 
-class Writing(Struct, frozen=True):
+class Writing(NamedTuple):
     """One state to be written; ``ended`` says that REST confirmed its end."""
 
     order: Order
@@ -48,25 +45,22 @@ class OrderWrites:
 
     def __init__(
         self,
-        log_file: OrderLog,
+        orders: OrderLog,
         clock: Clock,
         written: Callable[[Iterable[str]], None],
-        *,
-        seconds: float = FLUSH_SECONDS,
-        background: BackgroundTasks | None = None,
+        background: BackgroundTasks,
     ) -> None:
         self.pending: dict[str, Writing] = {}
-        self._figures: dict[str, tuple[float, Writing]] = {}
-        """Since when they are collected, the oldest first."""
+        self._figures: dict[str, Writing] = {}
+        """Of orders without a pending state."""
         self._untold: set[str] = set()
         """Orders whose figures moved since the last commit."""
-        self._collecting: asyncio.Task[None] | None = None
-        self._log = log_file
+        self._orders = orders
         self._clock = clock
         self._written = written
-        self._seconds = seconds
-        self._background = background or BackgroundTasks(clock)
+        self._background = background
         self._flush: asyncio.Task[None] | None = None
+        self._collecting: asyncio.Task[None] | None = None
         self._finished = False
         self._one_at_a_time = asyncio.Lock()
 
@@ -84,8 +78,7 @@ class OrderWrites:
         if service_id in self.pending:
             self.put(writing)
             return
-        since, _ = self._figures.get(service_id, (self._clock.monotonic(), None))
-        self._figures[service_id] = (since, writing)
+        self._figures[service_id] = writing
         self._untold.add(service_id)
 
     def waiting(self, service_id: str) -> bool:
@@ -113,8 +106,9 @@ class OrderWrites:
                 # Taken only now: what changed meanwhile is written in its newest state, once.
                 names = [name for name in waiting[at : at + SLICE] if name in self.pending]
                 part = {name: self.pending.pop(name) for name in names}
+                states = list(part.values())
                 try:
-                    await asyncio.shield(asyncio.to_thread(self._write, list(part.values())))
+                    await asyncio.shield(asyncio.to_thread(self._orders.record, states))
                 except JournalUnavailable as error:
                     log.error("the journal did not take %d orders: %s", len(waiting) - at, error)
                     self.pending = {**part, **self.pending}
@@ -133,55 +127,34 @@ class OrderWrites:
         thread writes; where the caller is not waited for any longer, the rest is written at once.
         """
         self._finished = True
+        self._due()
         tasks = [task for task in (self._flush, self._collecting) if task is not None]
         for task in tasks:
             task.cancel()
-        figures = {name: writing for name, (_, writing) in self._figures.items()}
-        self._figures.clear()
         try:
             # What a flush had in hand waits again once it has heard that it is over.
             await asyncio.gather(*tasks, return_exceptions=True)
-        finally:
-            waiting = [*self.pending.values(), *figures.values()]
-            self.pending = {}
-            await self._write_all(waiting)
-
-    async def _write_all(self, waiting: list[Writing]) -> None:
-        done = 0
-        try:
-            while done < len(waiting):
-                part = waiting[done : done + SLICE]
-                await asyncio.shield(asyncio.to_thread(self._write, part))
-                done += SLICE
+            await self.flush()
         except asyncio.CancelledError:
-            self._write_rest(waiting[done:])
+            try:
+                self._orders.record(self.pending.values())
+            except JournalUnavailable as error:
+                log.error("the journal did not take %d orders: %s", len(self.pending), error)
             raise
-        except JournalUnavailable as error:
-            log.error("the journal did not take %d orders: %s", len(waiting) - done, error)
-
-    def _write_rest(self, waiting: list[Writing]) -> None:
-        try:
-            self._write(waiting)
-        except JournalUnavailable as error:
-            log.error("the journal did not take %d orders: %s", len(waiting), error)
-
-    def _write(self, states: list[Writing]) -> None:
-        self._log.record((one.order, one.source, one.ended) for one in states)
 
     async def _flush_soon(self) -> None:
-        wait = self._seconds
+        wait = FLUSH_SECONDS
         while self.pending or self._untold:
             await self._clock.sleep(wait)
-            wait = self._seconds if await self.flush() else AGAIN_SECONDS
+            wait = FLUSH_SECONDS if await self.flush() else AGAIN_SECONDS
 
     async def _collect(self) -> None:
-        """Let figures wait for the next commit once they are due."""
         while self._figures:
-            since, _ = next(iter(self._figures.values()))
-            left = since + FIGURES_SECONDS - self._clock.monotonic()
-            await self._clock.sleep(max(left, _LOOK_SECONDS))
-            ripe = self._clock.monotonic() - FIGURES_SECONDS
-            due = [writing for since, writing in self._figures.values() if since <= ripe]
-            for writing in due:
-                self.put(writing)
+            await self._clock.sleep(FIGURES_SECONDS)
+            self._due()
             self.schedule()
+
+    def _due(self) -> None:
+        """Let figures wait for the next commit."""
+        self.pending |= self._figures
+        self._figures = {}

@@ -57,8 +57,6 @@ class BatchedOrders:
 
     def __init__(self, ledger: Ledger, payments: BatchPayments | None) -> None:
         self._ledger = ledger
-        self._made: set[str] = set()
-        """Groups that are known to be of this journal."""
         self._payments = payments
         self._groups: dict[str, set[str]] = {}
         """By group the orders that a bundle is to pay, or paid without the service having seen
@@ -98,18 +96,11 @@ class BatchedOrders:
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
         if not tracked.in_batch:
-            if not told_by_journal(lambda: self._made_here(group), False):
+            made_here = "subject = ? AND kind = 'create_group'"
+            if not told_by_journal(lambda: any(self._ledger.where(made_here, group)), False):
                 return tracked
             tracked = replace(tracked, in_batch=True, withheld=IN_BATCH_TEXT)
         return self.with_payment(tracked, seen)
-
-    def _made_here(self, group: str) -> bool:
-        """Whether a batch of this journal made the group."""
-        if group not in self._made and self._ledger.where(
-            "subject = ? AND kind = 'create_group'", group
-        ):
-            self._made.add(group)
-        return group in self._made
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
         """The same, with what the journal says now of its payment by the bundle of its group."""

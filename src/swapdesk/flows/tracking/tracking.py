@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import AsyncGenerator, Collection, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Collection, Coroutine, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
@@ -33,11 +33,9 @@ from swapdesk.client.live import (
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
-from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, Intent, contradiction
-from swapdesk.flows.journal.creates import intent_of
+from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.journal_records import JournaledOrder
 from swapdesk.flows.orders.deposit_destination import own_payment
 from swapdesk.flows.orders.order_fields import deposit_arrived, short_id
 from swapdesk.flows.orders.order_history import happened
@@ -99,22 +97,16 @@ class Tracker:
         self._batched = BatchedOrders(journal.ledger, batch_payments)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
-        self._away: dict[str, str] | None = None
-        """Orders that were put away, each with its trouble; None before the first look."""
         self._troubled: set[str] = set()
         """Orders that may be put away, or are."""
         self._unpaid: set[str] = set()
         """Orders that wait for a deposit which this desk may have sent by hand."""
-        self._payments: dict[str, tuple[PaidOnChain, ...]] | None = None
-        """What chains showed of deposits, by their orders; None before the first look."""
         self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
         """Orders that the service did not know when they were asked for, each since when."""
         self._over: dict[str, TrackedOrder] = {}
         """Orders that ended, until the journal has it."""
-        self._writes = OrderWrites(
-            journal.order_writer(), clock, self._committed, background=self._background
-        )
+        self._writes = OrderWrites(journal.order_writer(), clock, self._committed, self._background)
         self._errands: dict[str, asyncio.Task[None]] = {}
         """What is asked of the service beside the stream: one question an order at a time."""
         self._listeners: list[asyncio.Queue[str | None]] = []
@@ -233,11 +225,10 @@ class Tracker:
             # What the create verified is the base; what the stream said comes on top of it.
             reason = contradicts(entry.order, before.order)
             if reason is not None:
-                verdict = self._journal.orders.settle(service_id, contradiction(reason))
-                entry = replace(entry, verdict=verdict)
+                entry = entry.judged(self._journal.orders.settle(service_id, contradiction(reason)))
             merged = merge_order(entry.order, before.order)
             entry = replace(entry, order=merged or entry.order, ended=before.ended or entry.ended)
-        tracked = replace(self._tracked(entry), source="create")
+        tracked = replace(self._recalled(entry), source="create")
         if before is not None and tracked.paid_at is None:
             # What the stream said may not be written yet.
             tracked = replace(tracked, paid_at=before.paid_at)
@@ -252,17 +243,15 @@ class Tracker:
     def put_away(self, service_id: str) -> None:
         """Its owner dealt with an order that failed: it holds nothing up until it is in another
         trouble. Raises JournalUnavailable."""
-        trouble = self._known[service_id].trouble
-        if trouble is not None:
-            self._write_now(service_id)
-            self._journal.orders.put_away(service_id, trouble)
-            self._look_at_put_away()
-        self._tell(service_id)
+        self._put_away(service_id, self._known[service_id].trouble)
 
     def take_back(self, service_id: str) -> None:
         """It was not dealt with after all. Raises JournalUnavailable."""
+        self._put_away(service_id, None)
+
+    def _put_away(self, service_id: str, trouble: str | None) -> None:
         self._write_now(service_id)
-        self._journal.orders.take_back(service_id)
+        self._journal.orders.put_away(service_id, trouble)
         self._look_at_put_away()
         self._tell(service_id)
 
@@ -281,7 +270,7 @@ class Tracker:
         """What is told of an order stands with it: it is written before."""
         writing = self._writes.pending.get(service_id)
         if writing is not None:
-            self._journal.orders.record([(writing.order, writing.source, writing.ended)])
+            self._journal.orders.record([writing])
 
     def look_at_payments(self) -> None:
         """Announce the orders that stand otherwise since their payment, or that of their batch,
@@ -295,16 +284,12 @@ class Tracker:
         moved = self._look_at_put_away() if self._troubled else []
         if self._clock.monotonic() - self._looked >= LOOK_SECONDS:
             moved += self._look_at_chain_payments()
-        for service_id, payment in self._own_payments(self._unpaid).items():
-            before = self._known[service_id]
-            if payment != before.own_payment:
-                self._known[service_id] = replace(before, own_payment=payment)
-                moved.append(service_id)
+        moved += self._changed("own_payment", self._own_payments(self._unpaid))
         for service_id in self._batched.moved():
             before = self._known[service_id]
             after = self._batched.with_payment(before, before.order)
             if after is not before:
-                self._known[service_id] = after
+                self._put(after)
                 moved.append(service_id)
         for service_id in moved:
             self._tell(service_id)
@@ -437,7 +422,7 @@ class Tracker:
             and (tracked.order.created is None or tracked.order.created < since - _NEW)
         ]
 
-    def _made_here(self) -> list[str]:
+    def _made_here(self) -> Collection[str]:
         """The newest of the orders taken for foreign ones that another desk or command of this home
         made: the stream may tell of an order before its creator has written it down."""
         since = self._clock.now() - _NEW
@@ -449,41 +434,32 @@ class Tracker:
             and tracked.order.created is not None
             and tracked.order.created >= since
         ]
-        return self._journal.orders.index.made_here(unclaimed) if unclaimed else []
+        return self._journal.orders.made_here(unclaimed) if unclaimed else ()
 
     def _look_at_put_away(self) -> list[str]:
         """Read which ones are, also by another desk; the ids of those that are otherwise now."""
-        before = self._away or {}
-        self._away = told_by_journal(self._journal.orders.away, self._away)
-        after = self._away or {}
-        moved = [
-            service_id
-            for service_id in before.keys() | after.keys()
-            if before.get(service_id) != after.get(service_id) and service_id in self._known
-        ]
-        for service_id in moved:
-            self._put(replace(self._known[service_id], away=after.get(service_id)))
-        return moved
+        away = told_by_journal(self._journal.orders.away, None)
+        if away is None:
+            return []
+        return self._changed("away", {name: away.get(name) for name in self._troubled})
 
     def _look_at_chain_payments(self) -> list[str]:
         """Read what chains showed, also to another desk; the ids of orders that this says
         something new of."""
-        before, self._looked = self._payments or {}, self._clock.monotonic()
-        self._payments = told_by_journal(self._journal.orders.payments, self._payments)
-        after = self._payments or {}
-        moved = [
-            service_id
-            for service_id, payments in after.items()
-            if before.get(service_id) != payments and service_id in self._known
-        ]
-        for service_id in moved:
-            self._put(replace(self._known[service_id], payments=after[service_id]))
-        return moved
+        self._looked = self._clock.monotonic()
+        return self._changed("payments", told_by_journal(self._journal.orders.payments, {}))
 
-    def _shown(self, service_id: str) -> tuple[PaidOnChain, ...]:
-        if self._payments is None:
-            self._look_at_chain_payments()
-        return (self._payments or {}).get(service_id, ())
+    def _changed(self, member: str, told: Mapping[str, object]) -> list[str]:
+        """Take what the journal says of one ``member`` of these orders; the ids of those in view
+        of which it said something else before."""
+        moved = [
+            name
+            for name, value in told.items()
+            if name in self._known and getattr(self._known[name], member) != value
+        ]
+        for name in moved:
+            self._put(replace(self._known[name], **{member: told[name]}))
+        return moved
 
     def _newest(self, service_id: str) -> TrackedOrder | None:
         return self._over.get(service_id) or self._known.get(service_id)
@@ -573,7 +549,7 @@ class Tracker:
             verdict = self._journal.orders.settle(before.service_id, verdict)
         except JournalUnavailable as error:
             log.error("the journal did not take a warning: %s", error)
-        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+        return before.judged(verdict)
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
         """``before`` as it stands once the estimate of its output is the one in ``seen``."""
@@ -583,10 +559,7 @@ class Tracker:
             # Another desk of this home may have asked, or been answered, meanwhile.
             entry = self._journal.orders.get(before.service_id)
             if entry is not None:
-                standing, withheld = entry.verdict.standing, entry.withheld
-                before = replace(
-                    before, standing=standing, withheld=withheld, accepted=entry.accepted
-                )
+                before = replace(before.judged(entry.verdict), accepted=entry.accepted)
             verdict = output_now(before, seen, self._lower_tolerance)
             if verdict is None:
                 return before
@@ -597,13 +570,13 @@ class Tracker:
             verdict = output_now(before, seen, self._lower_tolerance)
             if verdict is None or verdict.payable:
                 return before
-        return replace(before, withheld=verdict.withheld, standing=verdict.standing)
+        return before.judged(verdict)
 
     def _first_seen(self, order: Order, source: Source) -> TrackedOrder:
         now = self._clock.now()
         new = TrackedOrder(
             order, None, FOREIGN.withheld, ended(display_of(order)), now, source,
-            standing=FOREIGN.standing, payments=self._shown(order.service_id),
+            standing=FOREIGN.standing,
             paid_at=happened(order, now) if _just_paid(None, order) else None,
         )  # fmt: skip
         return self._batched.with_batch(new, order)
@@ -659,29 +632,16 @@ class Tracker:
 
         self._run(tracked.service_id, repeat())
 
-    def _loading(self, entries: Iterator[JournaledOrder]) -> Iterator[None]:
+    def _loading(self, entries: Iterator[TrackedOrder]) -> Iterator[None]:
         for at, entry in enumerate(entries):
             if entry.order.service_id not in self._known:
-                self._put(self._tracked(entry))
+                self._put(self._recalled(entry))
             if at % LOAD_STEP == LOAD_STEP - 1:
                 yield
 
-    def _tracked(self, entry: JournaledOrder) -> TrackedOrder:
-        if self._away is None:
-            self._look_at_put_away()
-        tracked = TrackedOrder(
-            order=entry.order,
-            intent=self._intent_of(entry.intent_id),
-            withheld=entry.withheld,
-            ended=entry.ended,
-            seen_at=entry.seen_at,
-            source="journal",
-            standing=entry.verdict.standing,
-            accepted=entry.accepted,
-            away=(self._away or {}).get(entry.order.service_id),
-            payments=self._shown(entry.order.service_id),
-            paid_at=self._paid_at(entry.order),
-        )
+    def _recalled(self, entry: TrackedOrder) -> TrackedOrder:
+        """An order of the journal, with what else that says of it."""
+        tracked = replace(entry, paid_at=self._paid_at(entry.order))
         tracked = self._batched.with_batch(tracked, tracked.order)
         if awaits_own_deposit(tracked):
             own = self._own_payments((tracked.service_id,))
@@ -690,7 +650,7 @@ class Tracker:
 
     def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
         """What this desk, another one or a command sent for each order, asked for at once."""
-        sent = self._journal.transactions.deposits
+        sent = self._journal.orders.own_deposits
         found = told_by_journal(lambda: sent(names), None) if names else None
         if found is None:
             return {}
@@ -719,14 +679,10 @@ class Tracker:
             if stands is None or (before is not None and stands.standing is before.standing):
                 return before
             entry = self._journal.orders.get(service_id)
-            return self._tracked(entry) if entry is not None else before
+            return self._recalled(entry) if entry is not None else before
         except JournalUnavailable as error:
             log.error("the journal cannot be read: %s", error)
             return before
-
-    def _intent_of(self, intent_id: str | None) -> Intent | None:
-        create = self._journal.ledger.get(intent_id) if intent_id else None
-        return intent_of(create) if create else None
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from swapdesk.flows.batch.group_signing import GroupSession
-    from swapdesk.flows.batch.group_status import Until
+    from swapdesk.flows.batch.group_payment import GroupSession
+    from swapdesk.flows.batch.progress import Until
     from swapdesk.flows.dex.dex_plan import SwapPlan
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
@@ -79,7 +79,7 @@ class SigningController:
     def pay_from_wallet(self, tracked: TrackedOrder) -> None:
         """Pay the deposit of an order that was confirmed here, and show what is to be signed;
         or show the payment that was begun."""
-        from swapdesk.flows.deposits.deposit_signing import begin_deposit
+        from swapdesk.flows.deposits.wallet_funding import begin_deposit
 
         self._carry_out(begin_deposit(self.running, tracked))
 
@@ -95,7 +95,7 @@ class SigningController:
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
         """Go on with the payment of a group that was created, by its act; its session. Raises
         Stopped, KeyError for no such group, and JournalUnavailable."""
-        from swapdesk.flows.batch.group_signing import begin_group
+        from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)
         if not self.running.working(signing):
@@ -156,7 +156,7 @@ class SigningController:
 
                 swaps_left_open(self.running)
             if any(act.body.get("by") == "wallet" for act in unanswered(journal.ledger)):
-                from swapdesk.flows.deposits.deposit_signing import deposits_left_open
+                from swapdesk.flows.deposits.wallet_funding import deposits_left_open
 
                 deposits_left_open(self.running)
             if open_bundles(journal.ledger):
@@ -170,8 +170,8 @@ class SigningController:
 
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
-        from swapdesk.flows.batch.group_signing import groups_left_open, standing_of
-        from swapdesk.flows.batch.group_status import Stopped, Until
+        from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
+        from swapdesk.flows.batch.progress import Stopped, Until
 
         try:
             found = groups_left_open(self.running)

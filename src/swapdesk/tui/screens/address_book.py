@@ -43,7 +43,7 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import (
-    AddressInput,
+    ADDRESS_LIMIT,
     LabelledField,
 )
 from swapdesk.tui.widgets.line_table import LineTable
@@ -220,7 +220,11 @@ class BookEntryScreen(Page):
         self._kind = ""
         name = TextField(renamed.name if renamed is not None else "", limit=33)
         self._naming = LabelledField("Name", name, note="write it as @name afterwards")
-        self._placing = AddressInput("Address", note="paste it; the chain is found from it")
+        self._placing = LabelledField(
+            "Address",
+            TextField(grouped=True, limit=ADDRESS_LIMIT),
+            note="paste it; the chain is found from it",
+        )
         self._tagging = LabelledField(
             "Memo", TextField(limit=64), note="where the wallet is an account of an exchange"
         )
@@ -270,7 +274,7 @@ class BookEntryScreen(Page):
             elif len(check.kinds) > 1:
                 said = f"Taken as an address on {ADDRESS_KINDS[check.kind].chain}."
                 address.append(CheckLine("note", said, "tab takes another chain."))
-            self._placing.show_result(address)
+            self._placing.show_checks(address)
             self._tagging.show_checks(list(check.memo))
         self.refresh_keys()
 

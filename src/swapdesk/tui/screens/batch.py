@@ -22,8 +22,7 @@ from textual.widget import Widget
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.batches import Batch, find_batch
 from swapdesk.flows.batch.creation import NotCreatable
-from swapdesk.flows.batch.group_signing import GROUP, GroupSession
-from swapdesk.flows.batch.group_status import GroupStanding, Stopped, Until
+from swapdesk.flows.batch.group_payment import GROUP, GroupSession
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -36,6 +35,9 @@ from swapdesk.flows.batch.plan import (
 from swapdesk.flows.batch.planner import STEP, BatchPlanner
 from swapdesk.flows.batch.progress import (
     BatchProgress,
+    GroupStanding,
+    Stopped,
+    Until,
     batch_progress,
     failed_sheet,
     journaled_orders,
@@ -54,6 +56,7 @@ from swapdesk.flows.batch.reading import (
     path_of,
     pointed,
     read_bytes,
+    read_sheet,
     template,
     with_decimal_commas,
 )
@@ -657,7 +660,7 @@ class BatchScreen(Page):
         try:
             self.judge(with_decimal_commas(self.plan.sheet))
         except UnreadableFile as error:
-            self.show_notice(f"{error.reason} {error.do}", "warning")
+            self.show_notice(str(error), "warning")
 
     def _take_file(self, written: str) -> None:
         if not written:
@@ -700,9 +703,9 @@ class BatchScreen(Page):
         planner = self.planner()
         try:
             content = await asyncio.to_thread(read_bytes, path)
-            sheet = await planner.read(path.name, content)
+            sheet = await read_sheet(path.name, content, self.desk.clock)
         except UnreadableFile as error:
-            self.call_later(self._not_planned, f"{error.reason} {error.do}", written)
+            self.call_later(self._not_planned, str(error), written)
             return
         await asyncio.to_thread(self._recent.add, path)
         self.work.begin(planner)

@@ -1,17 +1,15 @@
 """Whom to pay, then exactly what is about to be confirmed; ``c`` acts on that alone.
 
-The form has the fields, ``PayingAccount`` what is known of the account that pays. The wallet is
-started by the first question to it; the form is there meanwhile.
+The form has the fields, ``CreateState`` what is known of the route and of the account that pays.
+The wallet is started by the first question to it; the form is there meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from decimal import Decimal
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from msgspec import Struct
 from textual import on
 from textual.widget import Widget
 
@@ -28,7 +26,7 @@ from swapdesk.flows.creation.confirm_intent import (
 )
 from swapdesk.flows.creation.order_verification import CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
-from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN, Failure
+from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
 from swapdesk.flows.intents.intent import Intent, IntentKind
 from swapdesk.flows.notation import (
     clock_time,
@@ -37,14 +35,12 @@ from swapdesk.flows.notation import (
     counted,
     table_amount,
 )
-from swapdesk.flows.payees.recipients import Challenge, challenge_for
-from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult, follow_route, lost_percent
+from swapdesk.flows.payees.recipients import challenge_for
+from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult, lost_percent
 from swapdesk.flows.quotes.ranking import RankedQuote
 from swapdesk.flows.tracking.announcements import (
-    code_and_request,
     quote_ended,
     rate_worse,
-    refused_fields,
 )
 from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.commands.create import (
@@ -61,8 +57,9 @@ from swapdesk.tui.commands.create import (
 from swapdesk.tui.commands.everywhere import HIDE_AMOUNTS, KEYS, PALETTE, RELEASE_MOUSE
 from swapdesk.tui.page import Page, budget_of
 from swapdesk.tui.screens.create_form import (
+    BUSY,
     CreateForm,
-    Draft,
+    CreateState,
     IntentFacts,
     IntentPanel,
     first_payment,
@@ -75,7 +72,6 @@ from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
-    from swapdesk.flows.desk import Desk
     from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.intents.intent import DexTerms
     from swapdesk.wallet.accounts import Account
@@ -85,120 +81,9 @@ URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
 """What a failure asks for that the key of this screen does."""
 FUNDS = "in your wallet."
-ASKING = "the wallet is asked for its account"
 CHANGED_MEANWHILE = "A name means another address now. Nothing was created."
 NOT_SENT = "Another order is being created. This one was not sent: press c again later."
 NOT_WHOLE = "enlarge the window"
-
-
-CreateStep = Literal["open", "ready", "failed", "sent", "looking", "unknown"]
-"""Where the form is. From ``sent`` on nothing can be edited or sent again."""
-
-
-BUSY = ("sent", "looking", "unknown")
-
-
-class CreateState(Struct):
-    """One chosen route on its way to an order.
-
-    ``intent`` is what the create key acts on, locked for review; ``sent_intent`` the id of the one
-    that left. ``failed`` says why nothing was created, once that is known; ``said`` is what stands
-    in place of the verdict. ``was`` is the figure of the quote before this one.
-    """
-
-    board: QuoteResult
-    row: RankedQuote
-    step: CreateStep = "open"
-    intent: Intent | None = None
-    sent_intent: str | None = None
-    said: CheckLine | None = None
-    failed: Failure | None = None
-    was: Decimal | None = None
-
-    @property
-    def busy(self) -> bool:
-        """Whether it left, so that nothing can be edited."""
-        return self.step in BUSY
-
-    def unlock(self) -> None:
-        self.intent = None
-        if self.step == "ready":
-            self.step = "open"
-
-    def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """The create came to an outcome that is no order."""
-        self.failed = outcome.failure
-        if isinstance(outcome, CreateUnknown):
-            then = "It is not known yet. Nothing was paid. o shows the orders."
-            self.step = "unknown"
-            self.said = CheckLine("warn", outcome.failure.cause, then)
-            return
-        error = outcome.error
-        fields = " ".join(refused_fields(error)) if error is not None else ""
-        said = f"{outcome.failure.cause} {fields}".strip()
-        second = code_and_request(error) if error is not None else outcome.code
-        self.step, self.intent = "failed", None
-        self.said = CheckLine("refuse", said, second)
-
-    def requoted(self, board: QuoteResult) -> bool:
-        """Take the same route of a new board; False when it is gone."""
-        before, row = self.row, follow_route(board, self.row)
-        if row is None:
-            self.step = "failed"
-            self.said = CheckLine("refuse", "This route is gone.", "esc shows the others.")
-            return False
-        self.step, self.said = "open", None
-        self.board, self.row = board, row
-        self.was = before.figure if row.figure != before.figure else None
-        return True
-
-
-class PayingAccount:
-    """The account that pays, as far as it is known."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self.account: SwapAccount | None = None
-        """None until the wallet named one."""
-        self.own_balance: Decimal | None = None
-        self.problem = ""
-
-    @property
-    def balance(self) -> Decimal | None:
-        """What the own wallet has of the token sold, as far as that is known."""
-        return self.own_balance if self.account is None else self.account.balance
-
-    def lack(self, board: QuoteResult, row: RankedQuote) -> str:
-        """Why the wallet cannot pay this now, in a few words; empty when it can."""
-        if not row.on_chain:
-            return ""
-        if self.problem or self.account is None:
-            return self.problem.rstrip(".") or ASKING
-        return self.account.lack(board.amount_in(row), board.token_in.symbol) or ""
-
-    def lack_check(self, board: QuoteResult, row: RankedQuote) -> CheckLine | None:
-        """The same as the last line of the panel."""
-        said = self.lack(board, row)
-        if not said:
-            return None
-        waits = said == ASKING or (self.account is not None and self.account.filling)
-        return CheckLine("unknown" if waits else "refuse", said)
-
-    def dex_terms(self, board: QuoteResult, row: RankedQuote) -> DexTerms | None:
-        """What is confirmed beside the intent; None for every other route."""
-        if not row.on_chain or self.account is None:
-            return None
-        from swapdesk.flows.catalog.catalog import coin_price
-        from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
-
-        chain, asked = board.token_in.chain_data, board.wish.slippage
-        return terms_of(
-            row.quote,
-            self.account.account.address,
-            coin_price(self._desk.catalog, chain.short_name),
-            SLIPPAGE if asked is None else asked,
-            kind=chain.kind,
-        )
 
 
 class CreateScreen(Page):
@@ -215,8 +100,6 @@ class CreateScreen(Page):
         """``typed`` is what the form begins with; it is kept up to date for the next form."""
         super().__init__(session, context=_what(board))
         self.state = CreateState(board, row)
-        self._payer = PayingAccount(session.desk)
-        self._hidden: frozenset[int] = frozenset()
         self._seen_whole = False
         self._opened_locked = False
         self._again = AskingAgain()
@@ -272,24 +155,13 @@ class CreateScreen(Page):
     def show(self) -> None:
         state, checked, now = self.state, self._form.checked(), self.now()
         self._form.show(checked)
-        lack = self._payer.lack_check(state.board, state.row)
+        lack = state.lack_check()
         if not checked.recipient.text and lack is not None:
             self._form.say_recipient(lack)
         budget = budget_of(self.link, "exchange") if self.link is not None else None
-        draft = Draft(
-            state.board,
-            state.row,
-            checked,
-            hidden=self._hidden,
-            intent=state.intent,
-            was=state.was,
-            cost="1 exchange" if budget is None else f"1 exchange of {budget.left}",
-            verdict=self._verdict(checked, lack),
-            account=self._payer.account,
-            have=self._payer.balance,
-        )
-        self._panel.show(intent_state(draft, now))
-        self._summary.show(summary(draft, now))
+        cost = "1 exchange" if budget is None else f"1 exchange of {budget.left}"
+        self._panel.show(intent_state(state, checked, cost, self._verdict(checked, lack), now))
+        self._summary.show(summary(state, now))
         whole = self._panel.whole
         if whole is not self._seen_whole:
             # What makes the create key work is a change of the screen, whatever made it.
@@ -364,7 +236,7 @@ class CreateScreen(Page):
 
     def _hide(self, positions: frozenset[int]) -> None:
         """Dots in place of what the user is asked to read elsewhere."""
-        self._hidden = positions
+        self.state.hidden = positions
         self._form.hide(positions)
         self.show()
 
@@ -407,7 +279,7 @@ class CreateScreen(Page):
     def _locked(self) -> str:
         """Why the create key does not work; empty when it does."""
         state = self.state
-        if lack := self._payer.lack(state.board, state.row):
+        if lack := state.lack():
             return lack
         if problems := self._form.checked().problems:
             return counted(problems, "problem")
@@ -476,7 +348,7 @@ class CreateScreen(Page):
                 checked.refund,
                 self.desk.clock,
                 intermediate=checked.intermediate,
-                dex=self._payer.dex_terms(state.board, state.row),
+                dex=self._dex_terms(),
             )
             if intent.dex is not None:
                 promise_of(intent)
@@ -493,6 +365,23 @@ class CreateScreen(Page):
             # The balance is that of this moment, not of the form's opening; a swap on chains has
             # read its account.
             self._find_account()
+
+    def _dex_terms(self) -> DexTerms | None:
+        """What is confirmed beside the intent; None for every route of an exchange."""
+        state = self.state
+        if not state.row.on_chain or state.account is None:
+            return None
+        from swapdesk.flows.catalog.catalog import coin_price
+        from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
+
+        chain, asked = state.board.token_in.chain_data, state.board.wish.slippage
+        return terms_of(
+            state.row.quote,
+            state.account.account.address,
+            coin_price(self.desk.catalog, chain.short_name),
+            SLIPPAGE if asked is None else asked,
+            kind=chain.kind,
+        )
 
     def _unlock(self) -> None:
         """What is locked is no longer what the form says: a name means another address now."""
@@ -524,50 +413,44 @@ class CreateScreen(Page):
         if intent is None or self.state.step != "ready":
             return
         challenge = challenge_for(self._form.checked().recipient, intent.id)
-        ask = partial(self._challenge, intent, challenge, self.consent())
-        if not guard.asks:
-            ask()
+        consent = self.consent()
+        asked: list[tuple[Question, frozenset[int]]] = []
+        if guard.asks:
+            asked.append((guard.question(), frozenset()))
+        if challenge is not None:
+            # What the first payment to an address asks for are dots on the screen meanwhile.
+            asked.append((first_payment(challenge), challenge.hidden))
+        if consent.phrase:
+            title = "Before this order is created"
+            question = Question(title, consent.lines, consent.phrase, "agree")
+            asked.append((question, frozenset()))
+        self._ask_in_turn(intent, asked)
+
+    def _ask_in_turn(
+        self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
+    ) -> None:
+        """Ask the first question and then the others, as long as the intent is still the one that
+        is asked about; it is sent behind the last."""
+        if not asked:
+            self._send(intent)
             return
-
-        def agreed() -> None:
-            guard.agree()
-            ask()
-
-        self._ask_for(intent, guard.question(), agreed)
-
-    def _ask_for(self, intent: Intent, question: Question, agreed: Callable[[], None]) -> None:
-        """``agreed`` once the words were typed, if the intent is still the one asked about."""
+        (question, hidden), *others = asked
+        self._hide(hidden)
 
         def typed(yes: bool | None) -> None:
             self._hide(frozenset())
-            state = self.state
-            same = state.intent is intent and state.step == "ready"
+            same = self.state.intent is intent and self.state.step == "ready"
             if yes and same and not self.expired():
-                agreed()
+                if self.session.live_guard.asks:
+                    # Its question is always the first.
+                    self.session.live_guard.agree()
+                self._ask_in_turn(intent, others)
 
         self.app.push_screen(TypedConfirm(question), typed)
 
-    def _challenge(self, intent: Intent, challenge: Challenge | None, consent: Consent) -> None:
-        """The first payment to an address asks for characters that are dots on the screen
-        meanwhile."""
-        consented = partial(self._consent_to, intent, consent)
-        if challenge is None:
-            consented()
-            return
-        self._hide(challenge.hidden)
-        self._ask_for(intent, first_payment(challenge), consented)
-
-    def _consent_to(self, intent: Intent, consent: Consent) -> None:
-        send = partial(self._send, intent)
-        if not consent.phrase:
-            send()
-            return
-        title = "Before this order is created"
-        self._ask_for(intent, Question(title, consent.lines, consent.phrase, "agree"), send)
-
     def _send(self, intent: Intent) -> None:
         """Hand the intent on to what creates it: it leaves once."""
-        state, account = self.state, self._payer.account
+        state, account = self.state, self.state.account
         signs = intent.dex is not None
         if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
             if not signs:
@@ -681,11 +564,11 @@ class CreateScreen(Page):
         self.run_worker(question, group="wallet", exclusive=True, exit_on_error=False)
 
     def balances_changed(self) -> None:
-        account = self._payer.account
+        account = self.state.account
         if self.link is not None and account is not None and account.plan is not None:
             self._ask_wallet(self._account_again(account))
         elif self.link is not None:
-            self._payer.own_balance = None
+            self.state.own_balance = None
             self._find_account()
         self.show()
 
@@ -735,7 +618,7 @@ class CreateScreen(Page):
             self.call_later(self._account_read, found)
 
     def _balance_known(self, amount: Decimal | None) -> None:
-        self._payer.own_balance = amount
+        self.state.own_balance = amount
         self.show()
 
     def _own_read(self, accounts: tuple[Account, ...]) -> None:
@@ -747,12 +630,11 @@ class CreateScreen(Page):
         """As much as is known of the account. Where nothing is left to type, the own account pays
         and is paid, and what it takes is known, the intent is locked once; the key that starts
         the signing waits for a still screen as ever."""
-        state, payer = self.state, self._payer
-        payer.account, payer.problem = found, ""
+        state = self.state
+        state.account, state.problem = found, ""
         self._form.own(found.own, found.payee)
         self.show()
-        lacks = payer.lack(state.board, state.row)
-        if self._opened_locked or state.step != "open" or found.plan is None or lacks:
+        if self._opened_locked or state.step != "open" or found.plan is None or state.lack():
             return
         if self._form.complete and not self.expired():
             self._opened_locked = True
@@ -766,7 +648,7 @@ class CreateScreen(Page):
 
     def _account_failed(self, said: str) -> None:
         """Why no account can pay this."""
-        self._payer.problem = said
+        self.state.problem = said
         self.show()
 
 

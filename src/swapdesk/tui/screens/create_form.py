@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,8 +23,14 @@ from textual.message import Message
 from swapdesk.chain.addresses.payments import is_link, short_memo_label, uses_memo
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import Checked, CreateChecks, TypedBefore
-from swapdesk.flows.creation.order_verification import confirmed_least, promised_least
+from swapdesk.flows.creation.order_verification import (
+    CreateUnknown,
+    NotCreated,
+    confirmed_least,
+    promised_least,
+)
 from swapdesk.flows.dex.swap_account import SwapAccount
+from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.notation import (
     clock_time,
@@ -46,15 +52,16 @@ from swapdesk.flows.payees.recipients import (
     without,
 )
 from swapdesk.flows.quotes.quote_columns import provider_name
-from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.quoting import QuoteResult, follow_route
 from swapdesk.flows.quotes.ranking import RankedQuote, fees_kind
+from swapdesk.flows.tracking.announcements import code_and_request, refused_fields
 from swapdesk.tui.glyphs import BECOMES, REFUSED, TROUBLE
 from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, ruled, spread
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.form_fields import (
-    AddressInput,
-    MemoField,
-    MemoNeed,
+    ADDRESS_LIMIT,
+    MEMO_LIMIT,
+    LabelledField,
     check_lines,
 )
 from swapdesk.tui.widgets.gauge import countdown_spans
@@ -65,14 +72,15 @@ from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
-    from swapdesk.flows.payees.address_book import AddressBook
+    from swapdesk.flows.payees.address_book import BookEntry
     from swapdesk.wallet.accounts import Account
-    from swapdesk.wire.chains import Chain
     from swapdesk.wire.tokens import Token
 
 MOST = 6
 BookRow = tuple[LineLike, LineLike]
 """What stands left and right in a row."""
+Named = tuple[str, str, str]
+"""A name, its address, and what stands beside them."""
 BookPart = tuple[str, int, list[BookRow]]
 """A head, how many names there are, and the rows of the first of them."""
 LABEL = 11
@@ -95,21 +103,95 @@ class IntentFacts(Struct, frozen=True):
     validity: LineLike = ""
 
 
-class Draft(Struct, frozen=True):
-    """All that the form knows. ``intent`` is there once it is locked; ``was`` is the figure of
-    the quote before; ``have`` is what the own wallet has of the token sold; ``hidden`` are
-    places of the recipient drawn as dots."""
+CreateStep = Literal["open", "ready", "failed", "sent", "looking", "unknown"]
+"""Where the form is. From ``sent`` on nothing can be edited or sent again."""
+
+
+BUSY = ("sent", "looking", "unknown")
+ASKING = "the wallet is asked for its account"
+
+
+class CreateState(Struct):
+    """One chosen route on its way to an order, and the account that pays as far as it is known.
+
+    ``intent`` is what the create key acts on, locked for review; ``sent_intent`` the id of the one
+    that left. ``failed`` says why nothing was created, once that is known; ``said`` is what stands
+    in place of the verdict. ``was`` is the figure of the quote before this one; ``hidden`` are
+    places of the recipient drawn as dots. ``account`` pays a swap on chains, None until the wallet
+    named one, and ``problem`` says why none can.
+    """
 
     board: QuoteResult
     row: RankedQuote
-    checked: Checked
-    hidden: frozenset[int] = frozenset()
+    step: CreateStep = "open"
     intent: Intent | None = None
+    sent_intent: str | None = None
+    said: CheckLine | None = None
+    failed: Failure | None = None
     was: Decimal | None = None
-    cost: str = ""
-    verdict: CheckLine | None = None
+    hidden: frozenset[int] = frozenset()
     account: SwapAccount | None = None
-    have: Decimal | None = None
+    own_balance: Decimal | None = None
+    problem: str = ""
+
+    @property
+    def busy(self) -> bool:
+        """Whether it left, so that nothing can be edited."""
+        return self.step in BUSY
+
+    @property
+    def balance(self) -> Decimal | None:
+        """What the own wallet has of the token sold, as far as that is known."""
+        return self.own_balance if self.account is None else self.account.balance
+
+    def unlock(self) -> None:
+        self.intent = None
+        if self.step == "ready":
+            self.step = "open"
+
+    def ended(self, outcome: NotCreated | CreateUnknown) -> None:
+        """The create came to an outcome that is no order."""
+        self.failed = outcome.failure
+        if isinstance(outcome, CreateUnknown):
+            then = "It is not known yet. Nothing was paid. o shows the orders."
+            self.step = "unknown"
+            self.said = CheckLine("warn", outcome.failure.cause, then)
+            return
+        error = outcome.error
+        fields = " ".join(refused_fields(error)) if error is not None else ""
+        said = f"{outcome.failure.cause} {fields}".strip()
+        second = code_and_request(error) if error is not None else outcome.code
+        self.step, self.intent = "failed", None
+        self.said = CheckLine("refuse", said, second)
+
+    def requoted(self, board: QuoteResult) -> bool:
+        """Take the same route of a new board; False when it is gone."""
+        before, row = self.row, follow_route(board, self.row)
+        if row is None:
+            self.step = "failed"
+            self.said = CheckLine("refuse", "This route is gone.", "esc shows the others.")
+            return False
+        self.step, self.said = "open", None
+        self.board, self.row = board, row
+        self.was = before.figure if row.figure != before.figure else None
+        return True
+
+    def lack(self) -> str:
+        """Why the wallet cannot pay this now, in a few words; empty when it can."""
+        if not self.row.on_chain:
+            return ""
+        if self.problem or self.account is None:
+            return self.problem.rstrip(".") or ASKING
+        board = self.board
+        return self.account.lack(board.amount_in(self.row), board.token_in.symbol) or ""
+
+    def lack_check(self) -> CheckLine | None:
+        """The same as the last line of the panel."""
+        said = self.lack()
+        if not said:
+            return None
+        waits = said == ASKING or (self.account is not None and self.account.filling)
+        return CheckLine("unknown" if waits else "refuse", said)
 
 
 class IntentPanel(LinesView, can_focus=True):
@@ -166,37 +248,29 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
     return rows
 
 
-def own_rows(own: Mapping[str, str], typed: str) -> tuple[int, list[BookRow]]:
-    """How many own accounts have names that begin as ``typed`` does, and the first of them."""
+def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
+    """How many names begin as ``typed`` does, and the rows of the first of them."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
-    fitting = {name: address for name, address in own.items() if name.startswith(begun)}
-    size = max((len(name) for name in fitting), default=0) + 3
+    fitting = [one for one in names if one[0].startswith(begun)]
+    shown = fitting[:MOST]
+    size = max((len(name) for name, _, _ in shown), default=0) + 3
     rows: list[BookRow] = [
         (
             [Span(f"@{name}".ljust(size), bold=True), Span(short_address(address))],
-            Span("your own account", "muted"),
+            Span(said, "muted"),
         )
-        for name, address in fitting.items()
+        for name, address, said in shown
     ]
-    return len(rows), rows[:MOST]
+    return len(fitting), rows
 
 
-def book_rows(
-    book: AddressBook, chain: Chain, paid: Mapping[str, int], typed: str
-) -> tuple[int, list[BookRow]]:
-    """How many names fit and the rows to show; the wanted ones first come first shown."""
-    begun = typed[1:].lower() if typed.startswith("@") else ""
-    fitting = book.entries(chain.kind, chain.short_name)
-    entries = [one for one in fitting if one.name.startswith(begun)]
-    size = max((len(entry.label) for entry in entries[:MOST]), default=0) + 2
-    rows: list[BookRow] = []
-    for entry in entries[:MOST]:
-        times = paid.get(entry.address, 0)
-        often = "paid once" if times == 1 else f"paid {times} times"
-        said = "own wallet" if entry.own else often if times else entry.note
-        left: Line = [Span(entry.label.ljust(size), bold=True), Span(short_address(entry.address))]
-        rows.append((left, Span(said, "muted")))
-    return len(entries), rows
+def entry_words(entry: BookEntry, times: int) -> str:
+    """What stands beside a name of the address book that was paid so many times."""
+    if entry.own:
+        return "own wallet"
+    if times:
+        return "paid once" if times == 1 else f"paid {times} times"
+    return entry.note
 
 
 class CreateForm(Vertical):
@@ -214,36 +288,36 @@ class CreateForm(Vertical):
         """``typed``: what the fields begin with."""
         super().__init__(**place)
         self._book_of_names = desk.book
-        self._checks = CreateChecks(desk, board, row)
-        token, source = board.token_out, board.token_in
-        gets = f"gets the {token.symbol}, on {token.chain_data.name}"
-        self._recipient = AddressInput(
-            "Recipient", note=gets, value=typed.recipient, id="recipient"
-        )
-        self._recipient.field.grouped = _is_address(typed.recipient)
-        brought = typed.memo or self._checks.recipient(typed.recipient).memo or ""
-        self._memo = _memo_field(token, "", brought, on_chain=row.on_chain, id="memo")
-        # What came with a name or a link belongs to it.
-        self._filled = "" if _is_address(typed.recipient) else brought
-        self._refund: AddressInput | None = None
-        self._refund_memo: MemoField | None = None
-        self._refund_filled = "" if _is_address(typed.refund) else typed.refund_memo
-        if self._checks.asks_refund:
-            fixed = self._checks.fixed
-            why = "required: this rate is fixed" if fixed else "required on this route"
-            note = f"{why}. On {source.chain_data.name}"
-            self._refund = AddressInput(
-                "Refund address", note=note, value=typed.refund, id="refund"
+        self._checks = checks = CreateChecks(desk, board, row)
+        sold, bought = board.token_in, board.token_out
+        brought = typed.memo or checks.recipient(typed.recipient).memo or ""
+        gets = f"gets the {bought.symbol}, on {bought.chain_data.name}"
+        self._inputs = {
+            "recipient": _address_field("Recipient", gets, typed.recipient, id="recipient"),
+            "memo": _memo_field(bought, "", brought, on_chain=row.on_chain, id="memo"),
+        }
+        """By the names of what was typed."""
+        self._tokens = {"recipient": bought, "refund": sold}
+        """What each address is for."""
+        self._filled = {
+            "memo": "" if _is_address(typed.recipient) else brought,
+            "refund_memo": "" if _is_address(typed.refund) else typed.refund_memo,
+        }
+        """The memo that came with a name or a link, and belongs to it."""
+        if checks.asks_refund:
+            why = "required: this rate is fixed" if checks.fixed else "required on this route"
+            note = f"{why}. On {sold.chain_data.name}"
+            self._inputs["refund"] = _address_field(
+                "Refund address", note, typed.refund, id="refund"
             )
-            self._refund.field.grouped = _is_address(typed.refund)
-            memo = _memo_field(source, "Refund ", typed.refund_memo, id="refund-memo")
-            self._refund_memo = memo if memo.need != "not used" else None
-        self._intermediate: AddressInput | None = None
-        middle = self._checks.middle
-        if middle is not None:
-            note = f"optional: {middle.symbol} comes back if leg 2 fails"
-            self._intermediate = AddressInput(
-                "Middle refund", note=note, value=typed.intermediate, id="intermediate"
+            memo = _memo_field(sold, "Refund ", typed.refund_memo, id="refund-memo")
+            if not memo.field.disabled:
+                self._inputs["refund_memo"] = memo
+        if checks.middle is not None:
+            note = f"optional: {checks.middle.symbol} comes back if leg 2 fails"
+            self._tokens["intermediate"] = checks.middle
+            self._inputs["intermediate"] = _address_field(
+                "Middle refund", note, typed.intermediate, id="intermediate"
             )
         self._book = FittedLines(id="book")
         self._hidden: frozenset[int] = frozenset()
@@ -252,12 +326,12 @@ class CreateForm(Vertical):
         self._touched = typed.recipient != ""
 
     def compose(self) -> ComposeResult:
-        yield self._recipient
-        yield self._memo
-        for field in (self._refund, self._refund_memo, self._intermediate):
-            if field is not None:
-                yield field
+        yield from self._inputs.values()
         yield self._book
+
+    @property
+    def _recipient(self) -> LabelledField:
+        return self._inputs["recipient"]
 
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
         """The wallet's accounts; ``payee`` is who gets it as long as nobody typed in the field."""
@@ -280,18 +354,13 @@ class CreateForm(Vertical):
 
     def keep_in(self, typed: TypedBefore) -> None:
         """Write down the fields as they stand; those this route does not have stay as they were."""
-        typed.recipient, typed.memo = self._recipient.value, self._memo_text()
-        if self._refund is not None:
-            typed.refund = self._refund.value
-        if self._refund_memo is not None:
-            typed.refund_memo = self._refund_memo.value
-        if self._intermediate is not None:
-            typed.intermediate = self._intermediate.value
+        for name, one in self._inputs.items():
+            setattr(typed, name, one.value)
 
     @property
     def values(self) -> tuple[str, ...]:
         """The text of every field."""
-        return tuple(field.value for field in self._fields())
+        return tuple(field.value for field in self._fields().values())
 
     def checked(self) -> Checked:
         """The fields as they stand, each with its result."""
@@ -313,160 +382,153 @@ class CreateForm(Vertical):
     def show(self, checked: Checked) -> None:
         """Draw the results under their fields."""
         _show_address(self._recipient, checked.recipient, self._hidden)
-        if self._memo.need != "not used":
-            asked = bool(self._memo.value) or checked.recipient.ok
-            self._memo.show_checks(list(checked.memo.lines) if asked else [])
-        for field, check in (
-            (self._refund, checked.refund),
-            (self._intermediate, checked.intermediate),
-        ):
-            if field is not None and check is not None:
-                _show_address(field, check)
+        asked = bool(self._inputs["memo"].value) or checked.recipient.ok
+        self._inputs["memo"].show_checks(checked.memo.lines if asked and checked.memo.used else ())
+        for name, check in (("refund", checked.refund), ("intermediate", checked.intermediate)):
+            if check is not None:
+                _show_address(self._inputs[name], check)
         self.show_book()
 
     def show_book(self) -> None:
         """The names that fit the field with the focus."""
-        field, token = self._named_field()
-        chain = token.chain_data
-        paid, typed = self._checks.paid, field.value
+        name = self._named_field()
+        chain, typed = self._tokens[name].chain_data, self._inputs[name].value
+        paid = self._checks.paid
+        booked = [
+            (entry.name, entry.address, entry_words(entry, paid.get(entry.address, 0)))
+            for entry in self._book_of_names.entries(chain.kind, chain.short_name)
+        ]
+        own = [(*row, "your own account") for row in self._own_names(name).items()]
         parts = [
-            (f"Address book, {chain.name}", *book_rows(self._book_of_names, chain, paid, typed)),
-            (f"Own accounts, {chain.name}", *own_rows(self._own_names(field), typed)),
+            (f"Address book, {chain.name}", *book_rows(booked, typed)),
+            (f"Own accounts, {chain.name}", *book_rows(own, typed)),
         ]
         self._book.show(partial(book_lines, [part for part in parts if part[1]]))
 
-    def _own_names(self, field: AddressInput) -> Mapping[str, str]:
+    def _own_names(self, name: str) -> Mapping[str, str]:
         """The wallet's accounts that this field can name, with their addresses."""
-        if field is self._intermediate:
+        if name == "intermediate":
             return {}
-        return self._checks.own_names(refund=field is self._refund)
+        return self._checks.own_names(refund=name == "refund")
 
-    def _named_field(self) -> tuple[AddressInput, Token]:
-        """The address field with the focus, else the recipient, and the token it is for."""
-        if self._refund is not None and self._refund.field.has_focus:
-            return self._refund, self._checks.sold
-        field, token = self._intermediate, self._checks.middle
-        if field is not None and token is not None and field.field.has_focus:
-            return field, token
-        return self._recipient, self._checks.bought
+    def _named_field(self) -> str:
+        """The address field with the focus, else the recipient."""
+        focused = self._focused()
+        return focused if focused in self._tokens else "recipient"
 
     # keys
 
     def next_field(self) -> None:
         """What ``enter`` does in a field."""
-        field = self._focused()
-        if field is not None:
-            self._go_on(field)
+        focused = self._focused()
+        if focused:
+            self._go_on(focused)
 
     @property
     def at_end(self) -> bool:
         """Whether ``enter`` completes the form now: nothing is wrong and no field follows."""
-        field, checked = self._focused(), self.checked()
-        return field in (None, self._fields()[-1]) and self._wrong(checked) is None
+        last = list(self._fields())[-1]
+        return self._focused() in ("", last) and self._wrong(self.checked()) is None
 
     def step(self, by: int) -> None:
         """The focus goes up or down, round the form."""
-        field = self._focused()
-        if field is not None:
+        focused = self._focused()
+        if focused:
             fields = self._fields()
-            fields[(fields.index(field) + by) % len(fields)].focus()
+            at = list(fields).index(focused) + by
+            list(fields.values())[at % len(fields)].focus()
 
     def complete_name(self) -> str | None:
         """Complete ``@b`` to a name that fits the chain, begin with the first one in an empty
         field: where no list has room, this is the list. A text says that there is none."""
-        field, token = self._named_field()
-        value = field.value
-        chain = token.chain_data
-        names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(field)]
+        name = self._named_field()
+        value, chain = self._inputs[name].value, self._tokens[name].chain_data
+        names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
         named = value.startswith("@") or (not value and bool(names))
-        if self._focused() is not field.field or not named:
+        if self._focused() != name or not named:
             self.step(1)
             return None
         begun = value[1:].lower()
         if begun in names:
             found: str | None = names[(names.index(begun) + 1) % len(names)]
         else:
-            found = next((name for name in names if name.startswith(begun)), None)
+            found = next((one for one in names if one.startswith(begun)), None)
         if found is None:
             return f"No name for {chain.name} begins with {value[:40]}."
-        field.field.set_value(f"@{found}")
+        self._inputs[name].field.set_value(f"@{found}")
         return None
 
     @on(TextField.Changed)
     def _changed(self, event: TextField.Changed) -> None:
         event.stop()
-        for one in (self._recipient, self._refund, self._intermediate):
-            if one is not None and event.field is one.field:
-                # A name and a link are read as one word, an address in groups.
-                event.field.grouped = _is_address(event.value)
-                event.field.redraw()
-        if event.field is self._recipient.field:
+        name = self._name_of(event.field)
+        if name in self._tokens:
+            # A name and a link are read as one word, an address in groups.
+            event.field.grouped = _is_address(event.value)
+            event.field.redraw()
+        if name == "recipient":
             self._touched |= event.value != self._payee
-            memo = self.checked().recipient.memo or ""
-            self._filled = _follow(self._memo, self._filled, memo)
-        elif (
-            self._refund is not None
-            and self._refund_memo is not None
-            and event.field is self._refund.field
-        ):
-            memo = self._checks.memo_of_refund(event.value)
-            self._refund_filled = _follow(self._refund_memo, self._refund_filled, memo)
+            self._bring("memo", self._checks.recipient(event.value).memo or "")
+        elif name == "refund":
+            self._bring("refund_memo", self._checks.memo_of_refund(event.value))
         self.post_message(self.Edited())
+
+    def _bring(self, name: str, memo: str) -> None:
+        """The memo of a name goes with the name: another recipient never keeps it."""
+        one = self._inputs.get(name)
+        if one is None or one.field.disabled or one.value not in ("", self._filled[name]):
+            return
+        self._filled[name] = memo
+        if one.value != memo:
+            one.field.set_value(memo)
 
     @on(TextField.Submitted)
     def _submitted(self, event: TextField.Submitted) -> None:
         event.stop()
-        self._go_on(event.field)
+        self._go_on(self._name_of(event.field))
 
-    def _go_on(self, field: TextField) -> None:
-        """CheckLine this field; go to the next one, or to the first that is wrong."""
-        checked = self.checked()
-        check = self._result(field, checked)
+    def _go_on(self, name: str) -> None:
+        """Check this field; go to the next one, or to the first that is wrong."""
+        checked, fields = self.checked(), self._fields()
+        check = self._result(name, checked)
+        following = list(fields)[list(fields).index(name) + 1 :]
+        wrong = self._wrong(checked)
         if check is not None and not check.ok:
             said = check.problem or "This field is not complete."
-            self.post_message(TextField.Refused(field, said))
-            return
-        fields = self._fields()
-        following = fields.index(field) + 1
-        if following < len(fields):
-            fields[following].focus()
-            return
-        wrong = self._wrong(checked)
-        if wrong is not None:
+            self.post_message(TextField.Refused(fields[name], said))
+        elif following:
+            fields[following[0]].focus()
+        elif wrong is not None:
             wrong.focus()
-            return
-        self.post_message(self.Completed())
+        else:
+            self.post_message(self.Completed())
 
     def _wrong(self, checked: Checked) -> TextField | None:
         """The first field that is not as it should be."""
-        for field in self._fields():
-            result = self._result(field, checked)
-            if result is not None and not result.ok:
-                return field
-        return None
+        results = ((self._result(name, checked), field) for name, field in self._fields().items())
+        return next((field for result, field in results if result and not result.ok), None)
 
-    def _result(self, field: TextField, checked: Checked) -> RecipientCheck | MemoCheck | None:
-        if field is self._recipient.field:
-            return checked.recipient
-        if field is self._memo.field:
-            return checked.memo
-        if self._intermediate is not None and field is self._intermediate.field:
-            return checked.intermediate
-        if self._refund is not None and field is self._refund.field:
+    def _result(self, name: str, checked: Checked) -> RecipientCheck | MemoCheck | None:
+        if name == "refund":
             # Without its memo, whose own field comes next.
-            return self._checks.refund(self._refund.value, "")
-        return checked.refund
+            return self._checks.refund(self._inputs[name].value, "")
+        results = {
+            "recipient": checked.recipient,
+            "memo": checked.memo,
+            "refund_memo": checked.refund,
+            "intermediate": checked.intermediate,
+        }
+        return results[name]
 
-    def _fields(self) -> list[TextField]:
-        memo = self._memo if self._memo.need != "not used" else None
-        inputs = (self._recipient, memo, self._refund, self._refund_memo, self._intermediate)
-        return [one.field for one in inputs if one is not None]
+    def _fields(self) -> dict[str, TextField]:
+        return {name: one.field for name, one in self._inputs.items() if not one.field.disabled}
 
-    def _focused(self) -> TextField | None:
-        return next((field for field in self._fields() if field.has_focus), None)
+    def _name_of(self, field: TextField) -> str:
+        return next(name for name, one in self._inputs.items() if one.field is field)
 
-    def _memo_text(self) -> str:
-        return self._memo.value if self._memo.need != "not used" else ""
+    def _focused(self) -> str:
+        """The name of the field that has the focus; empty where none has."""
+        return next((name for name, field in self._fields().items() if field.has_focus), "")
 
 
 def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
@@ -482,32 +544,25 @@ def first_payment(challenge: Challenge, title: str = "First payment to this addr
     )
 
 
+def _address_field(label: str, note: str, value: str, **place: Any) -> LabelledField:
+    field = TextField(value, grouped=_is_address(value), limit=ADDRESS_LIMIT)
+    return LabelledField(label, field, note=note, **place)
+
+
 def _memo_field(
     token: Token, prefix: str, value: str, *, on_chain: bool = False, **place: Any
-) -> MemoField:
-    """The field of a chain's memo under its own name; a refund asks for none by itself."""
+) -> LabelledField:
+    """The field of a chain's memo under its own name, disabled where the chain has none; a refund
+    asks for none by itself."""
     chain, memo = token.chain_data, check_memo("", False, token, on_chain=on_chain)
-    need: MemoNeed = "not used"
-    if memo.used:
-        needed = bool(chain.memo_needed) and not prefix
-        need = "required" if needed else "optional"
-    label = f"{prefix}{memo.label}"
     swaps = on_chain and uses_memo(chain.kind)
     where = f"{chain.name} by a swap on chains" if swaps else chain.name
-    made = MemoField(label[:1].upper() + label[1:], need, chain=where, **place)
-    if memo.used and value:
-        made.field.set_value(value)
-    return made
-
-
-def _follow(field: MemoField, filled: str, memo: str) -> str:
-    """The memo of a name goes with the name: another recipient never keeps it. What was filled
-    in by a name before is returned for the next time."""
-    if field.need == "not used" or field.value not in ("", filled):
-        return filled
-    if field.value != memo:
-        field.field.set_value(memo)
-    return memo
+    needed = "required" if chain.memo_needed and not prefix else "optional"
+    field = TextField(value if memo.used else "", limit=MEMO_LIMIT)
+    field.disabled = not memo.used
+    label = f"{prefix}{memo.label}"
+    note = f"{needed if memo.used else 'not used'} on {where}"
+    return LabelledField(label[:1].upper() + label[1:], field, note=note, **place)
 
 
 def _is_address(value: str) -> bool:
@@ -516,7 +571,7 @@ def _is_address(value: str) -> bool:
 
 
 def _show_address(
-    field: AddressInput, check: RecipientCheck, hidden: frozenset[int] = frozenset()
+    field: LabelledField, check: RecipientCheck, hidden: frozenset[int] = frozenset()
 ) -> None:
     value = field.value
     lines = list(check.lines) if value else []
@@ -524,7 +579,7 @@ def _show_address(
         address = grouped_address(without(check.address, hidden))
         lines.insert(0, CheckLine("ok", address))
     wrong = frozenset() if check.position is None else frozenset({check.position - 1})
-    field.show_result(lines, wrong=wrong, alike=check.lookalike)
+    field.show_checks(lines, wrong=wrong, alike=check.lookalike)
 
 
 def intent_lines(state: IntentFacts, width: int) -> list[Line]:
@@ -538,24 +593,26 @@ def intent_lines(state: IntentFacts, width: int) -> list[Line]:
     return rows
 
 
-def intent_state(draft: Draft, now: datetime) -> IntentFacts:
+def intent_state(
+    state: CreateState, checked: Checked, cost: str, verdict: CheckLine | None, now: datetime
+) -> IntentFacts:
+    """``cost`` is what the create takes of the budget; ``verdict`` the last line."""
     # Whole seconds, as the number beside the bar counts them.
-    left = ceil((draft.row.expires_at - now).total_seconds())
-    total = ceil((draft.row.expires_at - draft.board.asked_at).total_seconds())
-    locked = clock_time(draft.intent.frozen_at) if draft.intent is not None else ""
+    left = ceil((state.row.expires_at - now).total_seconds())
+    total = ceil((state.row.expires_at - state.board.asked_at).total_seconds())
     return IntentFacts(
-        intent_facts(draft),
-        locked=locked,
-        verdict=draft.verdict,
+        [*intent_facts(state, checked), Fact("Cost", cost)],
+        locked=clock_time(state.intent.frozen_at) if state.intent is not None else "",
+        verdict=verdict,
         validity=countdown_spans(left, total, BAR),
     )
 
 
-def intent_facts(draft: Draft) -> list[Fact]:
-    board, row, checked = draft.board, draft.row, draft.checked
+def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
+    board, row = state.board, state.row
     paid, received = board.amount_in(row), received_amount(board, row)
     rates = rate_both_ways(paid, board.token_in.symbol, received, board.token_out.symbol)
-    was = table_amount(draft.was) if draft.was is not None else ""
+    was = table_amount(state.was) if state.was is not None else ""
     reverse = board.wish.receive
     rate = "rate fixed" if row.quote.fixed else "floating"
     return [
@@ -566,7 +623,7 @@ def intent_facts(draft: Draft) -> list[Fact]:
             was=was if reverse else "",
             bold=True,
         ),
-        *_have(draft, paid),
+        *_have(state, paid),
         Fact(
             "They get" if board.private_send else "You get",
             f"{trimmed(received)} {board.token_out.symbol}",
@@ -574,7 +631,7 @@ def intent_facts(draft: Draft) -> list[Fact]:
             was="" if reverse else was,
             bold=True,
         ),
-        _least(draft),
+        _least(state),
         Fact(),
         Fact("Route", [route_word(row.quote.type), Span("  "), Span(provider_name(row))]),
         *([Fact("Rate", rates[0], below=[Span(rates[1])])] if rates and not same(board) else []),
@@ -582,32 +639,32 @@ def intent_facts(draft: Draft) -> list[Fact]:
         *_markup(board, row),
         Fact("Takes", expected_minutes(row.quote.duration)),
         Fact(),
-        _recipient(checked.recipient, draft.hidden),
+        _recipient(checked.recipient, state.hidden),
         Fact(short_memo_label(checked.memo.label), _memo(checked.memo)),
         *_refund(checked.refund, "Refund"),
         *_refund(checked.intermediate, "Middle"),
-        *_wallet(draft.account),
-        *([Fact("Cost", draft.cost)] if draft.cost else []),
+        *_wallet(state.account),
     ]
 
 
-def _have(draft: Draft, paid: Decimal) -> list[Fact]:
+def _have(state: CreateState, paid: Decimal) -> list[Fact]:
     """What the own wallet has of it; a deposit may come from elsewhere, so it locks nothing."""
-    if draft.have is None:
+    have = state.balance
+    if have is None:
         return []
-    amount = f"{exact_amount(draft.have)} {draft.board.token_in.symbol}"
-    if draft.have < paid:
+    amount = f"{exact_amount(have)} {state.board.token_in.symbol}"
+    if have < paid:
         return [Fact(HAVE, Span(f"{amount}, too little", "status-trouble"))]
     return [Fact(HAVE, amount)]
 
 
-def _least(draft: Draft) -> Fact:
+def _least(state: CreateState) -> Fact:
     """What can arrive at the least, by what is locked or by the route, and who stands for it."""
-    intent, row = draft.intent, draft.row
-    least = promised_least(draft.board, row) if intent is None else confirmed_least(intent)
+    intent, row = state.intent, state.row
+    least = promised_least(state.board, row) if intent is None else confirmed_least(intent)
     if least is None:
         return Fact(LEAST, Span("not promised", "muted"), below=["the rate floats"])
-    amount = f"{trimmed(least)} {draft.board.token_out.symbol}"
+    amount = f"{trimmed(least)} {state.board.token_out.symbol}"
     if row.on_chain:
         return Fact(LEAST, amount, below=["or nothing is swapped"], key=SIGNED_LEAST)
     return Fact(LEAST, amount, below=["fixed by the service"])
@@ -630,9 +687,9 @@ def same(board: QuoteResult) -> bool:
     return board.token_in.id == board.token_out.id
 
 
-def summary(draft: Draft, now: datetime) -> list[LineLike]:
-    """Three lines for screens without a panel."""
-    board, row = draft.board, draft.row
+def summary(state: CreateState, now: datetime) -> list[LineLike]:
+    """Two lines for screens without a panel."""
+    board, row = state.board, state.row
     left = (row.expires_at - now).total_seconds()
     first: Line = [
         Span(f"{exact_amount(board.amount_in(row))} {board.token_in.symbol}", bold=True),
@@ -641,8 +698,8 @@ def summary(draft: Draft, now: datetime) -> list[LineLike]:
     ]
     if row.quote.fixed:
         first.append(Span("  rate fixed", "muted"))
-    if draft.was is not None:
-        first.append(Span(f"  was {table_amount(draft.was)}", "muted"))
+    if state.was is not None:
+        first.append(Span(f"  was {table_amount(state.was)}", "muted"))
     second: Line = [
         route_word(row.quote.type),
         Span(f"  {provider_name(row)}  "),

@@ -62,8 +62,7 @@ from swapdesk.tui.commands.deposit import (
     SHOW_CODE,
 )
 from swapdesk.tui.glyphs import ABOUT, DONE, REFUSED, TROUBLE, VALID
-from swapdesk.tui.page import Page
-from swapdesk.tui.screens.order_actions import begin_funding, fund_standing
+from swapdesk.tui.screens.order_actions import OneOrderPage
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState, Payment
@@ -90,25 +89,14 @@ CODE_LABEL = 10
 """Cells for the facts beside a code and for their labels."""
 
 
-class DepositPage(Page):
+class DepositPage(OneOrderPage):
     """Subclasses draw in :meth:`show`, which is called whenever something may have changed."""
 
     SPENDS = "exchange"
+    NAMES_PAYER = True
 
     def __init__(self, session: Session, service_id: str) -> None:
-        super().__init__(session, context=f"order {short_id(service_id)}")
-        self.service_id = service_id
-
-    @property
-    def tracked(self) -> TrackedOrder | None:
-        return self.link.tracker.recall(self.service_id) if self.link is not None else None
-
-    def on_tick(self) -> None:
-        self.show()
-
-    def orders_changed(self, ids: frozenset[str]) -> None:
-        if not ids or self.service_id in ids:
-            self.show()
+        super().__init__(session, service_id, f"order {short_id(service_id)}")
 
     def say_money(self, tracked: TrackedOrder) -> None:
         """Where the money is and who acts next."""
@@ -196,7 +184,6 @@ class DepositScreen(DepositPage):
 
     def __init__(self, session: Session, service_id: str) -> None:
         super().__init__(session, service_id)
-        self._funding = False
         self._card = DepositCard(DepositState(DepositPhase.HIDDEN, ""))
         self._code = CodePanel(classes="beside")
 
@@ -217,11 +204,6 @@ class DepositScreen(DepositPage):
     @property
     def counting(self) -> bool:
         return self._card.state.phase is DepositPhase.WAITING
-
-    def orders_changed(self, ids: frozenset[str]) -> None:
-        if not ids or self.service_id in ids:
-            self._funding = False
-        super().orders_changed(ids)
 
     def show(self) -> None:
         if not self.query("#body"):
@@ -244,7 +226,7 @@ class DepositScreen(DepositPage):
         self._code.show(captions, self.app.size)
         self.say_money(tracked)
         # What a money key of this card acts on.
-        funding = "funding" if self._funding else ways.of(tracked)
+        funding = "funding" if self.service_id in self.paying else ways.of(tracked)
         self.step_is(f"{state.phase.value} {state.payment} {funding}")
 
     # keys
@@ -253,19 +235,12 @@ class DepositScreen(DepositPage):
         if verb is ACCEPT_LOWER:
             return READY if lower_output(self.tracked) is not None else HIDDEN
         if verb is FUND:
-            payable = self.payment() is not None
-            return fund_standing(
-                self, self.tracked, payable=payable, paying=self._funding, brief=False
-            )
+            return self.fund_standing(payable=self.payment() is not None)
         if verb in (READ_ON, READ_BACK):
             return self._reading.standing(verb)
         if verb is SHOW_CODE:
             return READY if self.codes() else HIDDEN
         return super().verb_standing(verb)
-
-    def do_fund(self) -> None:
-        self._funding = begin_funding(self, self.tracked)
-        self.show()
 
     @property
     def _reading(self) -> BodyReading:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, get_args
 
@@ -28,9 +29,14 @@ from swapdesk.flows.support.case_file import (
     program_facts,
     write_case,
 )
-from swapdesk.flows.support.order_search import Answer, OrderSearch, Searched, begun_here
+from swapdesk.flows.support.order_search import (
+    SECRET_REPLY,
+    Answer,
+    OrderSearch,
+    Searched,
+    begun_here,
+)
 from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, read_pasted
-from swapdesk.flows.support.replies import SECRET_REPLY
 from swapdesk.flows.support.support_case import (
     CaseFacts,
     CaseSheet,
@@ -74,10 +80,10 @@ SHOWN = 200
 """Characters of what was pasted that stand in the field."""
 LABEL = 10
 _MARKS: dict[Answer, tuple[str, str]] = {
-    Answer.FOUND: (VALID, "status-done"),
-    Answer.NOTHING: (DOT, "muted"),
-    Answer.FAILED: (TROUBLE, "status-trouble"),
-    Answer.NOT_ASKED: (REFUSED, "muted"),
+    "found": (VALID, "status-done"),
+    "nothing": (DOT, "muted"),
+    "failed": (TROUBLE, "status-trouble"),
+    "not asked": (REFUSED, "muted"),
 }
 COLUMNS = (
     Column("order", "Order", 8),
@@ -134,7 +140,7 @@ class InspectScreen(Page):
     def __init__(self, session: Session, service_id: str | None = None) -> None:
         super().__init__(session, context="read only")
         self._begin_with = service_id
-        self._pasted: PastedText | None = None
+        self._pasted = PastedText()
         self._search: OrderSearch | None = None
         self._sheets: dict[str, CaseSheet] = {}
         self._opened: str | None = None
@@ -175,20 +181,20 @@ class InspectScreen(Page):
         self._read(event.text)
         shown = " ".join(event.text.split())[:SHOWN]
         visible = "".join(char for char in shown if char.isprintable())
-        if self._pasted is not None and self._pasted.secret:
+        if self._pasted.secret:
             visible = ""
         with self.prevent(TextField.Changed):
             self._field.set_value(visible)
         self._field.action_edit("home")
         self.show()
-        if self._pasted is not None and self._pasted.secret:
+        if self._pasted.secret:
             # Letters are keys again: y copies what to write.
             self._body.focus()
 
     @on(TextField.Changed)
     def _typed(self, event: TextField.Changed) -> None:
         self._read(event.value)
-        if self._pasted is not None and self._pasted.secret:
+        if self._pasted.secret:
             with self.prevent(TextField.Changed):
                 self._field.set_value("")
 
@@ -209,7 +215,7 @@ class InspectScreen(Page):
     @on(TextField.Submitted)
     @on(LineTable.Chosen, "#found")
     def do_look_up(self) -> None:
-        if self._pasted is None or not self._pasted.searchable or self.link is None:
+        if not self._pasted.searchable or self.link is None:
             return
         if self._search is None:
             self._search = OrderSearch(self.desk, self._pasted)
@@ -264,15 +270,14 @@ class InspectScreen(Page):
         if not self.is_mounted:
             return
         pasted, search = self._pasted, self._search
-        self._field.hint = read_as(pasted) if pasted is not None else ""
+        self._field.hint = read_as(pasted)
         self._field.redraw()
         self._take_sheets()
         sheet = self._sheet
         many = len(self._sheets) > 1 and self._opened is None
         verdict = self._verdict
-        unread = pasted is not None and self._field_used and (verdict or not pasted.searchable)
-        problem = pasted.problem if pasted is not None and unread else ""
-        self._readings.show(lambda width: self._reading_rows(problem, sheet is None, width))
+        unread = self._field_used and (verdict or not pasted.searchable)
+        self._readings.show(partial(self._reading_rows, pasted.problem if unread else ""))
         self._searched.show(
             lambda width: [
                 *(searched_lines(search.searched, width) if search is not None else []),
@@ -301,7 +306,7 @@ class InspectScreen(Page):
         """What to write to the customer now."""
         if self._sheet is not None:
             return "\n".join(self._sheet.reply)
-        if self._pasted is not None and self._pasted.secret:
+        if self._pasted.secret:
             return SECRET_REPLY
         return self._search.reply if self._search is not None and self._nothing else ""
 
@@ -312,16 +317,14 @@ class InspectScreen(Page):
 
     @property
     def _field_used(self) -> bool:
-        return bool(self._field.value) or (self._pasted is not None and self._pasted.secret)
+        return bool(self._field.value) or self._pasted.secret
 
-    def _reading_rows(self, problem: str, open_: bool, width: int) -> list[Line]:
+    def _reading_rows(self, problem: str, width: int) -> list[Line]:
         if problem:
-            role = "status-trouble" if self._pasted and self._pasted.secret else "muted"
+            role = "status-trouble" if self._pasted.secret else "muted"
             return wrapped([Span(problem, role)], width)
         if not self._field_used:
             return wrapped([Span(WHAT, "muted")], width)
-        if self._pasted is None or not open_:
-            return []
         return reading_lines(self._pasted, width)
 
     def _take_sheets(self) -> None:
@@ -353,13 +356,13 @@ class InspectScreen(Page):
         else:
             money = "not known before an order is found."
             asks = "you: paste what you have"
-            if self._pasted is not None and self._pasted.searchable:
+            if self._pasted.searchable:
                 asks = "you: enter looks for it"
                 if self.link is None:
                     failed = self.session.phase == "failed"
                     again = "you: connect again on the first page"
                     asks = again if failed else "the desk: it connects"
-            if self._pasted is not None and self._pasted.secret:
+            if self._pasted.secret:
                 asks = "the customer: move the money to a new wallet; y copies what to write"
             elif self.fetching:
                 asks = "the service: it is asked"
@@ -384,7 +387,7 @@ class InspectScreen(Page):
         }
 
     def _look_up_standing(self) -> CommandState:
-        if self._pasted is None or not self._pasted.searchable:
+        if not self._pasted.searchable:
             return HIDDEN
         if self._search is None:
             waits = "not connected" if self.session.phase == "failed" else "connecting"
@@ -401,8 +404,8 @@ class InspectScreen(Page):
     def do_inspect(self) -> None:
         """Another one: the field, empty."""
         self._field.set_value("")
-        self._pasted = self._search = self._opened = None
-        self._sheets = {}
+        self._pasted = PastedText()
+        self._search, self._sheets, self._opened = None, {}, None
         self._field.focus()
         self.show()
 
@@ -457,7 +460,7 @@ class BundleScreen(Page):
         self._facts = facts
         self._path = Path.cwd() / file_name(facts.tracked.service_id)
         self._shown: set[Shown] = set()
-        self._file: CaseFile | None = None
+        self._file = self._masked()
         self._table = LineTable(FILE_COLUMNS)
         self._where = TextRows(id="where")
 
@@ -467,16 +470,18 @@ class BundleScreen(Page):
 
     def on_mount(self) -> None:
         say_money(self, sheet_of(self._facts))
-        self._make()
 
-    def _make(self) -> None:
+    def _masked(self) -> CaseFile:
+        """The file that would be written."""
         settings, link = self.session.settings, self.link
-        self._file = case_file(
+        return case_file(
             self._facts,
             self._shown,
             program=program_facts(link.api.skew() if link else None, settings),
             secrets=settings.secrets,
         )
+
+    def show(self) -> None:
         self._table.set_rows(
             Row(
                 name,
@@ -511,12 +516,11 @@ class BundleScreen(Page):
         kind = self._kind
         if kind is not None:
             self._shown ^= {kind}
-            self._make()
+            self._file = self._masked()
+            self.show()
 
     @on(LineTable.Chosen)
     def do_write_file(self) -> None:
-        if self._file is None:
-            return
         try:
             path = write_case(
                 file_bytes(self._file), Path.cwd() / file_name(self._file.record.sheet.order_id)
@@ -565,7 +569,7 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
         glyph, role = _MARKS[one.answer]
         label = "Searched" if not at else ""
         head = [Span(label.ljust(LABEL), "muted"), Span(f"{glyph} ", role)]
-        place = Span(one.place.ljust(25), "foreground" if one.answer is Answer.FOUND else "muted")
+        place = Span(one.place.ljust(25), "foreground" if one.answer == "found" else "muted")
         rows.append(cut([*head, place, Span(one.said, "muted")], width))
     return rows
 

@@ -63,16 +63,8 @@ from swapdesk.tui.commands.order import (
 from swapdesk.tui.commands.orders import AGAIN, PUT_AWAY
 from swapdesk.tui.commands.swap import GO_ON_SIGNING
 from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
-from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
-from swapdesk.tui.screens.order_actions import (
-    again_standing,
-    ask_again,
-    begin_funding,
-    fund_standing,
-    put_away,
-    put_away_standing,
-    refresh_standing,
-)
+from swapdesk.tui.page import SHOWN_BY_KEY, signing_standing
+from swapdesk.tui.screens.order_actions import OneOrderPage
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, width_of
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
@@ -113,7 +105,7 @@ NAME_CELLS = 10
 _HARD = (DepositRelease.DIFFERS, DepositRelease.CONTRADICTS)
 
 
-class OrderScreen(Page):
+class OrderScreen(OneOrderPage):
     """One order: how far it is, what happened when, every fact; its deposit card is a key away.
 
     ``service_id`` may be an order that only the service knows: it is read first.
@@ -133,9 +125,7 @@ class OrderScreen(Page):
     """
 
     def __init__(self, session: Session, service_id: str) -> None:
-        super().__init__(session, context=short_id(service_id))
-        self.service_id = service_id
-        self._paying = False
+        super().__init__(session, service_id, short_id(service_id))
         self._legs: tuple[Leg, ...] = ()
         self._made: tuple[OrderTransaction, ...] = ()
         self._legs_of: object = None
@@ -164,24 +154,12 @@ class OrderScreen(Page):
         self._facts.focus(scroll_visible=False)
 
     @property
-    def tracked(self) -> TrackedOrder | None:
-        return self.link.tracker.recall(self.service_id) if self.link is not None else None
-
-    @property
     def counting(self) -> bool:
         tracked = self.tracked
         return tracked is not None and not order_status(tracked, self.service_time()).closed
 
-    def on_tick(self) -> None:
-        self.show()
-
     def on_resize(self) -> None:
         self.show()
-
-    def orders_changed(self, ids: frozenset[str]) -> None:
-        if not ids or self.service_id in ids:
-            self._paying = self._paying and self.service_id not in ids
-            self.show()
 
     def session_changed(self) -> None:
         self.show()
@@ -244,10 +222,10 @@ class OrderScreen(Page):
         """Once for every state of the order, and not for every second of it."""
         if self._legs_of is not tracked:
             self._legs_of = tracked
-            seen = self.desk.journal.orders.events(self.service_id)
+            seen = self.desk.journal.orders.history.of(self.service_id)
             label = tracked.intent.recipient_label if tracked.intent is not None else None
             self._legs = legs_of(tracked.order, seen, now, label)
-            self._made = self.desk.journal.transactions.of(self.service_id)
+            self._made = self.desk.journal.orders.transactions_of(self.service_id)
 
     def _show_legs(self, tracked: TrackedOrder) -> None:
         now = self.service_time()
@@ -292,7 +270,7 @@ class OrderScreen(Page):
 
     def standings(self) -> Standings:
         tracked, signing = self.tracked, signing_standing(self.signing)
-        reading = refresh_standing(self)
+        reading = self.refresh_standing()
         if tracked is None:
             known = (verb for verb in self.VERBS if verb is not BACK)
             return {**dict.fromkeys(known, False), REFRESH: reading, GO_ON_SIGNING: signing}
@@ -300,9 +278,9 @@ class OrderScreen(Page):
         return {
             GO_ON_SIGNING: signing,
             DEPOSIT_CARD: summary.payable or (tracked.withheld is not None and not summary.ended),
-            FUND: fund_standing(self, tracked, payable=summary.payable, paying=self._paying),
-            AGAIN: again_standing(self, tracked),
-            PUT_AWAY: put_away_standing(tracked),
+            FUND: self.fund_standing(payable=summary.payable),
+            AGAIN: self.again_standing(),
+            PUT_AWAY: self.put_away_standing(),
             OPEN_LINK: self._linked() is not None,
             REFRESH: reading,
         }
@@ -332,12 +310,6 @@ class OrderScreen(Page):
         if self.signing is not None:
             self.controls.signing.open(self.signing)
 
-    def do_again(self) -> None:
-        ask_again(self, self.tracked)
-
-    def do_put_away(self) -> None:
-        put_away(self, self.tracked)
-
     def do_inspect(self) -> None:
         from swapdesk.tui.screens.inspect import InspectScreen
 
@@ -347,11 +319,6 @@ class OrderScreen(Page):
         from swapdesk.tui.screens.order_history import OrderHistoryScreen
 
         self.app.push_screen(OrderHistoryScreen(self.session, self.service_id))
-
-    def do_fund(self) -> None:
-        if begin_funding(self, self.tracked):
-            self._paying = True
-            self.step_changed("funding")
 
     def do_deposit_card(self) -> None:
         from swapdesk.tui.screens.deposit import DepositScreen

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from swapdesk.flows.creation.confirm_intent import NotAgain, came_to_nothing, same_again
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -23,115 +23,148 @@ from swapdesk.flows.orders.order_export import (
     write_export,
 )
 from swapdesk.flows.quotes.quote_request import PLAIN, WishRefused, cost_in_words
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState
-from swapdesk.tui.session import PLAYED
+from swapdesk.tui.commands.command import HIDDEN, CommandState
+from swapdesk.tui.page import Page
+from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.overlay import SpokenOverlay, TextOverlay
 from swapdesk.tui.widgets.table_layout import MARGIN
 
 if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.page import Page
-
-
-def refresh_standing(page: Page) -> CommandState:
-    hidden = page.link is None or page.link.connection.read_only
-    return CommandState(cost="1 read", locked="reading" if page.fetching else "", hidden=hidden)
-
-
-def again_standing(page: Page, tracked: TrackedOrder | None) -> CommandState:
-    if tracked is None or not came_to_nothing(tracked):
-        return HIDDEN
-    asked = page.session.quote_options or PLAIN
-    receive = tracked.intent is not None and tracked.intent.receive
-    return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
-
-
-def ask_again(page: Page, tracked: TrackedOrder | None) -> None:
-    """Quotes for the same input; what was typed stands in the form that follows."""
-    if tracked is None:
-        return
-    from swapdesk.tui.screens.quotes import QuotesScreen
-
-    try:
-        again = same_again(tracked, page.desk.catalog, page.session.quote_options or PLAIN)
-    except (NotAgain, WishRefused) as refused:
-        page.show_notice(str(refused), "warning")
-        return
-    recipient = again.typed.recipient
-    page.app.push_screen(
-        QuotesScreen(page.session, again.wish, recipient=recipient, typed=again.typed)
-    )
-
-
-def put_away_standing(tracked: TrackedOrder | None) -> CommandState:
-    if tracked is None:
-        return HIDDEN
-    back = "take back" if tracked.put_away else ""
-    return CommandState(verb=back, hidden=tracked.trouble is None)
-
-
-def put_away(page: Page, tracked: TrackedOrder | None) -> None:
-    """Put it away, or take it back where it is."""
-    link = page.link
-    if tracked is None or link is None:
-        return
-    name = tracked.short_id
-    try:
-        if tracked.put_away:
-            link.tracker.take_back(tracked.service_id)
-            said = f"Order {name} needs you again."
-        else:
-            link.tracker.put_away(tracked.service_id)
-            said = f"Order {name} is put away and stays in the journal. D takes it back."
-    except JournalUnavailable as error:
-        page.show_notice(f"The journal does not take it: {error}.", "error")
-        return
-    page.show_notice(said)
 
 
 NOT_THIS_ONE = "A deposit is being paid. This one was not."
 FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "open the payment"
 
 
-def fund_standing(
-    page: Page, tracked: TrackedOrder | None, *, payable: bool, paying: bool, brief: bool = True
-) -> CommandState:
-    """``payable``: the order may be paid now; ``paying``: the faucet pays it from here;
-    ``brief``: where the footer has no room to say who pays."""
-    link, ways = page.link, page.desk.deposit_ways
-    if tracked is None or link is None:
-        return HIDDEN
-    if ways.under_way(tracked):
-        return READY if brief else CommandState(verb=GO_ON)
-    if not payable:
-        return HIDDEN
-    if paying:
-        return CommandState(locked="on its way")
-    by = ways.of(tracked)
-    if by is None:
-        missing = ways.missing(tracked)
-        return HIDDEN if missing is None else CommandState(locked=missing)
-    faucet = link.faucet if by == "faucet" else None
-    refusal = ways.refusal(tracked) if faucet is None else faucet.refusal(tracked)
-    if refusal is not None:
-        return CommandState(locked=refusal.rstrip(".").lower())
-    if brief:
-        return READY
-    return CommandState(verb=FROM_WALLET if by == "wallet" else FROM_FAUCET)
+class OrderPage(Page, bare=True):
+    """A page with an order to be paid, asked for again or put away: the one that it is about, or
+    the one under the cursor."""
+
+    NAMES_PAYER: ClassVar[bool] = False
+    """Whether the footer has room to say who pays."""
+
+    def __init__(self, session: Session, **place: Any) -> None:
+        super().__init__(session, **place)
+        self.paying: set[str] = set()
+        """Orders that the faucet pays from here."""
+
+    @property
+    def tracked(self) -> TrackedOrder | None:
+        return None
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        self.paying -= ids
+
+    def refresh_standing(self) -> CommandState:
+        hidden = self.link is None or self.link.connection.read_only
+        return CommandState(cost="1 read", locked="reading" if self.fetching else "", hidden=hidden)
+
+    def again_standing(self) -> CommandState:
+        tracked = self.tracked
+        if tracked is None or not came_to_nothing(tracked):
+            return HIDDEN
+        asked = self.session.quote_options or PLAIN
+        receive = tracked.intent is not None and tracked.intent.receive
+        return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
+
+    def do_again(self) -> None:
+        """Quotes for the same input; what was typed stands in the form that follows."""
+        tracked = self.tracked
+        if tracked is None:
+            return
+        from swapdesk.tui.screens.quotes import QuotesScreen
+
+        try:
+            again = same_again(tracked, self.desk.catalog, self.session.quote_options or PLAIN)
+        except (NotAgain, WishRefused) as refused:
+            self.show_notice(str(refused), "warning")
+            return
+        recipient = again.typed.recipient
+        self.app.push_screen(
+            QuotesScreen(self.session, again.wish, recipient=recipient, typed=again.typed)
+        )
+
+    def put_away_standing(self) -> CommandState:
+        tracked = self.tracked
+        if tracked is None:
+            return HIDDEN
+        back = "take back" if tracked.put_away else ""
+        return CommandState(verb=back, hidden=tracked.trouble is None)
+
+    def do_put_away(self) -> None:
+        """Put it away, or take it back where it is."""
+        tracked, link = self.tracked, self.link
+        if tracked is None or link is None:
+            return
+        name = tracked.short_id
+        try:
+            if tracked.put_away:
+                link.tracker.take_back(tracked.service_id)
+                said = f"Order {name} needs you again."
+            else:
+                link.tracker.put_away(tracked.service_id)
+                said = f"Order {name} is put away and stays in the journal. D takes it back."
+        except JournalUnavailable as error:
+            self.show_notice(f"The journal does not take it: {error}.", "error")
+            return
+        self.show_notice(said)
+
+    def fund_standing(self, *, payable: bool) -> CommandState:
+        """``payable``: the order may be paid now."""
+        tracked, link, ways = self.tracked, self.link, self.desk.deposit_ways
+        if tracked is None or link is None:
+            return HIDDEN
+        if ways.under_way(tracked):
+            return CommandState(verb=GO_ON if self.NAMES_PAYER else "")
+        if not payable:
+            return HIDDEN
+        if tracked.service_id in self.paying:
+            return CommandState(locked="on its way")
+        by = ways.of(tracked)
+        if by is None:
+            missing = ways.missing(tracked)
+            return CommandState(locked=missing or "", hidden=missing is None)
+        faucet = link.faucet if by == "faucet" else None
+        refusal = ways.refusal(tracked) if faucet is None else faucet.refusal(tracked)
+        if refusal is not None:
+            return CommandState(locked=refusal.rstrip(".").lower())
+        payer = FROM_WALLET if by == "wallet" else FROM_FAUCET
+        return CommandState(verb=payer if self.NAMES_PAYER else "")
+
+    def do_fund(self) -> None:
+        """From the wallet nothing is paid yet: the screen that signs opens."""
+        tracked, ways = self.tracked, self.desk.deposit_ways
+        if tracked is None:
+            return
+        if ways.under_way(tracked) or ways.of(tracked) == "wallet":
+            self.controls.signing.pay_from_wallet(tracked)
+        elif self.controls.creates.pay_by_faucet(tracked):
+            self.paying.add(tracked.service_id)
+            self.step_changed("funding")
+        else:
+            self.show_notice(NOT_THIS_ONE, "warning")
 
 
-def begin_funding(page: Page, tracked: TrackedOrder | None) -> bool:
-    """Whether the faucet pays now. From the wallet nothing is paid yet: the screen that signs
-    opens."""
-    controls, ways = page.controls, page.desk.deposit_ways
-    if tracked is not None and (ways.under_way(tracked) or ways.of(tracked) == "wallet"):
-        controls.signing.pay_from_wallet(tracked)
-        return False
-    if tracked is None or not controls.creates.pay_by_faucet(tracked):
-        page.show_notice(NOT_THIS_ONE, "warning")
-        return False
-    return True
+class OneOrderPage(OrderPage, bare=True):
+    """A page about the order ``service_id``, which may be one that only the service knows."""
+
+    def __init__(self, session: Session, service_id: str, context: str) -> None:
+        super().__init__(session, context=context)
+        self.service_id = service_id
+
+    @property
+    def tracked(self) -> TrackedOrder | None:
+        return self.link.tracker.recall(self.service_id) if self.link is not None else None
+
+    def on_tick(self) -> None:
+        self.show()
+
+    def orders_changed(self, ids: frozenset[str]) -> None:
+        super().orders_changed(ids)
+        if not ids or self.service_id in ids:
+            self.show()
 
 
 FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as JSON.", "muted")]
@@ -166,7 +199,7 @@ def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> Non
 
 def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datetime) -> None:
     """Write and say where; the whole path, however long it is."""
-    made = page.desk.journal.transactions.all()
+    made = page.desk.journal.orders.transactions()
     try:
         written = write_export(path, export_bytes(orders, now, form_of(path), made))
     except OSError as error:

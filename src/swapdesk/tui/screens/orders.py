@@ -44,18 +44,8 @@ from swapdesk.tui.commands.orders import (
     SORT_ROWS,
 )
 from swapdesk.tui.glyphs import UNKNOWN
-from swapdesk.tui.page import Page
 from swapdesk.tui.screens.order import order_facts
-from swapdesk.tui.screens.order_actions import (
-    again_standing,
-    ask_again,
-    ask_export,
-    begin_funding,
-    fund_standing,
-    put_away,
-    put_away_standing,
-    refresh_standing,
-)
+from swapdesk.tui.screens.order_actions import OrderPage, ask_export
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.form_fields import FilterField
@@ -90,7 +80,7 @@ def not_read(kept: FilterLine) -> str:
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
-class OrdersScreen(Page):
+class OrdersScreen(OrderPage):
     """The tracker: every order this desk knows, open ones first.
 
     Rows keep their place while their cells change; the cursor stays on its order.
@@ -127,7 +117,6 @@ class OrdersScreen(Page):
         self._settle: Timer | None = None
         self._begun = False
         """Filled when it came on the screen, which resumes it for the first time, too."""
-        self._paying: set[str] = set()
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -178,8 +167,8 @@ class OrdersScreen(Page):
             self._redraw(self._table.running_in_view())
 
     def orders_changed(self, ids: frozenset[str]) -> None:
+        super().orders_changed(ids)
         self._changed |= ids
-        self._paying -= ids
         if self._update is None:
             self._update = self.set_timer(UPDATE_SECONDS, self._flush)
 
@@ -264,7 +253,7 @@ class OrdersScreen(Page):
         return link.tracker.get(key) if link is not None and key is not None else None
 
     @property
-    def current(self) -> TrackedOrder | None:
+    def tracked(self) -> TrackedOrder | None:
         return self._tracked(self._table.cursor_key)
 
     @on(LineTable.Highlighted)
@@ -275,7 +264,7 @@ class OrdersScreen(Page):
 
     def _show_pane(self) -> None:
         """The pane and the money line speak of the order under the cursor."""
-        tracked, now = self.current, self.service_time()
+        tracked, now = self.tracked, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
             self._side.show(None)
@@ -305,7 +294,7 @@ class OrdersScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        tracked, rows, field = self.current, bool(self._table.rows), self._field
+        tracked, rows, field = self.tracked, bool(self._table.rows), self._field
         opens = "to the list" if field.has_focus else ""
         always: Standings = {
             ORDERS: False,
@@ -315,18 +304,17 @@ class OrdersScreen(Page):
         if field.has_focus:
             return {**dict.fromkeys(self.VERBS, False), **always}
         payable = tracked is not None and order_status(tracked, self.service_time()).payable
-        paying = self._table.cursor_key in self._paying
         return {
             **always,
             COPY_ADDRESS: payable,
-            FUND: fund_standing(self, tracked, payable=payable, paying=paying),
-            AGAIN: again_standing(self, tracked),
-            PUT_AWAY: put_away_standing(tracked),
+            FUND: self.fund_standing(payable=payable),
+            AGAIN: self.again_standing(),
+            PUT_AWAY: self.put_away_standing(),
             FILTER_ROWS: rows or field.opened,
             SORT_ROWS: rows,
             EXPORT_ROWS: rows,
             SAY_ROW: tracked is not None,
-            REFRESH: refresh_standing(self),
+            REFRESH: self.refresh_standing(),
         }
 
     @on(LineTable.Chosen)
@@ -336,24 +324,12 @@ class OrdersScreen(Page):
             self.controls.navigation.open_order(key)
 
     def do_copy_address(self) -> None:
-        tracked = self.current
+        tracked = self.tracked
         if tracked is not None and tracked.order.deposit_address is not None:
             self.controls.copy_value("address", tracked.order.deposit_address)
 
-    def do_fund(self) -> None:
-        tracked = self.current
-        if begin_funding(self, tracked) and tracked is not None:
-            self._paying.add(tracked.service_id)
-            self.step_changed("funding")
-
-    def do_again(self) -> None:
-        ask_again(self, self.current)
-
-    def do_put_away(self) -> None:
-        put_away(self, self.current)
-
     def do_say_row(self) -> None:
-        tracked = self.current
+        tracked = self.tracked
         if tracked is not None:
             self.app.push_screen(SpokenOverlay(order_sentence(tracked, self.service_time())))
 
@@ -399,7 +375,7 @@ class OrdersScreen(Page):
         """The line as a filter. Raises FilterProblem."""
         kept = read_filter(self._field.text)
         try:
-            return kept.looked_up(self.desk.journal.orders.index.named, self.desk.book.labels())
+            return kept.looked_up(self.desk.journal.orders.named, self.desk.book.labels())
         except JournalUnavailable as error:
             raise FilterProblem(f"The journal cannot be searched: {error}.") from None
 

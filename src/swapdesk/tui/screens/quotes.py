@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import on
@@ -18,6 +18,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from swapdesk.client.errors import ClientError, RateLimited
+from swapdesk.flows.creation.confirm_intent import TypedBefore
 from swapdesk.flows.notation import (
     MINUS,
     clock_time,
@@ -29,9 +30,6 @@ from swapdesk.flows.notation import (
     usd,
 )
 from swapdesk.flows.quotes.quote_columns import (
-    Part,
-    SumVerdict,
-    Unit,
     Waterfall,
     WaterfallStep,
     compare_route_types,
@@ -54,7 +52,7 @@ from swapdesk.flows.quotes.ranking import (
     UnusableQuote,
     former_places,
 )
-from swapdesk.flows.quotes.recent import ProviderRecord, provider_records
+from swapdesk.flows.quotes.recent import ProviderRecord, provider_records, record_lines
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -100,7 +98,6 @@ from swapdesk.tui.spans import (
     spread,
     wrapped,
 )
-from swapdesk.tui.widgets.detail_rows import record_rows
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, TextRows
 from swapdesk.tui.widgets.quote_table import (
@@ -116,9 +113,6 @@ from swapdesk.tui.widgets.quote_table import (
 )
 from swapdesk.tui.widgets.table_layout import MARGIN
 from swapdesk.wire.quotes import RouteType
-
-if TYPE_CHECKING:
-    from swapdesk.flows.creation.confirm_intent import TypedBefore
 
 MOVED_FOR = 1.0
 NORMAL, ROOMY, WIDE = 100, 120, 160
@@ -193,7 +187,7 @@ class QuotesScreen(Page):
         self._again = AskingAgain()
         self._only_fixed = False
         self._explained = False
-        self._typed = typed
+        self._typed = typed or TypedBefore(recipient)
         self._former: dict[str, int] = {}
         self._former_until = 0.0
         self._head = HeadLine()
@@ -626,13 +620,6 @@ class QuotesScreen(Page):
     def do_review(self) -> None:
         self._table.action_choose()
 
-    def _typed_before(self) -> TypedBefore:
-        from swapdesk.flows.creation.confirm_intent import TypedBefore
-
-        if self._typed is None:
-            self._typed = TypedBefore(self.recipient)
-        return self._typed
-
     @on(LineTable.Chosen)
     def _chosen_row(self, event: LineTable.Chosen) -> None:
         board = self.board
@@ -649,7 +636,7 @@ class QuotesScreen(Page):
         if row is not None:
             from swapdesk.tui.screens.create import CreateScreen
 
-            self.app.push_screen(CreateScreen(self.session, board, row, self._typed_before()))
+            self.app.push_screen(CreateScreen(self.session, board, row, self._typed))
 
 
 class WaterfallScreen(Page):
@@ -735,6 +722,12 @@ class WaterfallScreen(Page):
     async def do_review(self) -> None:
         await self.app.pop_screen()
         self._quotes.do_review()
+
+
+def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
+    """The record of a provider under a rule."""
+    said = record_lines(record)
+    return [rule(width), *(spread([Span(a)], [Span(b, "muted")], width) for a, b in said)]
 
 
 def _count_below(table: LineTable) -> Line:
@@ -937,22 +930,22 @@ def _lay(
     found: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
     """The steps in their order, with a rule before every sum; ``put`` writes one."""
-    for step in found.of(Part.SEND):
+    for step in found.of("send"):
         put(step)
     rows.append([])
-    for step in found.of(Part.LINE):
+    for step in found.of("line"):
         put(step)
     rows.append(rule(width))
-    for part in (Part.TOTAL, Part.CHECK):
+    for part in ("total", "check"):
         for step in found.of(part):
             put(step)
-    outside = found.of(Part.OUTSIDE)
+    outside = found.of("outside")
     if outside:
         rows += [[], [Span("Not in net", "muted")]]
         for step in outside:
             put(step)
     rows.append(rule(width))
-    for step in found.of(Part.BELOW):
+    for step in found.of("below"):
         put(step)
 
 
@@ -979,26 +972,26 @@ def _label(step: WaterfallStep) -> Line:
 
 
 def _value(found: Waterfall, step: WaterfallStep, sold: str) -> Line:
-    role, bold, text = "foreground", step.part in (Part.TOTAL, Part.BELOW), step.word
+    role, bold, text = "foreground", step.part in ("total", "below"), step.word
     if step.amount is None:
         return [Span(text, "muted")]
-    if step.part is Part.CHECK:
-        good = found.verdict is SumVerdict.SUMS
+    if step.part == "check":
+        good = found.verdict == "sums"
         glyph, role = (VALID, "status-done") if good else (TROUBLE, "status-waiting")
         size = percent(step.amount).lstrip("−+")
         return [Span(f"{glyph} {size}", role)]
-    if step.unit is Unit.USD:
+    if step.unit == "usd":
         text = usd(step.amount)
-    elif step.unit is Unit.PERCENT:
+    elif step.unit == "percent":
         text = percent(step.amount)
-    elif step.unit is Unit.SOLD:
-        amount = exact_amount(step.amount) if step.part is Part.SEND else table_amount(step.amount)
+    elif step.unit == "sold":
+        amount = exact_amount(step.amount) if step.part == "send" else table_amount(step.amount)
         text = f"{amount} {sold}"
     else:
         text = _amount(found, step.amount)
         if step.amount < 0:
             role = "amount-down"
-        elif step.part is Part.TOTAL:
+        elif step.part == "total":
             role = "best-quote" if found.row.place == 1 else "foreground"
     return [Span(text, role, bold)]
 

@@ -274,38 +274,10 @@ class SwapLine:
         self.choose = 0
         self.sold = 0
         self.line: IntentLine | None = None
-        self.recipient = ""
-        self._limits: PairLimits | None = None
+        self.limits: PairLimits | None = None
+        """Of the pair, as far as they were asked for before."""
         self.held: dict[str, OwnBalance | str] = {}
         """What the own wallet has, by the id of the token, as far as it was asked."""
-
-    @property
-    def several(self) -> bool:
-        """Whether the tokens of the line stand on more than one chain."""
-        return self.line is not None and self.line.choices > 1
-
-    @property
-    def sold_elsewhere(self) -> bool:
-        """Whether the token sold stands on more than one chain, and the other one too."""
-        return self.line is not None and self.line.both_hints is not None
-
-    @property
-    def wants_amount(self) -> bool:
-        """Whether all is written but the amount."""
-        return self.line is not None and self.line.wants_amount
-
-    @property
-    def pair(self) -> tuple[Token, Token] | None:
-        """The token sold and the token bought, once both are known."""
-        line = self.line
-        if line is None or line.token_in is None or line.token_out is None:
-            return None
-        return line.token_in, line.token_out
-
-    @property
-    def receive(self) -> bool:
-        """Whether the line states what is to arrive."""
-        return self.line is not None and self.line.receive
 
     @property
     def complete(self) -> bool:
@@ -317,69 +289,36 @@ class SwapLine:
     ) -> IntentReading:
         """Read ``text`` again, without a call, and say how it was understood."""
         from swapdesk.flows.payees.recipients import payee_check
-        from swapdesk.flows.quotes.intent_line import (
-            parse_intent_line,
-            parse_private_line,
-        )
+        from swapdesk.flows.quotes.intent_line import parse_intent_line
 
         check = payee_check(desk.catalog, desk.book, desk.journal)
-        if private:
-            choose = self.choose + self.sold
-            line = parse_private_line(
-                text, desk.catalog, desk.book, choose=choose, held=self.held, check=check
-            )
-        else:
-            line = parse_intent_line(
-                text,
-                desk.catalog,
-                desk.book,
-                choose=self.choose,
-                sold=self.sold,
-                held=self.held,
-                check=check,
-            )
-        self.recipient = f"@{line.recipient_name}" if line.recipient_name else line.recipient
+        line = parse_intent_line(
+            text,
+            desk.catalog,
+            desk.book,
+            choose=self.choose,
+            sold=self.sold,
+            held=self.held,
+            check=check,
+            private=private,
+        )
         self.line = line
-        self._limits = self.known_limits(link)
+        pair = line.pair
+        self.limits = link.quotes.known_limits(*pair) if link is not None and pair else None
         if line.state == "empty":
             return IntentReading(Reading.EMPTY)
         has = self.held.get(line.token_in.id) if line.token_in is not None else None
         have = None if has is None or isinstance(has, str) else has.amount
-        return reading_of(line, self._limits, self.outside(), have)
+        return reading_of(line, self.limits, self.outside(), have)
 
     def outside(self) -> str | None:
         """Why no route takes the amount, as far as the limits of the pair are known."""
         from swapdesk.flows.quotes.quoting import outside_limits
 
         line = self.line
-        if line is None or line.amount is None or line.token_in is None:
+        if line is None or line.amount is None or line.stated is None:
             return None
-        token = line.token_out if line.receive else line.token_in
-        if token is None:
-            return None
-        return outside_limits(line.amount, token.symbol, self._limits, receive=line.receive)
-
-    def nearest(self) -> str:
-        """The bound that the amount is over or under, in a few words; empty within the limits."""
-        from swapdesk.flows.notation import exact_amount
-        from swapdesk.flows.quotes.quoting import bounds_of
-
-        line, limits = self.line, self._limits
-        if limits is None or line is None or line.amount is None:
-            return ""
-        bounds = bounds_of(limits, receive=line.receive)
-        token = line.token_out if line.receive else line.token_in
-        if bounds is None or token is None:
-            return ""
-        if line.amount < bounds.smallest:
-            return f"Smallest: {exact_amount(bounds.smallest)} {token.symbol}"
-        if bounds.largest is not None and line.amount > bounds.largest:
-            return f"Largest: {exact_amount(bounds.largest)} {token.symbol}"
-        return ""
-
-    def known_limits(self, link: ConnectedDesk | None) -> PairLimits | None:
-        """Limits of the pair that were asked for before."""
-        return link.quotes.known_limits(*self.pair) if link is not None and self.pair else None
+        return outside_limits(line.amount, line.stated.symbol, self.limits, receive=line.receive)
 
     def named(self, text: str, desk: Desk) -> str | None:
         """``text`` with the name behind its ``@`` completed, or the next one that fits.
@@ -606,15 +545,15 @@ class SwapScreen(Page):
         if line is None or self.link is None or not (line.ready or line.share is not None):
             return
         self._ask_balance()
-        pair = self._read.pair
-        if line.ready and pair is not None and self._read.known_limits(self.link) is None:
+        pair = line.pair
+        if line.ready and pair is not None and self._read.limits is None:
             # Limits are a comfort: without them the quotes themselves say what is too small.
             asked = self.link.quotes.limits(*pair)
             self.fetch("limits", asked, lambda _: self._understand(), lambda _: None)
 
     def _ask_balance(self) -> None:
         line = self._read.line
-        if line is not None and line.token_in is not None and (self._read.pair or line.share):
+        if line is not None and line.token_in is not None and (line.pair or line.share):
             from swapdesk.flows.wallet.own_accounts import own_balance
 
             asked = own_balance(self.desk, line.token_in)
@@ -662,7 +601,7 @@ class SwapScreen(Page):
             self.set_money(where, SHOWN_BY_KEY, where_short=short)
         elif self._read.complete:
             self.set_money(where, "you: press enter to ask for quotes", where_short=short)
-        elif self._read.wants_amount:
+        elif self._read.line is not None and self._read.line.wants_amount:
             self.set_money(where, "you: type the amount", where_short=short)
         elif self.private:
             self.set_money(where, "you: write what to send", where_short=short)
@@ -672,16 +611,17 @@ class SwapScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        session, read, text = self.session, self._read, self.line.value
+        session, line, text = self.session, self._read.line, self.line.value
         names = "complete @name" if "@" in text else ""
-        asks = session.ready and read.complete
+        several = line is not None and line.choices > 1
+        asks = session.ready and self._read.complete
         return {
             RETRY: session.phase == "failed" and not text,
             GO_ON_SIGNING: signing_standing(None if text else self.signing),
             ASK_QUOTES: CommandState(cost=self._cost()) if asks else False,
             TO_RECENT: self._lists.filled is not None,
-            OTHER_CHAIN: CommandState(verb=names, hidden=not (names or read.several)),
-            OTHER_CHAIN_SOLD: read.sold_elsewhere,
+            OTHER_CHAIN: CommandState(verb=names, hidden=not (names or several)),
+            OTHER_CHAIN_SOLD: line is not None and line.both_hints is not None,
             FIND_TOKEN: session.opened,
             OPTIONS: session.ready,
             BACK: bool(text) or self.private,
@@ -729,8 +669,9 @@ class SwapScreen(Page):
     def _cost(self) -> str:
         from swapdesk.flows.quotes.quote_request import cost_in_words
 
-        options = self._options
-        return cost_in_words(options.to_receive if self._read.receive else options)
+        line, options = self._read.line, self._options
+        receive = line is not None and line.receive
+        return cost_in_words(options.to_receive if receive else options)
 
     def do_new_swap(self) -> None:
         self.begin(private=False)
@@ -788,14 +729,13 @@ class SwapScreen(Page):
             said = line.message or "The line is not complete."
             self.show_notice(said, "warning", about=self.subject())
         elif (outside := self._read.outside()) is not None:
-            short = self._read.nearest()
+            short = nearest_bound(line, self._read.limits)
             self.show_notice(outside, "warning", about=self.subject(), short=short)
-        elif line.token_in is not None and line.token_out is not None and line.amount is not None:
+        elif line.pair is not None and line.amount is not None:
             try:
                 wish = QuoteRequest.of(
                     self._options,
-                    line.token_in,
-                    line.token_out,
+                    *line.pair,
                     line.amount,
                     receive=line.receive,
                     private_send=line.private_send,
@@ -804,7 +744,7 @@ class SwapScreen(Page):
                 said = f"{refused.message} f2 changes the options."
                 self.show_notice(said, "warning", about=self.subject())
                 return
-            screen = QuotesScreen(self.session, wish, recipient=self._read.recipient)
+            screen = QuotesScreen(self.session, wish, recipient=line.payee)
             self.app.push_screen(screen)
 
 
@@ -850,6 +790,19 @@ def reading_of(
     if reading is Reading.AMBIGUOUS:
         below = f"{line.derived} {DOT} {line.message}" if line.derived else line.message
     return IntentReading(reading, text, _value(line), below)
+
+
+def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
+    """The bound that the amount is over or under, in a few words; empty within the limits."""
+    from swapdesk.flows.quotes.quoting import bounds_of
+
+    bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
+    if bounds is None or line.amount is None or line.stated is None:
+        return ""
+    broken = bounds.broken_by(line.amount)
+    if broken is None:
+        return ""
+    return f"{broken[0].capitalize()}: {exact_amount(broken[1])} {line.stated.symbol}"
 
 
 def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading:
@@ -898,7 +851,7 @@ def _payee(line: IntentLine) -> Line:
     """Whom the line names: by name, or by the ends of the address."""
     from swapdesk.chain.addresses.payments import read_payment_link
 
-    to = f"@{line.recipient_name}" if line.recipient_name else line.recipient
+    to = line.payee
     if not to:
         return []
     link = None if line.recipient_name else read_payment_link(to)
@@ -941,9 +894,8 @@ def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) ->
     if have is not None and line.token_in is not None and line.share is None:
         parts.append(held(have, line.token_in.symbol, None if line.receive else line.amount))
     bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
-    token = line.token_out if line.receive else line.token_in
-    if bounds is not None and token is not None:
-        least, symbol = trimmed(bounds.smallest), token.symbol
+    if bounds is not None and line.stated is not None:
+        least, symbol = trimmed(bounds.smallest), line.stated.symbol
         text = f"limits {least} {symbol} or more"
         if bounds.largest is not None:
             text = f"limits {least} to {trimmed(bounds.largest)} {symbol}"
@@ -1030,15 +982,10 @@ def how_lines(width: int) -> list[Line]:
         return [_example(line, means, 19) for line, means in EXAMPLES]
     column = width // 2
     return [
-        [*_padded(_example(*EXAMPLES[at], 17), column), *_example(*EXAMPLES[at + 1], 19)]
+        [*fill(_example(*EXAMPLES[at], 17), column), *_example(*EXAMPLES[at + 1], 19)]
         for at in range(0, len(EXAMPLES), 2)
     ]
 
 
 def _example(line: str, means: str, size: int) -> Line:
     return [Span(line.ljust(size)), Span(means, "muted")]
-
-
-def _padded(line: Line, width: int) -> Line:
-    used = sum(len(span.text) for span in line)
-    return [*line, Span(" " * max(0, width - used))]

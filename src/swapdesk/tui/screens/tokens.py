@@ -56,6 +56,7 @@ from swapdesk.tui.glyphs import ENDED, REFUSED, STALE, TROUBLE, UNKNOWN, VALID
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
+from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import LinesView, RuleRow
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
@@ -115,13 +116,17 @@ _CAN = {
 _MOST_ALIKE = 2
 
 
+CHECKS_COME = Span("Its checks come once the desk is open.", "muted")
+
+
 class TokenNotes(Struct, frozen=True):
-    """``figures`` go where the row has no room; ``facts`` are labels and values."""
+    """What decides about a token: warnings, the whole contract, limits, copies of its name.
+    ``figures`` go where the row has no room."""
 
     head: LineLike
     figures: tuple[LineLike, ...] = ()
     warnings: tuple[LineLike, ...] = ()
-    facts: tuple[tuple[str, LineLike], ...] = ()
+    facts: tuple[Fact, ...] = ()
 
 
 class TokenPane(LinesView):
@@ -299,12 +304,20 @@ class TokensScreen(Page):
         alike = lookalikes(row, drawn_like)
         legend = self.app.size.width >= NORMAL
         if not self.session.opened:
-            return row_notes(row, alike, legend=legend)
+            # Whole tokens cannot be read yet: the row alone is told.
+            return TokenNotes(
+                _head(row), warnings=(CHECKS_COME,), facts=_facts(row, alike, [], legend=legend)
+            )
         token = catalog.token(row.id)
         if token is None:
             return None
         check, limits = self._check(row, token, drawn_like), self.limits_of(token)
-        return token_notes(row, token, check, alike, limits, self.now(), legend=legend)
+        return TokenNotes(
+            [*_head(row), Span(_scanned(row, token, self.now()), "muted")],
+            _figures(row, token),
+            _warnings(check),
+            _facts(row, alike, limits, legend=legend),
+        )
 
     def _show_markets(self) -> None:
         """Size and trade of the tokens in view: they are not in the rows that are searched."""
@@ -465,15 +478,11 @@ def token_lines(notes: TokenNotes, width: int) -> list[Line]:
     for warning in notes.warnings:
         rows += wrapped(line_of(warning), width, indent=2)
     if not stacked:
-        rows.append([])
-    for label, value in notes.facts:
-        if stacked:
-            # A fact without a label goes on with the one above.
-            rows += [[], [Span(label, "muted")]] if label else []
-            rows += wrapped(line_of(value), width)
-            continue
-        for at, part in enumerate(wrapped(line_of(value), width - LABEL)):
-            rows.append([Span((label if at == 0 else "").ljust(LABEL), "muted"), *part])
+        return [*rows, [], *facts_lines(notes.facts, width, LABEL)]
+    for fact in notes.facts:
+        # A fact without a label goes on with the one above.
+        rows += [[], [Span(fact.label, "muted")]] if fact.label else []
+        rows += wrapped(line_of(fact.value), width)
     return rows
 
 
@@ -522,46 +531,25 @@ def verdict_line(verdict: Verdict) -> Line:
     return [Span(f"{glyph} ", role), Span(verdict.value, role)]
 
 
-def token_notes(
-    row: TokenRow,
-    token: Token,
-    check: Sequence[CheckLine],
-    alike: Sequence[TokenRow],
-    limits: Line,
-    now: datetime,
-    *,
-    legend: bool = True,
-) -> TokenNotes:
-    """What decides about a token: warnings, the whole contract, limits, copies of its name."""
-    warnings: list[Line] = []
-    for line in check:
-        if line.level in ("refuse", "warn"):
-            role = "status-trouble" if line.level == "refuse" else "status-waiting"
-            glyph = REFUSED if line.level == "refuse" else TROUBLE
-            warnings.append([Span(f"{glyph} ", role), Span(line.text, role)])
-    head = [*_head(row), Span(_scanned(row, token, now), "muted")]
-    facts = _facts(row, alike, limits, legend=legend)
-    return TokenNotes(head, _figures(row, token), tuple(warnings), facts)
-
-
-def row_notes(row: TokenRow, alike: Sequence[TokenRow], *, legend: bool = True) -> TokenNotes:
-    """What the row alone says, while whole tokens cannot be read yet; it says so itself."""
-    checks: Line = [Span("Its checks come once the desk is open.", "muted")]
-    return TokenNotes(_head(row), (), (checks,), _facts(row, alike, [], legend=legend))
+def _warnings(check: Sequence[CheckLine]) -> tuple[Line, ...]:
+    """What speaks against a token."""
+    marks = {"refuse": (REFUSED, "status-trouble"), "warn": (TROUBLE, "status-waiting")}
+    found = [(*marks[line.level], line.text) for line in check if line.level in marks]
+    return tuple([Span(f"{glyph} ", role), Span(text, role)] for glyph, role, text in found)
 
 
 def _facts(
     row: TokenRow, alike: Sequence[TokenRow], limits: Line, *, legend: bool
-) -> tuple[tuple[str, Line], ...]:
+) -> tuple[Fact, ...]:
     contract = grouped_address(row.contract) if row.contract else "none, the coin of its chain"
-    facts: list[tuple[str, Line]] = [("Contract", [Span(contract)])]
+    facts = [Fact("Contract", contract)]
     if limits:
-        facts.append(("Limits", limits))
+        facts.append(Fact("Limits", limits))
     if legend:
         can = [span for what in row.uses for span in _legend(what)]
-        facts.append(("Can do", can or [Span("nothing", "muted")]))
+        facts.append(Fact("Can do", can or [Span("nothing", "muted")]))
     copies = _copies(alike, short=not legend)
-    return (*facts, *(("Alike" if at == 0 else "", line) for at, line in enumerate(copies)))
+    return (*facts, *(Fact("Alike" if at == 0 else "", line) for at, line in enumerate(copies)))
 
 
 def limits_line(pair: tuple[Token, Token], limits: PairLimits) -> Line:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.batch.bundle_promise import smart_accounts
+from swapdesk.flows.batch.bundles import smart_accounts
 from swapdesk.flows.failure_messages import POLICY_ANEW
 from swapdesk.flows.notation import counted, exact_amount, short_address, usd
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings

@@ -16,10 +16,9 @@ from textual.widget import Widget
 
 from swapdesk.chain.addresses.display import known_page
 from swapdesk.flows.notation import wrapped_address
-from swapdesk.flows.quotes.recent import ProviderRecord, record_lines
 from swapdesk.tui.glyphs import CURSOR
 from swapdesk.tui.painting import paint, selected_style
-from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, rule, spread, width_of, wrapped
+from swapdesk.tui.spans import Line, LineLike, Span, cut, line_of, spread, width_of, wrapped
 from swapdesk.tui.widgets.lines_view import LinesView
 
 MARGIN = 2
@@ -189,9 +188,3 @@ def fact_lines(fact: Fact, width: int, label: int) -> list[Line]:
     for extra in fact.below:
         rows += wrapped(line_of(extra, "muted"), room)
     return [[head if at == 0 else indent, *row] for at, row in enumerate(rows)]
-
-
-def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
-    """The record of a provider under a rule."""
-    said = record_lines(record)
-    return [rule(width), *(spread([Span(a)], [Span(b, "muted")], width) for a, b in said)]

@@ -1,15 +1,15 @@
 """Fields of a form: a label, the row to type in, and what was checked.
 
 An address is grouped while typing; every check is one sentence, and a look-alike stands side by
-side with what it resembles. A memo has the name that its chain gives it. ``FilterField`` is the
-line above a table that keeps only some of its rows.
+side with what it resembles. ``FilterField`` is the line above a table that keeps only some of its
+rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -54,11 +54,18 @@ def result_lines(checks: Sequence[CheckLine], extra: Sequence[Line], width: int)
     return [*rows, *(cut(line, width) for line in extra)]
 
 
+ADDRESS_LIMIT = 1024
+"""Room for a payment link with its label and message."""
+MEMO_LIMIT = 128
+
+
 class LabelledField(Vertical):
-    """Label, :class:`TextField`, checks. The field's messages come up with it as ``control``."""
+    """Label, :class:`TextField`, checks; of one that is disabled the label alone. The field's
+    messages come up with it as ``control``."""
 
     DEFAULT_CSS = """
     LabelledField { height: auto; }
+    LabelledField TextField:disabled { display: none; }
     """
 
     def __init__(self, label: str, field: TextField, *, note: LineLike = "", **place: Any) -> None:
@@ -79,30 +86,16 @@ class LabelledField(Vertical):
     def relabel(self, label: str, note: LineLike = "") -> None:
         self._label.show(partial(label_lines, label, note))
 
-    def show_checks(self, checks: Sequence[CheckLine]) -> None:
-        """The result of checking the value; an empty list clears the rows."""
-        self._checks.show(partial(result_lines, checks, ()))
-
-
-class AddressInput(LabelledField):
-    """``note`` names the chain in words: ``gets the ETH, on Ethereum``."""
-
-    def __init__(
-        self, label: str, *, note: LineLike = "", value: str = "", limit: int = 1024, **place: Any
-    ) -> None:
-        # Room for a payment link with its label and message.
-        field = TextField(value, grouped=True, limit=limit)
-        super().__init__(label, field, note=note, **place)
-
-    def show_result(
+    def show_checks(
         self,
         checks: Sequence[CheckLine],
         *,
         wrong: frozenset[int] = frozenset(),
         alike: tuple[str, str] | None = None,
     ) -> None:
-        """``wrong``: positions from 0 to mark; ``alike``: the name, as ``@bob``, and the
-        address of what it resembles; both stand under the checks."""
+        """The result of checking the value; an empty list clears the rows. ``wrong``: positions
+        from 0 to mark; ``alike``: the name, as ``@bob``, and the address of what it resembles;
+        both stand under the checks."""
         self.field.mark(wrong)
         pair = alike_lines(self.value, *alike) if alike else ()
         self._checks.show(partial(result_lines, checks, pair))
@@ -126,47 +119,6 @@ def _alike_line(name: str, address: str, differing: list[int], size: int) -> Lin
         role = "status-waiting" if differs else "foreground"
         line.append(Span(gap + group, role, bold=differs))
     return line
-
-
-WAIVER = "NO MEMO"
-"""Typed instead of a memo when the receiving wallet has none."""
-
-
-MemoNeed = Literal["not used", "optional", "required"]
-"""What the chain of the address says about memos."""
-
-
-class MemoField(LabelledField):
-    """``label`` is the chain's word: ``Destination tag``. Not used: one row and no field."""
-
-    DEFAULT_CSS = """
-    MemoField.-not-used TextField, MemoField.-not-used Checks { display: none; }
-    """
-
-    def __init__(
-        self, label: str, need: MemoNeed, *, chain: str, limit: int = 128, **place: Any
-    ) -> None:
-        super().__init__(label, TextField(limit=limit), note=_note(need, chain), **place)
-        self.need = need
-        self.set_class(need == "not used", "-not-used")
-        self.field.disabled = need == "not used"
-
-    @property
-    def waived(self) -> bool:
-        return self.need == "required" and self.value == WAIVER
-
-    @property
-    def memo(self) -> str | None:
-        """The memo to send: None when it is not used, waived or empty."""
-        if self.need == "not used" or self.waived or not self.value:
-            return None
-        return self.value
-
-
-def _note(need: MemoNeed, chain: str) -> LineLike:
-    if need == "not used":
-        return f"not used on {chain}"
-    return f"{need} on {chain}"
 
 
 LIMIT = 240

@@ -13,10 +13,8 @@ from swapdesk.agent.gate.case import (
     Objection,
     Objections,
     assets_here,
-    balance_read,
-    decimals_read,
+    read_of,
     refuses,
-    symbol_read,
     warns,
 )
 from swapdesk.agent.gate.words import amount
@@ -49,7 +47,7 @@ def token_sold_is_the_confirmed_one(case: Case) -> Objections:
 def token_bought_is_the_confirmed_one(case: Case) -> Objections:
     claim = case.claim
     if claim.act in _SPENDING and claim.bought != case.promise.buy.contract:
-        field = next(claim.of("bought token"), None)
+        field = claim.first("bought token")
         yield Objection("Another token is bought than the one that was confirmed.", field)
 
 
@@ -58,8 +56,8 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
     """What a person confirms is whole tokens. Whoever names other decimals than the contract has
     multiplies what leaves by a power of ten, and the amount that is shown stays the same."""
     claim, promise = case.claim, case.promise
-    paid = next(claim.of("sold units", "allowed units"), None)
-    bought = next(claim.of("least units"), None)
+    paid = claim.first("sold units", "allowed units")
+    bought = claim.first("least units")
     coin = COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
     for asset in assets_here(claim, promise):
         told = coin if asset.contract is None else _decimals(case, asset)
@@ -76,7 +74,7 @@ def _decimals(case: Case, asset: Asset) -> int | None:
     if case.claim.solana:
         # The transaction states them, and the program refuses it where the mint has others.
         return asset.decimals
-    words = case.facts.words(decimals_read(contract), 1)
+    words = case.facts.words(read_of(contract, erc20.DECIMALS), 1)
     told = None if words is None else words[0]
     known = call_asset(case.promise.chain_id, contract)
     return told if known is None or asset.decimals == known.decimals else known.decimals
@@ -99,8 +97,8 @@ def token_is_called_so_by_its_contract(case: Case) -> Objections:
     of what was meant become ten of something dearer. Lists shorten symbols too, so that a
     difference asks for a phrase and refuses nothing."""
     claim, promise = case.claim, case.promise
-    paid = next(claim.of("sold units", "allowed units"), None)
-    bought = next(claim.of("least units"), None)
+    paid = claim.first("sold units", "allowed units")
+    bought = claim.first("least units")
     crosses = claim.act in _SPENDING and promise.chain_out != promise.chain
     for asset in assets_here(claim, promise):
         if (words := _misnamed(asset, promise.chain_id, _symbol(case, asset))) is not None:
@@ -115,7 +113,7 @@ def _symbol(case: Case, asset: Asset) -> str | None:
     if case.claim.solana:
         # A mint has no name of its own.
         return asset.symbol
-    answer = case.facts.answers.get(symbol_read(asset.contract or ""))
+    answer = case.facts.answers.get(read_of(asset.contract or "", erc20.SYMBOL))
     return None if answer is None else erc20.read_symbol(answer)
 
 
@@ -262,7 +260,7 @@ def account_has_the_funds(case: Case) -> Objections:
         if token is None:
             held = facts.native
         else:
-            words = facts.words(balance_read(token, case.policy.account), 1)
+            words = facts.words(read_of(token, erc20.BALANCE_OF, case.policy.account), 1)
             held = words[0] if words else None
         if held is None:
             yield Objection("The balance could not be read.")

@@ -14,7 +14,7 @@ from swapdesk.agent.gate.case import Case, Objection, Objections, operation_nonc
 from swapdesk.agent.gate.rules.envelope import LEAST_BLOCKS, LEAST_LEFT
 from swapdesk.agent.gate.words import NO_FACTORY, ONE_BY_ONE, amount
 from swapdesk.agent.shapes.calls import SHAPE, nonce_of
-from swapdesk.agent.shapes.claim import Act, ClaimField, Meaning
+from swapdesk.agent.shapes.claim import Act
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08, SANDBOX_ACCOUNT_FACTORY
@@ -33,10 +33,6 @@ def _deposits(case: Case) -> tuple[DepositPromise, ...]:
     return () if bundle is None else bundle.deposits
 
 
-def _field(case: Case, meaning: Meaning) -> ClaimField | None:
-    return next(case.claim.of(meaning), None)
-
-
 @refuses("BUNDLE_MISSING")
 def there_are_deposits_to_pay(case: Case) -> Objections:
     if not _deposits(case):
@@ -50,7 +46,7 @@ def entry_point_is_the_canonical_one(case: Case) -> Objections:
     claim = case.claim
     if claim.contract != _ENTRY_POINTS.get(claim.shape):
         yield Objection(
-            "The EntryPoint is not the one that everybody uses.", _field(case, "contract")
+            "The EntryPoint is not the one that everybody uses.", case.claim.first("contract")
         )
 
 
@@ -75,7 +71,7 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
     if code is None:
         yield Objection(
             "Whether the smart account exists could not be read.",
-            _field(case, "smart account"),
+            case.claim.first("smart account"),
         )
     for field, maker in claim.texts("account factory"):
         if not known or maker != SANDBOX_ACCOUNT_FACTORY:
@@ -248,7 +244,7 @@ def blockhash_can_still_be_executed(case: Case) -> Objections:
     node said, or nothing was read at all."""
     left = case.facts.blocks_left
     if left is not None and left < LEAST_BLOCKS:
-        field = next(case.claim.of("lifetime"), None)
+        field = case.claim.first("lifetime")
         yield Objection("The transaction is too old, or nearly, to be executed.", field)
 
 

@@ -69,7 +69,7 @@ def order_asks_for_what_was_confirmed(case: Case) -> Objections:
     """One part in ten thousand is what an order may ask for above the confirmed amount."""
     deposit, sold = case.promise.deposit, case.promise.sell_units
     if deposit is not None and _pays(case) and deposit.units > sold + sold // 10_000:
-        field = next(case.claim.of("sold units"), None)
+        field = case.claim.first("sold units")
         yield Objection(
             f"The order asks for {amount(deposit.units, case.promise.sell)}; you confirmed "
             f"{amount(sold, case.promise.sell)}.",

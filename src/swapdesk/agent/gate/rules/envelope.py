@@ -26,7 +26,7 @@ from swapdesk.wallet.promise import Purpose
 
 
 def _field(case: Case) -> ClaimField | None:
-    return next(case.claim.of("chain"), None)
+    return case.claim.first("chain")
 
 
 @refuses("CHAIN_ID_MISSING", "chain")
@@ -55,7 +55,8 @@ def payload_is_for_the_promised_chain(case: Case) -> Objections:
 def key_is_of_the_promised_chain(case: Case) -> Objections:
     if case.policy.chain_id != case.promise.chain_id:
         yield Objection(
-            "The key belongs to another chain than the one that was confirmed.", _field(case)
+            "The key belongs to another chain than the one that was confirmed.",
+            _field(case),
         )
 
 
@@ -75,7 +76,8 @@ def node_has_the_profiles_genesis(case: Case) -> Objections:
         yield Objection("The node did not give the first block of its chain.", _field(case))
     elif not case.policy.genesis_hash or case.facts.genesis_hash != case.policy.genesis_hash:
         yield Objection(
-            "The node's chain begins with another block than the profile's.", _field(case)
+            "The node's chain begins with another block than the profile's.",
+            _field(case),
         )
 
 
@@ -181,7 +183,7 @@ def it_is_valid_already(case: Case) -> Objections:
 def blockhash_is_fresh(case: Case) -> Objections:
     if not case.claim.solana:
         return
-    field = next(case.claim.of("lifetime"), None)
+    field = case.claim.first("lifetime")
     left = case.facts.blocks_left
     if left is None:
         yield Objection("How long the transaction is valid could not be read.", field)

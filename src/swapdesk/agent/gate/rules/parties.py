@@ -8,11 +8,12 @@
 
 from __future__ import annotations
 
-from swapdesk.agent.gate.case import Case, Objection, Objections, domain_read, refuses, warns
+from swapdesk.agent.gate.case import Case, Objection, Objections, read_of, refuses, warns
 from swapdesk.agent.shapes.claim import Act, Target
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.display import looks_like
 from swapdesk.chain.addresses.kind import AddressProblem
+from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.wallet.promise import Purpose
 
@@ -22,7 +23,7 @@ def key_is_the_confirmed_account(case: Case) -> Objections:
     if case.policy.account != case.promise.account:
         yield Objection(
             "The key is of another account than the one that was confirmed.",
-            next(case.claim.of("owner", "fee payer"), None),
+            case.claim.first("owner", "fee payer"),
         )
 
 
@@ -121,7 +122,7 @@ def act_is_what_was_asked_for(case: Case) -> Objections:
     if claim.act != "unknown" and claim.act not in ACTS[case.purpose]:
         yield Objection(
             f"It is {claim.title[:1].lower()}{claim.title[1:]}, not what was asked for.",
-            next(claim.of("method"), None),
+            claim.first("method"),
         )
 
 
@@ -150,7 +151,7 @@ def contract_is_the_shapes_own(case: Case) -> Objections:
             "permit2": "The contract is not Permit2.",
             "factory": "It is not the factory of smart accounts of this profile.",
         }.get(claim.target, "The contract is none of the venue's for this.")
-        yield Objection(said, next(claim.of("contract"), None))
+        yield Objection(said, claim.first("contract"))
 
 
 @refuses("CONTRACT_WITHOUT_CODE", "contract")
@@ -158,7 +159,7 @@ def contract_has_code(case: Case) -> Objections:
     claim = case.claim
     if claim.contract is None:
         return
-    field = next(claim.of("contract"), None)
+    field = claim.first("contract")
     code = case.facts.code.get(claim.contract)
     if code is None:
         yield Objection("Whether the contract exists could not be read.", field)
@@ -172,8 +173,8 @@ def domain_is_the_contracts_own(case: Case) -> Objections:
     claim = case.claim
     if not claim.typed or claim.contract is None or claim.act == "unknown":
         return
-    field = next(claim.of("domain"), None)
-    own = case.facts.answers.get(domain_read(claim.contract))
+    field = claim.first("domain")
+    own = case.facts.answers.get(read_of(claim.contract, erc20.DOMAIN_SEPARATOR))
     if own is None:
         yield Objection("The contract's own domain could not be read.", field)
     elif own != claim.domain_separator:

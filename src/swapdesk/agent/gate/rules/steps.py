@@ -151,7 +151,7 @@ def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
         return
     if taken > own.units > 0 and taken > _bound(case):
         sell = case.promise.sell
-        field = next(case.claim.of("allowed units", "sold units"), None)
+        field = case.claim.first("allowed units", "sold units")
         yield Objection(
             f"With what you signed before {amount(taken, sell)} could be taken in all; you"
             f" confirmed {amount(case.promise.sell_units, sell)}.",

@@ -120,8 +120,6 @@ def least_pre_verification_gas(operation: UserOperation) -> int:
 
 def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
     """Raises Problem for what no bundler would take."""
-    if operation.paymaster is not None:
-        raise Problem("paymasters are not supported", BundlerCode.PAYMASTER)
     sizes = (
         (operation.call_data, MOST_DATA, "callData"),
         (operation.signature, MOST_SIGNATURE, "signature"),
@@ -603,6 +601,8 @@ def _read(document: Any, *, estimated: bool = False) -> UserOperation:
             return read_operation(document, absent=_MISSING_GAS, signed=False)
         return read_operation(document)
     except OperationError as error:
+        if error.field == "paymaster":
+            raise Problem("paymasters are not supported", BundlerCode.PAYMASTER) from None
         raise fields(str(error)) from None
 
 
