@@ -37,6 +37,7 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.paths import (
     PRIVATE_FILE_LIMIT,
     UnsafePlace,
+    keep_names,
     private_directory,
     read_private,
     write_private,
@@ -469,11 +470,7 @@ class KeyDirectory:
         """A new key file, on disk when this returns. FileExistsError when there is one."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        keep_names(self.path)
 
     def rename(self, address: str, name: str) -> None:
         names = {**self._names(), address: name}
