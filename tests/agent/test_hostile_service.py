@@ -21,7 +21,7 @@ from random import Random
 from typing import Any, TypeVar
 
 import pytest
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from pydantic import ValidationError
 
@@ -79,7 +79,7 @@ from swapdesk.chain.typed_data import Domain, authorization_document
 from swapdesk.client.errors import NotPaid
 from swapdesk.client.payments import PaymentTerms, RequiredPayment
 from swapdesk.clock import SystemClock
-from swapdesk.flows.batch.bundle_promise import (
+from swapdesk.flows.batch.building import (
     funding_payload,
     funding_promise,
     item_promise,
@@ -250,14 +250,11 @@ class _InProcess(WalletClient):
         self.gone = None
         self.accounts = Accounts((), (), (), False)
 
-    async def ask(
-        self,
-        operation: AgentOperation,
-        arguments: Mapping[str, Any] | None = None,
-        **secrets: Secret | None,
-    ) -> Any:
-        held = {name: SecretBytes(one.reveal().encode()) for name, one in secrets.items() if one}
-        frame = Frame({"do": operation, **(arguments or {})}, held)
+    async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
+        secrets = {name: one for name, one in arguments.items() if isinstance(one, Secret)}
+        held = {name: SecretBytes(one.reveal().encode()) for name, one in secrets.items()}
+        plain = {name: one for name, one in arguments.items() if name not in held}
+        frame = Frame({"do": operation, **to_builtins(plain)}, held)
         try:
             return (await answered(self._opened, operation, frame))[0]
         except Refused as refusal:
@@ -704,7 +701,7 @@ def _taken(call: InnerCall) -> Taken:
 async def bundle(trader: Trader, service: Service) -> bool:
     multi_id = f"group-{service.random.random()}"
     coin, built, item = bundle_of(trader, service, multi_id)
-    promise = item_promise(multi_id, coin, built, item, multi_id)
+    promise = item_promise(multi_id, coin, built, item)
     data = bytes.fromhex(item.document["userOperation"]["callData"][2:])
     taken = [_taken(one) for one in decode_batch(data, EntryPointVersion.V07)]
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({DEPOSIT}))
@@ -716,7 +713,7 @@ async def funding(trader: Trader, service: Service) -> bool:
     coin, built, item = bundle_of(trader, service, multi_id)
     contract = service.contract(item.contract)
     need = Sum(item.symbol, item.decimals, item.contract, service.units(item.sum.units))
-    promise = funding_promise(coin, built, need, f"{multi_id} fund 0")
+    promise = funding_promise(multi_id, coin, built, need)
     payload = funding_payload(built, replace(need, contract=contract))
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({trader.smart_account}))
     return await trader.signs(

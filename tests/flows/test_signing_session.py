@@ -8,6 +8,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, steps_of, swap_intent
@@ -187,7 +188,7 @@ def test_the_line_of_steps_follows_the_journal(
     """The same where it is taken on after a kill, by the plan that stands in the journal."""
     session = opened(journal, clock, None if taken_on else plan, asked=not taken_on)
     ledger = journal.ledger
-    begin_create(ledger, session.about.intent, "", plan.as_json() if taken_on else None)
+    begin_create(ledger, session.about.intent, "", asdict(plan) if taken_on else None)
     for name, state, kind in steps:
         part: Any = name.partition(" ")[0]
         if part == "create":

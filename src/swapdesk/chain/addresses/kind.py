@@ -261,18 +261,6 @@ def in_capitals(octets: bytes) -> tuple[str, ...]:
     return (octets.hex().upper(),)
 
 
-def _no_secret(_text: str) -> bool:
-    return False
-
-
-def _same(text: str) -> str:
-    return text
-
-
-def _address_itself(address: str, _seed: bytes) -> str:
-    return address
-
-
 class AddressKind(Struct, frozen=True, kw_only=True):
     """A kind of address: how it is read, how sentences speak of it, and what goes with it.
 
@@ -295,7 +283,7 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     colon_after: tuple[str, ...] = ()
     """Beginnings, in lower case, after which the form itself has a colon."""
     unpaid: tuple[UnpaidForm, ...] = ()
-    is_secret: Callable[[str], bool] = _no_secret
+    is_secret: Callable[[str], bool] = lambda _: False
     """Whether a text is a private key of this chain."""
     networks: tuple[Network, ...] = ()
     """Chains with marks of their own, the main one first."""
@@ -320,13 +308,13 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     contract_shape: str = r"^$"
     """The pattern of token contracts; the default admits none. The issuer of a token stands for
     its contract on the XRP Ledger and on Stellar."""
-    contract_account: Callable[[str], str] = _same
+    contract_account: Callable[[str], str] = lambda text: text
     """What all spellings of a contract share."""
 
     generate: Callable[[bytes, str | int], str]
     """An address out of 32 bytes, of a network's mark where the kind has networks. Nobody holds
     its key."""
-    generate_contract: Callable[[str, bytes], str] = _address_itself
+    generate_contract: Callable[[str, bytes], str] = lambda address, _: address
     """A token's contract out of a generated address and its seed."""
     hash_bytes: int = 32
     hash_called: str = ""
@@ -335,6 +323,16 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     """The octets of a transaction's hash in any spelling in use; None for any other text."""
     spell_hash: Callable[[bytes], tuple[str, ...]] = in_hexadecimal
     """The spellings in use, the chain's own first."""
+
+
+HEXADECIMAL = "0123456789abcdefABCDEF"
+
+
+def require_start(text: str, *beginnings: str) -> None:
+    """Raises AddressProblem for a text that begins with none of these."""
+    if not text.startswith(beginnings):
+        *others, last = beginnings
+        raise wrong_start(f"{', '.join(others)} or {last}" if others else last)
 
 
 def expand(seed: bytes, purpose: str, size: int) -> bytes:
@@ -353,14 +351,21 @@ def link_query(*pairs: tuple[str, str | None]) -> str:
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in pairs if value is not None)
 
 
-def bip21(scheme: str, parameter: str = "amount") -> Callable[[PaymentRequest], PaymentLink | None]:
-    """Links in the form of BIP 21, which cannot name a token."""
+def link_form(
+    begin: str, amount: str = "amount", *, units: bool = False, contract: str = "", memo: str = ""
+) -> Callable[[PaymentRequest], PaymentLink | None]:
+    """Links in the form of BIP 21: the address behind ``begin``, and by these names the amount (in
+    base ``units``), contract and memo. Without a name for contracts no token can be paid: a wallet
+    would send as much of the coin."""
 
     def link(payment: PaymentRequest) -> PaymentLink | None:
-        if payment.contract is not None:
+        if payment.contract is not None and not contract:
             return None
-        address = payment.address.removeprefix(f"{scheme}:")
-        asked = link_query((parameter, plain_amount(payment.amount)))
-        return PaymentLink(f"{scheme}:{address}?{asked}")
+        value = str(payment.units) if units else plain_amount(payment.amount)
+        told = payment.memo if memo else None
+        asked = link_query((amount, value), (contract, payment.contract), (memo, told))
+        return PaymentLink(
+            f"{begin}{payment.address.removeprefix(begin)}?{asked}", told is not None
+        )
 
     return link

@@ -3,7 +3,9 @@
 An order is compared with what was asked for. The service sets orders up after it answered the
 create, so the first addresses come with a later look; every look has to repeat the ones before, and
 each step compares the orders with what was built. A bundle as the service builds it may mean these
-deposits alone, and ask for no more than they need. The wallet judges the bytes once more.
+deposits alone, and ask for no more than they need. The wallet judges the bytes once more, by a
+promise that is made of the journaled bundle; its amounts are bounded by the rows as confirmed,
+never by the answer.
 
 Source: contract 9.10 to 9.16.
 """
@@ -19,13 +21,28 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    BundleDeposit,
+    BundleItem,
+    funding_intent,
+    item_intent,
+)
 from swapdesk.flows.batch.progress import Stopped
 from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.orders.situations import awaits_deposit
+from swapdesk.wallet.promise import (
+    Asset,
+    BundlePromise,
+    DepositPromise,
+    OperationPayload,
+    Promise,
+    Purpose,
+    TransactionPayload,
+)
 from swapdesk.wire.encoding.numbers import NumberError, to_base_units
 from swapdesk.wire.multi import (
     EvmTransactionData,
@@ -353,3 +370,92 @@ def _item(
 
 def _ids(rows: Sequence[PayableRow]) -> list[str]:
     return [row.deposit.service_id for row in rows]
+
+
+# What is promised of it
+
+_TRANSFER = "0xa9059cbb"
+"""``transfer(address,uint256)``; the agent decodes what was made of it."""
+
+
+def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -> Promise:
+    """What one signature may do: pay exactly these deposits."""
+    sold = Asset(item.symbol, item.decimals, item.contract)
+    deposits = tuple(
+        DepositPromise(one.service_id, one.address, None, one.units, one.expires)
+        for one in item.deposits
+    )
+    return _promise(
+        coin,
+        bundle,
+        item_intent(multi_id, bundle, item),
+        sold,
+        item.confirmed,
+        bundle.gas_units,
+        BundlePromise(multi_id, item.part, deposits),
+    )
+
+
+def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Promise:
+    """What may be sent to the smart account: no more than deposits and their gas can need."""
+    sold = Asset(need.symbol, need.decimals, need.contract)
+    bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
+    bound += bound // 10_000
+    if need.contract is None:
+        bound += bundle.gas_units
+    gas = gas_bound(coin.price, "evm")
+    intent_id = funding_intent(multi_id, bundle, need)
+    return _promise(coin, bundle, intent_id, sold, bound, gas, None)
+
+
+def operation_payload(item: BundleItem) -> OperationPayload:
+    told = item.document
+    return OperationPayload(
+        Purpose.BUNDLE,
+        dict(told["userOperation"]),
+        str(told["entryPoint"]),
+        str(told["entryPointVersion"]),
+        told["chainId"],
+    )
+
+
+def funding_payload(bundle: Bundle, need: Sum) -> TransactionPayload:
+    """A plain transfer to the smart account."""
+    if need.contract is None:
+        return TransactionPayload(Purpose.FUND, bundle.sender, "0x", need.units)
+    payee = bundle.sender[2:].lower().rjust(64, "0")
+    data = f"{_TRANSFER}{payee}{need.units:064x}"
+    return TransactionPayload(Purpose.FUND, need.contract, data, 0)
+
+
+def _promise(
+    coin: Token,
+    bundle: Bundle,
+    intent_id: str,
+    sold: Asset,
+    units: int,
+    gas_units: int,
+    pays: BundlePromise | None,
+) -> Promise:
+    """``coin`` is the chain's own."""
+    chain_id = coin.chain_data.chain_id if bundle.kind == "evm" else None
+    return Promise(
+        intent_id=intent_id,
+        account=bundle.account,
+        chain=bundle.chain,
+        chain_id=chain_id,
+        sell=sold,
+        sell_units=units,
+        # Deposits buy nothing by themselves; what each order buys stands in the order.
+        buy=sold,
+        chain_out=bundle.chain,
+        chain_out_id=chain_id,
+        least_units=0,
+        quoted_units=0,
+        recipient=bundle.account,
+        venue=None,
+        quote_id=None,
+        valid_until=bundle.expires,
+        gas_units=gas_units,
+        bundle=pays,
+    )

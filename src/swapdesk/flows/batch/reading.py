@@ -98,32 +98,23 @@ class UnreadableFile(Exception):
 
 def path_of(written: str) -> Path:
     """The file that is meant by what was typed, or was pasted when it was dropped on the window:
-    in quotes, with blanks behind backslashes, as a ``file:`` link. A name that is there as it is
-    written is that one; of those that are not the plainest is told."""
+    in quotes, with blanks behind backslashes, as ``file:///home/me/my%20files.csv``. A name that is
+    there as it is written is that one; of those that are not the plainest is told."""
+    unquoted = written
+    with suppress(ValueError):
+        # As a shell reads one word; unchanged where it would read several, or none.
+        (unquoted,) = shlex.split(written)
+    linked = unquoted
+    with suppress(ValueError):
+        link = urlsplit(unquoted)
+        if link.scheme == "file" and link.netloc in ("", "localhost"):
+            linked = unquote(unquoted.partition(link.netloc or ":")[2].removeprefix("//"))
     path = Path()
-    for text in dict.fromkeys((written, _unquoted(written), _linked(_unquoted(written)))):
+    for text in dict.fromkeys((written, unquoted, linked)):
         path = Path(os.path.expanduser(text))
         if os.path.exists(path):
             break
     return path
-
-
-def _unquoted(written: str) -> str:
-    """As a shell reads one word; unchanged where it would read several, or none."""
-    with suppress(ValueError):
-        words = shlex.split(written)
-        if len(words) == 1:
-            return words[0]
-    return written
-
-
-def _linked(written: str) -> str:
-    """The path of ``file:///home/me/my%20files.csv``."""
-    with suppress(ValueError):
-        link = urlsplit(written)
-        if link.scheme == "file" and link.netloc in ("", "localhost"):
-            return unquote(written.partition(link.netloc or ":")[2].removeprefix("//"))
-    return written
 
 
 def read_bytes(path: Path) -> bytes:

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from swapdesk.acts import State
 from swapdesk.clock import Clock
 from swapdesk.flows.batch import bundles
-from swapdesk.flows.batch.bundle_promise import group_name, relying, smart_accounts
-from swapdesk.flows.batch.bundles import Bundle
+from swapdesk.flows.batch.bundles import Bundle, group_name, relying, smart_accounts
 from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
@@ -158,13 +157,8 @@ def _reconcile(
 ) -> None:
     """Commit what became of withdrawals that ended while nobody here looked."""
     for act in bundles.withdrawals(ledger, account.address, link.name, *OPEN):
-        intent_id = bundles.signed_under(act)
-        same = [
-            signed
-            for signed in earlier
-            if signed.intent_id == intent_id and signed.purpose is Purpose.WITHDRAW
-        ]
-        end = decisive(same)
+        name = bundles.signed_under(act), Purpose.WITHDRAW
+        end = decisive([one for one in earlier if (one.intent_id, one.purpose) == name])
         if end is not None and end.final:
             code = None if end.state is State.DONE else end.word.upper()
             ledger.move(act.id, end.state, code=code, hash=end.hash)

@@ -18,7 +18,7 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from swapdesk.client.api import OTHER_ID, PartnerApi, Receipt
+from swapdesk.client.api import OTHER_ID, PartnerApi
 from swapdesk.client.errors import (
     AnswerRefused,
     ApiError,
@@ -204,7 +204,11 @@ class ExchangeFlow:
         on_waiting: Callable[[], None] | None,
     ) -> CreateOutcome:
         try:
-            receipt = await self._post(body, intent.valid_until - LAST_MOMENT)
+            until = intent.valid_until - LAST_MOMENT
+            if isinstance(body, ExchangeRequest):
+                receipt = await self._api.create_exchange(body, until=until)
+            else:
+                receipt = await self._api.create_private_send(body, until=until)
         except OutcomeUnknown as error:
             return await self._look_for(intent, sent_at, known, error, on_waiting)
         except ApiError as error:
@@ -234,7 +238,9 @@ class ExchangeFlow:
         except JournalUnavailable:
             return _unjournaled(intent, order)
         # An order that was there before is not the one that was asked for.
-        lost = OutcomeUnknown("create", _named_before(receipt))
+        names = "names an order that was there before"
+        answer = AnswerRefused(names, OTHER_ID, 200, receipt.request_id)
+        lost = OutcomeUnknown("create", answer)
         looked = await self._look_for(intent, sent_at, known, lost, on_waiting)
         if isinstance(looked, Created):
             return looked
@@ -251,11 +257,6 @@ class ExchangeFlow:
         service_id = None if create is None else create.subject
         known = None if service_id is None else self._journal.orders.get(service_id)
         return None if known is None else await self.confirm_again(intent, known.order)
-
-    async def _post(self, body: CreateBody, until: datetime) -> Receipt[Order]:
-        if isinstance(body, ExchangeRequest):
-            return await self._api.create_exchange(body, until=until)
-        return await self._api.create_private_send(body, until=until)
 
     async def _look_for(
         self,
@@ -410,12 +411,6 @@ class ExchangeFlow:
             return created
         stands = self._journal.orders.accept_output(order.service_id, order.out_amount)
         return replace(created, verdict=stands)
-
-
-def _named_before(receipt: Receipt[Order]) -> AnswerRefused:
-    """The answer to a create that names an order from before."""
-    said = "names an order that was there before"
-    return AnswerRefused(said, OTHER_ID, 200, receipt.request_id)
 
 
 def _unjournaled(intent: Intent, order: Order) -> Created:

@@ -231,7 +231,9 @@ class Candidates:
     async def look(self, intent_id: str) -> Look:
         """One look through all orders since the create was sent. Raises CandidateRefused."""
         intent, sent_at = self._unknown(intent_id)
-        known = self._before(intent, sent_at)
+        # Orders that were there before, or that other intents became.
+        before = self._journal.orders.created_before(sent_at - SKEW)
+        known = before | self._flow.of_others(intent)
         try:
             found, complete = await orders_since(self._api, intent, sent_at=sent_at, known=known)
         except ClientError as error:
@@ -300,11 +302,6 @@ class Candidates:
             raise CandidateRefused(NO_JOURNAL.cause) from None
         return intent_of(create), create.server_at or create.sent_at
 
-    def _before(self, intent: Intent, sent_at: datetime) -> set[str]:
-        """Orders that were there before, or that other intents became."""
-        before = self._journal.orders.created_before(sent_at - SKEW)
-        return before | self._flow.of_others(intent)
-
 
 def compared(intent: Intent, order: Order) -> tuple[Compared, ...]:
     """The fields that tell one order from another, confirmed and found side by side."""
@@ -338,14 +335,15 @@ def compared(intent: Intent, order: Order) -> tuple[Compared, ...]:
         Compared(
             "Route", intent.route, route or UNSAID, None if route is None else route == intent.route
         ),
-        Compared("Asked at", clock_time(intent.frozen_at, zone=True), _when(order.created), None),
+        Compared(
+            "Asked at",
+            clock_time(intent.frozen_at, zone=True),
+            UNSAID if order.created is None else clock_time(order.created, zone=True),
+            None,
+        ),
         Compared("State", "", UNSAID if state is None else cause_of(order), None),
     )
 
 
 def _amount(amount: Decimal | None, symbol: str) -> str:
     return UNSAID if amount is None else f"{exact_amount(amount)} {symbol}"
-
-
-def _when(moment: datetime | None) -> str:
-    return UNSAID if moment is None else clock_time(moment, zone=True)

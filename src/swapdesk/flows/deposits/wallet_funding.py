@@ -339,16 +339,12 @@ class WalletFunding(Struct, frozen=True):
 
     async def kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
         """The transaction that pays this order or may still. Raises WalletError."""
-        if tracked.intent is None:
-            return None
-        return await self._transactor.resume(tracked.intent.id, Purpose.DEPOSIT)
+        return await self._transactor.resume(_intent(tracked).id, Purpose.DEPOSIT)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
         """Whether its payment was cancelled: the wallet signs no other one for what was confirmed
         then. Raises WalletError."""
-        if tracked.intent is None:
-            return False
-        signed = await self._transactor.signed(tracked.intent.id, Purpose.CANCEL)
+        signed = await self._transactor.signed(_intent(tracked).id, Purpose.CANCEL)
         return any(one.executed for one in signed)
 
     # Signing
@@ -518,8 +514,8 @@ def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool =
 DepositSession = SigningSession[TrackedOrder]
 
 
-def _intent(session: DepositSession) -> Intent:
-    intent = session.about.intent
+def _intent(tracked: TrackedOrder) -> Intent:
+    intent = tracked.intent
     assert intent is not None, "it was confirmed here"
     return intent
 
@@ -527,7 +523,7 @@ def _intent(session: DepositSession) -> Intent:
 def _pays(session: DepositSession) -> tuple[Decimal, str]:
     """As the order asks for it."""
     asked = session.about.order.in_amount
-    amount = _intent(session).amount_in if asked is None else asked
+    amount = _intent(session.about).amount_in if asked is None else asked
     return amount, f"order {session.about.short_id}"
 
 
@@ -642,13 +638,13 @@ async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
         return paid
     if not await funding.kept(tracked):
         await open_keys(desk.wallet, account.address, session)
-    price = coin_price(desk.catalog, _intent(session).token_in.chain)
+    price = coin_price(desk.catalog, _intent(session.about).token_in.chain)
     return await funding.fund(tracked, account, price)
 
 
 async def _looked_into(desk: Desk, session: DepositSession) -> Account | Outcome:
     """The account that pays, or what it lacks."""
-    token = desk.catalog.token(_intent(session).token_in.id)
+    token = desk.catalog.token(_intent(session.about).token_in.id)
     if token is None:
         return not_paid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
     found: SwapAccount | None = None

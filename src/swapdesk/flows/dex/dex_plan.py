@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, convert
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import OutcomeUnknown
-from swapdesk.flows.intents.intent import COIN_DECIMALS, DexTerms, Intent, TokenFacts, least_units
+from swapdesk.flows.intents.intent import COIN_DECIMALS, Intent, TokenFacts, least_units
 from swapdesk.flows.journal.ledger import Operation
 from swapdesk.flows.orders.told_transaction import OTHER_KINDS, NotThisSwap, whole
 from swapdesk.wallet.promise import Asset, Promise, Purpose, TransactionPayload
@@ -76,14 +74,6 @@ class SwapPlan(Struct, frozen=True):
         first = allowance if self.allows else ()
         return (*first, *signs, "settle" if self.settles else "send", "confirm")
 
-    def as_json(self) -> dict[str, Any]:
-        """As the journal keeps it, in the result of the create."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> SwapPlan:
-        return cls(int(data["approvals"]), tuple(data["signatures"]), bool(data["allows"]))
-
 
 AT_ONCE = SwapPlan(allows=False)
 """Of a swap that is one transaction."""
@@ -117,30 +107,25 @@ def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
     """What was journaled of a swap's plan with its create, the first of ``acts``; None where
     nothing was."""
     plan = acts[0].result.get("plan") if acts else None
-    return SwapPlan.from_json(plan) if isinstance(plan, dict) else None
+    return convert(plan, SwapPlan) if isinstance(plan, dict) else None
 
 
 class NoDexSwap(ValueError):
     """The intent is none of an on-chain swap, or not one that can be promised."""
 
 
-def terms(intent: Intent) -> DexTerms:
-    """Raises NoDexSwap."""
-    if intent.route != "dex" or intent.dex is None:
-        raise NoDexSwap("this was not confirmed as an on-chain swap")
-    return intent.dex
-
-
 def promise_of(intent: Intent) -> Promise:
     """What was confirmed. Raises NoDexSwap, and NumberError for an amount with more digits than
     its token has."""
-    agreed = terms(intent)
+    agreed = intent.dex
+    if intent.route != "dex" or agreed is None:
+        raise NoDexSwap("this was not confirmed as an on-chain swap")
     chain_id = intent.token_in.chain_id if intent.token_in.kind == "evm" else None
     if intent.token_in.kind not in COIN_DECIMALS or (
         intent.token_in.kind == "evm" and chain_id is None
     ):
         raise NoDexSwap(f"swaps on {intent.token_in.chain_name} cannot be signed here")
-    quoted = _units_down(intent.amount_out, intent.token_out.decimals)
+    quoted = int(Fraction(intent.amount_out) * 10**intent.token_out.decimals)
     return Promise(
         intent_id=intent.id,
         account=agreed.sender,
@@ -164,10 +149,6 @@ def promise_of(intent: Intent) -> Promise:
 
 def _asset(token: TokenFacts) -> Asset:
     return Asset(token.symbol, token.decimals, token.contract)
-
-
-def _units_down(amount: Decimal, decimals: int) -> int:
-    return int(Fraction(amount) * 10**decimals)
 
 
 _PLAIN_KINDS = frozenset({0, 1, 2})

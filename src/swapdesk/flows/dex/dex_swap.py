@@ -28,7 +28,7 @@ from functools import partial
 from typing import Any, ClassVar, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from swapdesk.acts import State
 from swapdesk.client.api import PartnerApi
@@ -202,7 +202,7 @@ class DexSwapFlow(Struct, frozen=True):
             if self.journal.ledger.get(intent.id) is not None:
                 return refused("ALREADY_ASKED", ALREADY_ASKED)
             digest = hashlib.sha256(json.dumps(intent.as_json()).encode()).hexdigest()
-            planned = None if plan is None else plan.as_json()
+            planned = None if plan is None else asdict(plan)
             begin_create(self.journal.ledger, intent, digest, planned)
         except JournalUnavailable:
             return refused("NO_JOURNAL", NO_JOURNAL)
@@ -277,9 +277,11 @@ def begin_part(
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Commits that the prepared parts of a swap are never signed: it goes on without them."""
+    """Commits that the prepared parts of a swap are never signed: it goes on without them. What was
+    signed may still be executed, and stays open."""
     for part in ledger.parts(intent_id):
-        ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
+        if part.hash is None:
+            ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
 
 
 _NOTHING = "0" * 64
@@ -494,7 +496,7 @@ class _Work:
             missing = await self._asked(lambda: self._flow.api.dex_approve(request))
             if journaled_plan(acts_of(self._ledger, self._intent.id)) is None:
                 # It was confirmed without knowing what it takes.
-                self._ledger.tell(self._intent.id, plan=plan_of(missing).as_json())
+                self._ledger.tell(self._intent.id, plan=asdict(plan_of(missing)))
             if not missing.approvals:
                 break
             for approval in missing.approvals:

@@ -49,7 +49,8 @@ def flow_steps(
     """
     plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
-    signed = _signed(acts)
+    # The newest of each signature, in the order they were begun; chains follow one another.
+    signed = list({act.body["name"]: act for act in acts if act.kind == "sign"}.values())
     begun = {act.kind for act in acts if act.kind != "create" or act.sent_at is not None}
     behind = bool(begun & {"create", "swap", "confirm"})
     allowed = behind or "sign" in begun
@@ -63,7 +64,9 @@ def flow_steps(
     line.append(_payment(acts, plan, begun, allows))
     confirm = _last(acts, "confirm")
     line.append(FlowStep("confirm", _state(confirm)))
-    return tuple(_failed(line) if ended or _refused(acts) else line)
+    if ended or any(act.state is State.REFUSED for act in (*acts[:1], *acts[-1:])):
+        line = _failed(line)
+    return tuple(line)
 
 
 def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) -> list[FlowStep]:
@@ -86,11 +89,6 @@ def _state(act: Operation | None) -> State | None:
     return State.DONE if act.state is State.DONE else State.SENT
 
 
-def _signed(acts: Sequence[Operation]) -> list[Operation]:
-    """The newest of each signature, in the order they were begun; chains follow one another."""
-    return list({act.body["name"]: act for act in acts if act.kind == "sign"}.values())
-
-
 def _payment(
     acts: Sequence[Operation], plan: SwapPlan | None, begun: Collection[str], allows: bool
 ) -> FlowStep:
@@ -103,10 +101,6 @@ def _payment(
         return FlowStep(name, State.DONE)
     now = "create" in begun or not allows
     return FlowStep(name, State.SENT if now else None)
-
-
-def _refused(acts: Sequence[Operation]) -> bool:
-    return any(act.state is State.REFUSED for act in (*acts[:1], *acts[-1:]))
 
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:

@@ -204,7 +204,7 @@ class SigningSession(Watch, Generic[A]):
         self.asked = asked
         self.called = called
         self.notice = notice
-        self.busy = ""
+        self.busy: str = ""
         """What the work says that goes on."""
         self.review: Review | None = None
         """What waits for an answer."""

@@ -13,6 +13,7 @@ import os
 import secrets
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -151,16 +152,40 @@ class CallPayer:
             wallet.links = (*wallet.links, link)
         client = await wallet.client()
         account = await self._account(client, wallet)
-        signed = await self._signed(client, account, terms, link, asset, operation, limit)
+        reviewed = partial(self._reviewed, client, account, terms, link, asset, operation)
+        amount = plain_amount(from_base_units(terms.units, asset.decimals))
+        review, given = await reviewed()
+        if review.phrase is not None and not review.refused:
+            limit.reschedule(None)
+            await self._agreed(review, terms, asset, amount)
+            # Whoever thought it over has used up the time of the first document.
+            limit.reschedule(asyncio.get_running_loop().time() + SIGNING_SECONDS)
+            review, given = await reviewed()
+        if review.refused:
+            raise NotSignable(review.findings)
+        if account.address not in client.accounts.unlocked:
+            await (self.unlock() if wallet.live else wallet.unlock())
+        signed = await client.sign(review, review.phrase)
+        assert isinstance(signed, Signature), "a document gets a signature"
         price = (operation.price_tier, asset.symbol, terms.units)
         if price not in self._prices:
             self._prices.add(price)
-            amount = plain_amount(from_base_units(terms.units, asset.decimals))
             self.told(
                 f"Calls are paid by {account.name} ({grouped_address(account.address)}):"
                 f" {amount} {asset.symbol} for {_PAID[operation.price_tier]}, to {terms.pay_to}."
             )
-        return signed
+        payment = CallAuthorization(
+            amount=amount,
+            symbol=asset.symbol,
+            chain=link.name,
+            chain_id=terms.chain_id,
+            asset=terms.asset,
+            payer=account.address,
+            payee=terms.pay_to,
+            nonce=given.nonce,
+            ends=datetime.fromtimestamp(given.valid_before, UTC),
+        )
+        return payment_header(terms, replace(given, signature=signed.signature)), payment
 
     async def _account(self, client: WalletClient, wallet: LocalWallet) -> Account:
         await wallet.prepare_sandbox()
@@ -174,52 +199,12 @@ class CallPayer:
             )
         return account
 
-    async def _open(self, client: WalletClient, wallet: LocalWallet, account: Account) -> None:
-        if account.address not in client.accounts.unlocked:
-            await (self.unlock() if wallet.live else wallet.unlock())
-
-    async def _signed(
-        self,
-        client: WalletClient,
-        account: Account,
-        terms: PaymentTerms,
-        link: ChainLink,
-        asset: Asset,
-        operation: Operation,
-        limit: asyncio.Timeout,
-    ) -> tuple[str, CallAuthorization]:
-        review, given = await self._reviewed(client, account, terms, link, asset, operation)
-        if review.phrase is not None and not review.refused:
-            limit.reschedule(None)
-            await self._agreed(review, terms, asset)
-            # Whoever thought it over has used up the time of the first document.
-            limit.reschedule(asyncio.get_running_loop().time() + SIGNING_SECONDS)
-            review, given = await self._reviewed(client, account, terms, link, asset, operation)
-        if review.refused:
-            raise NotSignable(review.findings)
-        await self._open(client, self._wallet(), account)
-        signed = await client.sign(review, review.phrase)
-        assert isinstance(signed, Signature), "a document gets a signature"
-        payment = CallAuthorization(
-            amount=plain_amount(from_base_units(terms.units, asset.decimals)),
-            symbol=asset.symbol,
-            chain=link.name,
-            chain_id=terms.chain_id,
-            asset=terms.asset,
-            payer=account.address,
-            payee=terms.pay_to,
-            nonce=given.nonce,
-            ends=datetime.fromtimestamp(given.valid_before, UTC),
-        )
-        return payment_header(terms, replace(given, signature=signed.signature)), payment
-
-    async def _agreed(self, review: Review, terms: PaymentTerms, asset: Asset) -> None:
+    async def _agreed(self, review: Review, terms: PaymentTerms, asset: Asset, amount: str) -> None:
         """Ask about a payee or token that is not the one of before. Raises NotPaid, and NotSignable
         for a phrase of any other kind."""
         codes = {one.code for one in review.findings}
         if CALL_PAYEE_CHANGED not in codes or review.phrase != terms.pay_to[-4:]:
             raise NotSignable(review.findings)
-        amount = plain_amount(from_base_units(terms.units, asset.decimals))
         asked = NewPayee(
             terms.pay_to,
             (

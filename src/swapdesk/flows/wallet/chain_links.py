@@ -21,21 +21,17 @@ LIVE_CONFIRMATIONS = {Kind.EVM: 6, Kind.SOLANA: 1}
 
 def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
     """The chains that a running sandbox serves, by its ready line."""
-    links = []
-    for one in ready.get("chains", ()):
-        kind = KINDS.get(str(one.get("kind")))
-        if kind is not None:
-            chain_id = one.get("chainId")
-            links.append(
-                ChainLink(
-                    str(one["shortName"]),
-                    kind,
-                    None if chain_id is None else int(chain_id),
-                    str(one["rpc"]),
-                    CONFIRMATIONS[kind],
-                )
-            )
-    return tuple(links)
+    return tuple(
+        ChainLink(
+            str(one["shortName"]),
+            KINDS[one["kind"]],
+            one.get("chainId"),
+            str(one["rpc"]),
+            CONFIRMATIONS[KINDS[one["kind"]]],
+        )
+        for one in ready.get("chains", ())
+        if one.get("kind") in KINDS
+    )
 
 
 def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

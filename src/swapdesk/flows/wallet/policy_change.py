@@ -201,14 +201,15 @@ def policy_facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
     for token in dict.fromkeys(policy.known_tokens):
         contract = token.contract or "the coin of the chain"
         facts.append((named_token(token), f"{contract}, {token.decimals} decimals"))
-    if policy.chains is not None:
-        facts.append(("chains", ", ".join(one.name for one in policy.chains) or NONE))
-    if policy.tokens is not None:
-        facts.append(("tokens", ", ".join(map(named_token, policy.tokens)) or NONE))
-    if policy.payees is not None:
-        facts.append(("payees", ", ".join(policy.payees) or NONE))
-    if policy.call_payees is not None:
-        facts.append(("payees of calls", ", ".join(policy.call_payees) or NONE))
+    lists: dict[str, Sequence[str] | None] = {
+        "chains": None if policy.chains is None else [one.name for one in policy.chains],
+        "tokens": None if policy.tokens is None else [*map(named_token, policy.tokens)],
+        "payees": policy.payees,
+        "payees of calls": policy.call_payees,
+    }
+    facts += [
+        (what, ", ".join(listed) or NONE) for what, listed in lists.items() if listed is not None
+    ]
     if policy.until is not None:
         facts.append(("until", iso(policy.until)))
     return facts

@@ -195,15 +195,6 @@ def _fee_ended(first: SignedTransaction, same: Sequence[SignedTransaction]) -> O
     return None
 
 
-async def _fee_reviewed(
-    of: Replacement,
-    client: WalletClient,
-    first: SignedTransaction,
-    same: Sequence[SignedTransaction],
-) -> tuple[Payload, Review]:
-    return await client.bump(first.hash, of.gas_units)
-
-
 async def _fee_concluded(
     client: WalletClient, first: SignedTransaction, second: SignedTransaction
 ) -> Outcome:
@@ -227,7 +218,7 @@ HIGHER_FEE = ReplacementKind(
     open_code="STILL_WAITING",
     never_sent=_fee_of_unsent,
     ended=_fee_ended,
-    reviewed=_fee_reviewed,
+    reviewed=lambda of, client, first, same: client.bump(first.hash, of.gas_units),
     concluded=_fee_concluded,
 )
 

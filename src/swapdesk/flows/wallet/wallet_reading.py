@@ -53,7 +53,11 @@ async def _fill(wallet: LocalWallet, control: SandboxControl) -> Gifts:
     held = await _first_holdings(wallet)
     unread = [f"{one.chain_name} could not be read: {one.problem}" for one in held if one.problem]
     outcomes = await asyncio.gather(
-        *(_give(wallet, control, one) for one in held if _is_empty(one))
+        *(
+            _give(wallet, control, one)
+            for one in held
+            if one.problem is None and not any(holding.amount for holding in one.holdings)
+        )
     )
     return Gifts(
         sum(one.given for one in outcomes),
@@ -68,10 +72,6 @@ async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
         if not any(one.problem for one in held):
             break
     return held
-
-
-def _is_empty(held: ChainHoldings) -> bool:
-    return held.problem is None and not any(one.amount for one in held.holdings)
 
 
 async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHoldings) -> Gifts:

@@ -22,7 +22,7 @@ from textual.widget import Widget
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.batches import Batch, find_batch
 from swapdesk.flows.batch.creation import NotCreatable
-from swapdesk.flows.batch.group_signing import GROUP, GroupSession
+from swapdesk.flows.batch.group_payment import GROUP, GroupSession
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
     BatchPlan,

@@ -384,25 +384,19 @@ class SwapScreen(Page):
     def _read_line(self) -> IntentReading:
         """Read the line again, without a call; how it was understood."""
         from swapdesk.flows.payees.recipients import payee_check
-        from swapdesk.flows.quotes.intent_line import parse_intent_line, parse_private_line
+        from swapdesk.flows.quotes.intent_line import parse_intent_line
 
-        desk, link, text = self.desk, self.link, self.line.value
-        check = payee_check(desk.catalog, desk.book, desk.journal)
-        if self.private:
-            choose = self._choose + self._sold
-            line = parse_private_line(
-                text, desk.catalog, desk.book, choose=choose, held=self.held, check=check
-            )
-        else:
-            line = parse_intent_line(
-                text,
-                desk.catalog,
-                desk.book,
-                choose=self._choose,
-                sold=self._sold,
-                held=self.held,
-                check=check,
-            )
+        desk, link = self.desk, self.link
+        line = parse_intent_line(
+            self.line.value,
+            desk.catalog,
+            desk.book,
+            choose=self._choose,
+            sold=self._sold,
+            held=self.held,
+            check=payee_check(desk.catalog, desk.book, desk.journal),
+            private=self.private,
+        )
         self._read = line
         pair = line.pair
         self._limits = link.quotes.known_limits(*pair) if link is not None and pair else None
