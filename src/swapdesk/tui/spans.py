@@ -171,9 +171,10 @@ def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
 
 def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
     """Two blocks of rows, the left one this wide."""
+    none: Line = []
     return [
         [*one, Span(" " * (width - width_of(one))), *other] if other else list(one)
-        for one, other in zip_longest(left, right, fillvalue=[])
+        for one, other in zip_longest(left, right, fillvalue=none)
     ]
 
 
