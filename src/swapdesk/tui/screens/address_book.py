@@ -73,7 +73,6 @@ class AddressBookScreen(Page):
     NAME = "Address book"
     SPENDS = "quote"
     VERBS = (ADD_ENTRY, RENAME_ENTRY, MARK_OWN, DELETE_ENTRY, COPY_ENTRY)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     AddressBookScreen LineTable { height: 1fr; }
     """
@@ -163,11 +162,11 @@ class AddressBookScreen(Page):
             "delete",
         )
 
-        def typed(yes: bool | None) -> None:
-            if yes and self._change(lambda book: book.remove(entry.name)):
+        def delete() -> None:
+            if self._change(lambda book: book.remove(entry.name)):
                 self.show_notice(f"{entry.label} is deleted.")
 
-        self.app.push_screen(TypedConfirm(question), typed)
+        self.confirm(question, delete)
 
     def do_copy_entry(self) -> None:
         if (entry := self.current) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.containers import VerticalScroll
@@ -92,7 +92,6 @@ class OrdersScreen(OrderPage):
         OPEN_ORDER, COPY_ADDRESS, FUND, AGAIN, PUT_AWAY, FILTER_ROWS, SORT_ROWS, EXPORT_ROWS,
         SAY_ROW, REFRESH, BACK,
     )  # fmt: skip
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     OrdersScreen #label { margin: 1 0 0 0; }
     OrdersScreen.-short #label { margin: 0; }

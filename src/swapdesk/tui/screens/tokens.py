@@ -59,7 +59,7 @@ from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, 
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import LinesView, RuleRow
-from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.table_layout import Cell, Column, Row, Sketch
 from swapdesk.tui.widgets.text_field import TextField
 
@@ -453,13 +453,8 @@ class TokensScreen(Page):
         if not (lines := texts(check, "warn")):
             self._take(row)
             return
-
-        def agreed(yes: bool | None) -> None:
-            if yes:
-                self._take(row)
-
         question = Question("This token needs a second look", lines, "yes", "choose it")
-        self.app.push_screen(TypedConfirm(question), agreed)
+        self.confirm(question, lambda: self._take(row))
 
     def _take(self, row: TokenRow) -> None:
         from swapdesk.flows.intents.intent import TokenFacts
