@@ -113,7 +113,6 @@ class OrdersScreen(OrderPage):
         self._ticks = 0
         self._filling: asyncio.Task[None] | None = None
         self._update: Timer | None = None
-        self._settle: Timer | None = None
         self._begun = False
         """Filled when it came on the screen, which resumes it for the first time, too."""
 
@@ -257,9 +256,7 @@ class OrdersScreen(OrderPage):
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
-        if self._settle is not None:
-            self._settle.stop()
-        self._settle = self.set_timer(SETTLE_SECONDS, self._show_pane)
+        self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
     def _show_pane(self) -> None:
         """The pane and the money line speak of the order under the cursor."""

@@ -221,7 +221,6 @@ class SwapScreen(Page):
         """Of its pair, as far as they were asked for before."""
         self.held: dict[str, OwnBalance | str] = {}
         """What the own wallet has, by the id of the token, as far as it was asked."""
-        self._limits_timer: Timer | None = None
         self._filling: Timer | None = None
         self._pause = UPDATE_SECONDS
         self._funds = NOT_READ
@@ -327,9 +326,7 @@ class SwapScreen(Page):
     def _typed(self) -> None:
         self._choose = self._sold = 0
         self._understand()
-        if self._limits_timer is not None:
-            self._limits_timer.stop()
-        self._limits_timer = self.set_timer(LIMITS_AFTER, self._ask_limits)
+        self.delay("limits", LIMITS_AFTER, self._ask_limits)
 
     def _is_key(self, key: str) -> bool:
         """Whether a key on the empty line is a verb; everything else is the first character."""

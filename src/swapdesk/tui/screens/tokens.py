@@ -64,8 +64,6 @@ from swapdesk.tui.widgets.table_layout import Cell, Column, Row, Sketch
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.catalog.token_list import TokenList
@@ -216,7 +214,6 @@ class TokensScreen(Page):
         self._query = TokenSearch()
         self._wide = False
         self._whole: set[str] = set()
-        self._settle: Timer | None = None
         self._filled: TokenList | None = None
         """The list that the rows are of."""
 
@@ -257,9 +254,7 @@ class TokensScreen(Page):
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
-        if self._settle is not None:
-            self._settle.stop()
-        self._settle = self.set_timer(SETTLE_SECONDS, self.show_pane)
+        self.delay("pane", SETTLE_SECONDS, self.show_pane)
 
     def _ask(self, query: TokenSearch) -> None:
         self._query = query
