@@ -50,7 +50,7 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.table_layout import Column, Row
-from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_field import TextField, step_focus
 
 COLUMNS = (
     Column("name", "Name", 12),
@@ -297,9 +297,7 @@ class BookEntryScreen(Page):
             self.show()
 
     def do_step(self, by: int) -> None:
-        fields = self._fields()
-        at = next((i for i, field in enumerate(fields) if field.has_focus), 0)
-        fields[(at + by) % len(fields)].focus()
+        step_focus(self._fields(), by)
 
     @on(TextField.Submitted)
     def do_save_entry(self) -> None:
