@@ -113,8 +113,6 @@ class OrdersScreen(OrderPage):
         self._ticks = 0
         self._filling: asyncio.Task[None] | None = None
         self._update: Timer | None = None
-        self._begun = False
-        """Filled when it came on the screen, which resumes it for the first time, too."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -131,8 +129,6 @@ class OrdersScreen(OrderPage):
             self._field.open()
             self._field.set_value(self._filter.text)
         self._table.focus()
-        self._begun = True
-        self.show()
 
     def on_resize(self) -> None:
         if self._fit():
@@ -169,12 +165,6 @@ class OrdersScreen(OrderPage):
         self._changed |= ids
         if self._update is None:
             self._update = self.set_timer(UPDATE_SECONDS, self._flush)
-
-    def session_changed(self) -> None:
-        if self._begun:
-            self._begun = False
-        else:
-            self.show()
 
     # the table
 
