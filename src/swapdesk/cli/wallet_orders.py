@@ -29,12 +29,12 @@ from swapdesk.cli.wallet_session import account_on, consent, make_ready, review_
 from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.flows.creation.confirm_intent import Checked
+from swapdesk.flows.creation.creates import open_swaps
 from swapdesk.flows.deposits.funding import MAYBE
 from swapdesk.flows.deposits.wallet_funding import PAID, PAID_BEFORE, WalletFunding, kind_of
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.told_transaction import NotThisSwap
