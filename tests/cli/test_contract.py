@@ -34,10 +34,10 @@ from swapdesk.cli.command_error import (
     words_of,
 )
 from swapdesk.cli.contract_commands import _RETRY, RETRY_OF, Retry, commands, error_codes
+from swapdesk.cli.creation import _not_swapped
 from swapdesk.cli.main import REMOVED
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
 from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, all_schemas, error_schema, schema_of
-from swapdesk.cli.wallet_orders import _not_swapped
 from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING

@@ -81,6 +81,7 @@ from swapdesk.flows.batch.rows import (
     Group,
     Row,
     Sheet,
+    selling,
     skipping,
 )
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
@@ -120,7 +121,7 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
             budget = BudgetDocument(left.left, left.limit, round(left.resets_in))
         output.document(PlanDocument(plan, budget))
         return
-    rows = [_row(row) for row in plan.rows]
+    rows, calls = [_row(row) for row in plan.rows], plan.calls
     output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
     wanted = [row for row in plan.rows if not row.skipped]
     for row in wanted:
@@ -148,7 +149,10 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
             ("Arrives", arrives_words(plan)),
             ("Orders", ", ".join(f"{count} {route}" for route, count in plan.routes.items())),
             *((f"Group {group.number}", group_words(group)) for group in plan.groups),
-            ("Calls", calls_words(plan)),
+            (
+                "Calls",
+                f"{calls.create} create, {calls.build} build, {calls.submit} submit",
+            ),
             ("Budget", "" if left is None else f"exchanges {left.left} of {left.limit} left"),
         ]
     )
@@ -193,11 +197,6 @@ def group_words(group: Group) -> str:
     if group.paid == "solana":
         return f"{words}, {group.signatures} transactions or more, each signed"
     return f"{words}, each deposit paid by itself"
-
-
-def calls_words(plan: BatchPlan) -> str:
-    """``1 create, 1 build, 1 submit``."""
-    return f"{plan.calls.create} create, {plan.calls.build} build, {plan.calls.submit} submit"
 
 
 def _row(row: Row) -> tuple[str, ...]:
@@ -284,19 +283,17 @@ def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
 async def planned_sheet(
     session: CommandSession, sheet: Sheet, sell: str, *, payer: str = ""
 ) -> BatchPlan:
-    """The plan of rows that were read. Without a ``payer`` any account of the wallet may pay."""
+    """The plan of rows that were read, which ``sell`` this token where they name none. Without a
+    ``payer`` any account of the wallet may pay."""
     await session.load_catalog()
-    planner, desk = _planner(session, sell), session.desk
-    plan = await planner.with_limits(await planner.judged(sheet), session.link.api)
+    desk = session.desk
+    planner = BatchPlanner(
+        desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
+    )
+    judged = await planner.judged(selling(sheet, sell))
+    plan = await planner.with_limits(judged, session.link.api)
     means = await means_of_command(desk, plan, payer)
     return with_payers(against_means(plan, means), means)
-
-
-def _planner(session: CommandSession, sell: str) -> BatchPlanner:
-    desk = session.desk
-    return BatchPlanner(
-        desk.catalog, desk.book, desk.journal, desk.clock, sell, live=desk.settings.live
-    )
 
 
 async def show_plan(
@@ -699,7 +696,7 @@ class _Work(Watch):
         return outcome
 
     async def _look(self, review: Review) -> Agreed | None:
-        return consent(self._session.call.output, review, yes=self._yes)
+        return await consent(self._session.call.output, review, yes=self._yes)
 
     def turns_to(self, turn: Turn) -> None:
         what = f"{exact_amount(turn.need.amount)} {turn.need.symbol}"

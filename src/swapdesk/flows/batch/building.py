@@ -21,7 +21,13 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    BundleDeposit,
+    BundleItem,
+    funding_intent,
+    item_intent,
+)
 from swapdesk.flows.batch.progress import Stopped
 from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
@@ -372,9 +378,7 @@ _TRANSFER = "0xa9059cbb"
 """``transfer(address,uint256)``; the agent decodes what was made of it."""
 
 
-def item_promise(
-    multi_id: str, coin: Token, bundle: Bundle, item: BundleItem, intent_id: str
-) -> Promise:
+def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -> Promise:
     """What one signature may do: pay exactly these deposits."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
@@ -384,7 +388,7 @@ def item_promise(
     return _promise(
         coin,
         bundle,
-        intent_id,
+        item_intent(multi_id, bundle, item),
         sold,
         item.confirmed,
         bundle.gas_units,
@@ -392,7 +396,7 @@ def item_promise(
     )
 
 
-def funding_promise(coin: Token, bundle: Bundle, need: Sum, intent_id: str) -> Promise:
+def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Promise:
     """What may be sent to the smart account: no more than deposits and their gas can need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
     bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
@@ -400,6 +404,7 @@ def funding_promise(coin: Token, bundle: Bundle, need: Sum, intent_id: str) -> P
     if need.contract is None:
         bound += bundle.gas_units
     gas = gas_bound(coin.price, "evm")
+    intent_id = funding_intent(multi_id, bundle, need)
     return _promise(coin, bundle, intent_id, sold, bound, gas, None)
 
 

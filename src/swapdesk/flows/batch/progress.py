@@ -56,7 +56,7 @@ from swapdesk.flows.transactions import (
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, short
+from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
 
@@ -189,15 +189,6 @@ class GroupStanding(Struct, frozen=True):
         return any(
             act.state is State.DONE and funded_bundle(act) >= self.since for act in self.fundings
         )
-
-    @property
-    def amounts(self) -> tuple[tuple[Decimal, str], ...]:
-        """What its deposits are together, by token; of the rows that are in its bundle."""
-        sums: dict[str, tuple[Decimal, str]] = {}
-        for item in self.bundle.items if self.bundle else ():
-            before, _ = sums.get(item.token_id, (Decimal(0), ""))
-            sums[item.token_id] = ROUGH.add(before, item.sum.amount), item.symbol
-        return tuple(sums.values())
 
     @property
     def plan(self) -> str:
