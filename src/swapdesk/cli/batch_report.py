@@ -49,6 +49,7 @@ from swapdesk.flows.batch.plan import (
 )
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
+    NOT_PAID,
     BatchProgress,
     GroupStanding,
     Payouts,
@@ -309,8 +310,6 @@ async def show_plan(
 
 # Created
 
-HOME = "in your wallet; no deposit was paid"
-
 
 async def create_batch(
     session: CommandSession,
@@ -434,7 +433,7 @@ async def created(
         raise _before(error.holder) from None
     except JournalUnavailable:
         raise CommandError(
-            Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, HOME, NO_JOURNAL.next
+            Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, NOT_PAID, NO_JOURNAL.next
         ) from None
 
 
@@ -480,12 +479,12 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
             Exit.UNKNOWN,
             "OUTCOME_UNKNOWN",
             "Whether a group was created is not known.",
-            money=HOME,
+            money=NOT_PAID,
             next=f"you: swapdesk batch resume {batch.id[:8]} looks for it; it is never sent twice",
         )
     if stopped is not None:
         failed = of_client_error(stopped)
-        failed.money = money_with_payment(HOME, stopped)
+        failed.money = money_with_payment(NOT_PAID, stopped)
         if any(group.act.state is State.PREPARED for group in batch.groups):
             failed.next += f"; swapdesk batch resume {batch.id[:8]} goes on with what is left"
         return failed
@@ -495,7 +494,7 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
             Exit.OWN_REFUSAL,
             "ORDER_DIFFERS",
             f"Row {differs[0].number}: {differs[0].reason}",
-            money=HOME,
+            money=NOT_PAID,
             next="you: report it to the service with the order's id",
         )
     return None

@@ -56,6 +56,12 @@ from swapdesk.wire.multi import (
 from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
+LEAST_LEFT = timedelta(seconds=30)
+"""Nothing is paid for an order that waits no longer than this."""
+EVM, SOLANA = "evm", "solana"
+_TRANSFER = "0xa9059cbb"
+"""``transfer(address,uint256)``; the agent decodes what was made of it."""
+
 
 def differing(asked: MultiOrderRequest, order: Order) -> str | None:
     """The first field in which the order is not what was asked for, in a word; None for none.
@@ -89,10 +95,6 @@ def _same(one: str, other: str) -> bool:
     if one.startswith("0x") and other.startswith("0x"):
         return one.lower() == other.lower()
     return one == other
-
-
-LEAST_LEFT = timedelta(seconds=30)
-"""Nothing is paid for an order that waits no longer than this."""
 
 
 class PayableRow(Struct, frozen=True):
@@ -211,8 +213,6 @@ def _row(
 
 
 # The bundle
-
-EVM, SOLANA = "evm", "solana"
 
 
 def _not_built(differs: str) -> Stopped:
@@ -373,9 +373,6 @@ def _ids(rows: Sequence[PayableRow]) -> list[str]:
 
 
 # What is promised of it
-
-_TRANSFER = "0xa9059cbb"
-"""``transfer(address,uint256)``; the agent decodes what was made of it."""
 
 
 def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -> Promise:
