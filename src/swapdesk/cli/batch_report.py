@@ -8,7 +8,6 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -88,7 +87,7 @@ from swapdesk.flows.batch.rows import (
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import paid_orders
+from swapdesk.flows.journal.payments import Sum, paid_orders
 from swapdesk.flows.notation import about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
@@ -783,18 +782,33 @@ LEFT = "swapdesk wallet balance lists what gas left over in the smart account"
 _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
 
 
-class TransactionFacts(Struct, frozen=True, rename="camel"):
+class TransactionFacts(Struct, frozen=True):
     """One transaction that the wallet signed for a group; ``serviceIds`` are the orders whose
     deposits it pays itself."""
 
-    paying: Literal["fund", "part"] = field(name="for")
-    token: str
-    contract: str | None
-    amount: Decimal
-    state: ActWord
-    hash: str | None
-    service_ids: Sequence[str]
-    code: str | None
+    PRINTED: ClassVar = {
+        "for": "paying", "token": "sum.symbol", "contract": "sum.contract",
+        "amount": "sum.amount", "state": "state", "hash": "act.hash",
+        "serviceIds": "service_ids", "code": "act.code",
+    }  # fmt: skip
+
+    act: Operation
+
+    @property
+    def paying(self) -> Literal["fund", "part"]:
+        return "fund" if self.act.kind == "fund" else "part"
+
+    @property
+    def sum(self) -> Sum:
+        return sum_of(self.act)
+
+    @property
+    def state(self) -> ActWord:
+        return ACT_WORDS[self.act.state]
+
+    @property
+    def service_ids(self) -> Sequence[str]:
+        return paid_orders(self.act)
 
 
 class GroupDocument(Struct, frozen=True):
@@ -814,7 +828,7 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def payments(self) -> list[TransactionFacts]:
-        return [_payment(act) for act in self.standing.payments]
+        return [TransactionFacts(act) for act in self.standing.payments]
 
     @property
     def payouts(self) -> Payouts | None:
@@ -907,20 +921,6 @@ class ResultsFileDocument(Struct, frozen=True):
     batch: str
     file: str
     rows: int
-
-
-def _payment(act: Operation) -> TransactionFacts:
-    paid = sum_of(act)
-    return TransactionFacts(
-        paying="fund" if act.kind == "fund" else "part",
-        token=paid.symbol,
-        contract=paid.contract,
-        amount=paid.amount,
-        state=ACT_WORDS[act.state],
-        hash=act.hash,
-        service_ids=paid_orders(act),
-        code=act.code,
-    )
 
 
 Asked = tuple[Mapping[str, Order], ClientError | None]
