@@ -68,26 +68,21 @@ def differing(asked: MultiOrderRequest, order: Order) -> str | None:
 
     A field that the service leaves out says nothing, but the recipient must be there.
     """
-    sent = order.in_token_id or (order.in_token.id if order.in_token is not None else None)
-    bought = order.out_token_id or (order.out_token.id if order.out_token is not None else None)
-    if sent is not None and sent.lower() != asked.from_.lower():
-        return "token sold"
-    if bought is not None and bought.lower() != asked.to.lower():
-        return "token bought"
+    for wanted, token_id, token, word in (
+        (asked.from_, order.in_token_id, order.in_token, "token sold"),
+        (asked.to, order.out_token_id, order.out_token, "token bought"),
+    ):
+        named = token_id or (token.id if token is not None else wanted)
+        if named.lower() != wanted.lower():
+            return word
     if order.receiver_address is None or not _same(order.receiver_address, asked.address_to):
         return "recipient"
-    if "receiver_tag" in order.model_fields_set or order.receiver_tag:
-        if (order.receiver_tag or None) != asked.destination_tag:
-            return "memo"
-    elif asked.destination_tag is not None:
+    if (order.receiver_tag or None) != asked.destination_tag:
         return "memo"
     if order.anonymous is not None and order.anonymous is not bool(asked.anonymous):
         return "route"
-    if order.in_amount is not None:
-        near = asked.amount * AMOUNT_TOLERANCE
-        if abs(order.in_amount - asked.amount) > near:
-            return "amount"
-    return None
+    paid = asked.amount if order.in_amount is None else order.in_amount
+    return "amount" if abs(paid - asked.amount) > asked.amount * AMOUNT_TOLERANCE else None
 
 
 def _same(one: str, other: str) -> bool:
