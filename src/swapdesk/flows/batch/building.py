@@ -33,6 +33,7 @@ from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.intents.intent import gas_bound
 from swapdesk.flows.journal.payments import Sum
+from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.situations import awaits_deposit
 from swapdesk.wallet.promise import (
     Asset,
@@ -193,11 +194,9 @@ def _row(
     )
     if not address.ok:
         raise Unpayable(f"its deposit address is no address on {chain.name}", wrong=True)
-    for own in (asked.address_to, asked.refund_address):
-        if own is not None and same_address(chain.kind, address.normalized, own):
-            raise Unpayable(
-                "its deposit address is the recipient or the refund address", wrong=True
-            )
+    own = [one for one in (asked.address_to, asked.refund_address) if one is not None]
+    if any(same_address(chain.kind, address.normalized, one) for one in own):
+        raise Unpayable("its deposit address is the recipient or the refund address", wrong=True)
     try:
         units = to_base_units(order.in_amount, token.decimals)
         confirmed = to_base_units(asked.amount, token.decimals)
@@ -231,10 +230,9 @@ async def build_operations(
     """The operations that pay ``rows`` out of the smart account of ``account``; ``coin`` is the
     chain's. Raises Stopped and ClientError."""
     answer = await _asked(api, multi_id, EVM, account, _ids(rows))
-    parts = _partition(answer, rows)
     items: list[BundleItem] = []
     needs: list[Sum] = []
-    for told, own in parts:
+    for told, own in _partition(answer, rows):
         data = told.tx_data
         if not isinstance(data, EvmTransactionData):
             raise _not_built("the service answered with a transaction of another chain")
@@ -316,13 +314,12 @@ def _partition(
     left = {row.deposit.service_id: row for row in rows}
     found: list[tuple[MultiTransaction, list[PayableRow]]] = []
     for told in answer.transactions:
-        own = [left.pop(service_id, None) for service_id in told.service_ids]
-        if not own or any(one is None for one in own):
+        own = [left.pop(service_id) for service_id in told.service_ids if service_id in left]
+        if not own or len(own) < len(told.service_ids):
             raise _not_built("the service answered with other deposits than those asked for")
-        found.append((told, [one for one in own if one is not None]))
+        found.append((told, own))
     if left:
-        count = len(left)
-        raise _not_built(f"{count} deposit{'' if count == 1 else 's'} asked for are in no batch")
+        raise _not_built(f"{counted(len(left), 'deposit')} asked for are in no batch")
     return found
 
 
