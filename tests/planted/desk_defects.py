@@ -805,8 +805,8 @@ PAYING = (
         "lost-payment-made-again",
         "A deposit whose answer was lost is paid a second time.",
         "swapdesk/flows/journal/payments.py",
-        "        claim=_claim(service_id),\n        state=State.PREPARED if",
-        "        claim=None,\n        state=State.PREPARED if",
+        "        claim=_claim(service_id),\n        state=state or",
+        "        claim=None,\n        state=state or",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
     ),
     Defect(
