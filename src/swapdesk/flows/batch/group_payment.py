@@ -138,6 +138,7 @@ _ENDS: dict[str, tuple[State, str | None]] = {
     BundleStatus.FAILED: (State.REFUSED, "FAILED"),
     BundleStatus.WITHDRAWN: (State.REFUSED, "WITHDRAWN"),
 }
+_BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
 _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
@@ -691,8 +692,6 @@ async def pay_group(
 
 
 # While it is signed
-
-_BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
 
 
 class GroupRun(Struct):
