@@ -122,7 +122,8 @@ def typed_lines(terminal: int, question: str, least: int) -> str:
 def terminal_without(flags: int, terminal: int, when: int) -> Iterator[None]:
     """A terminal whose local ``flags`` are off, from ``when`` on. What was typed meanwhile and
     not read is dropped."""
-    before, changed = termios.tcgetattr(terminal), termios.tcgetattr(terminal)
+    before = termios.tcgetattr(terminal)
+    changed = termios.tcgetattr(terminal)
     changed[3] &= ~flags
     termios.tcsetattr(terminal, when, changed)
     try:
