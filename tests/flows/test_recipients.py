@@ -510,8 +510,8 @@ def test_the_place_of_the_fault_comes_with_the_refusal(book: AddressBook) -> Non
 
 def board(token_in: Token, **fields: Any) -> QuoteResult:
     quote = Quote(quote_id="a" * 24, type="standard", swap="hy", amount_out=Decimal(1), **fields)
-    ranking = rank([quote], now=NOW, expires=lambda _: NOW + timedelta(seconds=60))
-    return QuoteResult(NOW, NOW, ranking, QuoteRequest(token_in, ETH, Decimal(100)))
+    wish = QuoteRequest(token_in, ETH, Decimal(100))
+    return QuoteResult(NOW, NOW, rank([(quote, NOW + timedelta(seconds=60))], wish, NOW), wish)
 
 
 def refund_of(text: str, token: Token, book: AddressBook, **given: Any) -> RecipientCheck:

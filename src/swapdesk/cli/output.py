@@ -279,7 +279,11 @@ class Output:
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
         money = "Nothing was sent" if error.money == UNSENT else f"The money is {error.money}"
         rows = [error.message, f"{money}.", f"Next {error.next}.", f"({last})"]
-        rows += [f"  {name}: {what['message']}" for name, what in _other_fields(error)]
+        rows += [
+            f"  {name}: {what['message']}"
+            for name, what in error.fields.items()
+            if what["message"] != error.message
+        ]
         self.talk(*rows)
 
     def report(self, text: str) -> None:
@@ -427,8 +431,3 @@ def _escape(ch: str) -> str:
         code -= 0x10000
         return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
     return f"\\u{code:04x}"
-
-
-def _other_fields(error: CommandError) -> list[tuple[str, Mapping[str, Any]]]:
-    """Fields whose message says more than the error's own."""
-    return [(name, what) for name, what in error.fields.items() if what["message"] != error.message]

@@ -335,7 +335,8 @@ async def call_operation(
         answer = await _written(session, operation, method, path, query, body)
     else:
         answer = await _asked(session, method, path, query, body)
-    session.call.output.raw_json(_one_line(answer))
+    # On one line, every digit as it came.
+    session.call.output.raw_json(encode_json(_read(answer)).decode())
     return Exit.DONE
 
 
@@ -372,25 +373,20 @@ async def _written(
             "NO_JOURNAL", NO_JOURNAL.cause, money=UNTOUCHED, next=NO_JOURNAL.next
         ) from None
 
-    def ended(state: State, code: str, error: OutcomeUnknown | ApiError | None = None) -> None:
-        told: dict[str, Any] = (
-            {} if error is None else {"status": error.status, "request_id": error.request_id}
-        )
-        journal.ledger.move(call.id, state, code=code, **told)
-
     try:
         answer = await _asked(session, method, path, query, body)
-    except OutcomeUnknown as error:
-        ended(State.UNKNOWN, error.code or "NO_ANSWER", error)
-        raise
-    except ApiError as error:
-        ended(State.REFUSED, error.code or f"HTTP_{error.status}", error)
-        raise
-    except ClientError:
-        ended(State.REFUSED, "NOT_SENT")
+    except ClientError as error:
+        told: dict[str, Any] = {}
+        state, code = State.REFUSED, "NOT_SENT"
+        if isinstance(error, OutcomeUnknown | ApiError):
+            told = {"status": error.status, "request_id": error.request_id}
+            code = error.code or f"HTTP_{error.status}"
+        if isinstance(error, OutcomeUnknown):
+            state, code = State.UNKNOWN, error.code or "NO_ANSWER"
+        journal.ledger.move(call.id, state, code=code, **told)
         raise
     order = _order_of(answer, operation)
-    told: dict[str, Any] = {"status": answer.status, "request_id": answer.request_id}
+    told = {"status": answer.status, "request_id": answer.request_id}
     if order is None:
         journal.ledger.move(call.id, State.DONE, **told)
     else:
@@ -420,8 +416,3 @@ def _checked(body: bytes) -> bytes:
 
 def _read(answer: RawAnswer) -> object:
     return decode_json(answer.body, side="client", max_bytes=answer.operation.result_limit)
-
-
-def _one_line(answer: RawAnswer) -> str:
-    """The answer's JSON on one line, every digit as it came."""
-    return encode_json(_read(answer)).decode()

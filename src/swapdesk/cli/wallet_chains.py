@@ -17,7 +17,7 @@ from swapdesk.cli.output import Output, cells
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named, account_on, require_done, sign_and_send
-from swapdesk.flows.batch.bundle_promise import smart_accounts
+from swapdesk.flows.batch.bundles import smart_accounts
 from swapdesk.flows.batch.progress import way_out
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, propose_withdrawal
 from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW

@@ -30,6 +30,8 @@ async def opened(run: DeskRun) -> SigningSession[Swap]:
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
+    # Nothing of another scene goes on.
+    app.signing._begun = None
     plan = SwapPlan(0, ("permit", "order"))
     signing = begin_swap(app.signing.running, swap_intent(), wallet="trading", plan=plan)
     signing.confirmations = 2

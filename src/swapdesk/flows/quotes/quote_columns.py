@@ -215,17 +215,17 @@ def _custody(board: QuoteResult, row: RankedQuote) -> tuple[str, str]:
 
 
 def _why(board: QuoteResult, kind: RouteType) -> str:
-    wish = board.wish
-    if wish.same_token and kind is not RouteType.PRIVATE:
-        return "the same token goes by private routes only"
-    if wish.route_types and kind not in wish.route_types:
-        return "not asked for"
-    if kind is RouteType.PRIVATE and wish.providers:
-        return "not asked for: chosen providers leave it out"
-    if kind is RouteType.DEX and wish.markup is not None:
-        return "not asked for: a markup leaves it out"
-    if kind is RouteType.DEX and not wish.floating:
-        return "has no fixed rate"
+    wish, private, dex = board.wish, kind is RouteType.PRIVATE, kind is RouteType.DEX
+    reasons = (
+        (wish.same_token and not private, "the same token goes by private routes only"),
+        (wish.route_types and kind not in wish.route_types, "not asked for"),
+        (private and wish.providers, "not asked for: chosen providers leave it out"),
+        (dex and wish.markup is not None, "not asked for: a markup leaves it out"),
+        (dex and not wish.floating, "has no fixed rate"),
+    )
+    reason = next((reason for holds, reason in reasons if holds), None)
+    if reason is not None:
+        return reason
     entry = next((e for e in board.ranking.unusable if e.quote.type == kind), None)
     if entry is not None:
         return f'the service says: "{entry.reason}"' if entry.server_says else entry.reason

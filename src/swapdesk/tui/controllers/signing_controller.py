@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from swapdesk.flows.batch.group_signing import GroupSession
+    from swapdesk.flows.batch.group_payment import GroupSession
     from swapdesk.flows.batch.progress import Until
     from swapdesk.flows.dex.dex_plan import SwapPlan
     from swapdesk.flows.intents.intent import Intent
@@ -95,7 +95,7 @@ class SigningController:
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
         """Go on with the payment of a group that was created, by its act; its session. Raises
         Stopped, KeyError for no such group, and JournalUnavailable."""
-        from swapdesk.flows.batch.group_signing import begin_group
+        from swapdesk.flows.batch.group_payment import begin_group
 
         signing = begin_group(self.running, group_id)
         if not self.running.working(signing):
@@ -170,7 +170,7 @@ class SigningController:
 
     def _take_on_groups(self) -> None:
         """What was signed and not submitted rests until its key is pressed; the rest goes on."""
-        from swapdesk.flows.batch.group_signing import groups_left_open, standing_of
+        from swapdesk.flows.batch.group_payment import groups_left_open, standing_of
         from swapdesk.flows.batch.progress import Stopped, Until
 
         try:

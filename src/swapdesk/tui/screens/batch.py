@@ -22,7 +22,7 @@ from textual.widget import Widget
 from swapdesk.client.budget import Allowance
 from swapdesk.flows.batch.batches import Batch, find_batch
 from swapdesk.flows.batch.creation import NotCreatable
-from swapdesk.flows.batch.group_signing import GROUP, GroupSession
+from swapdesk.flows.batch.group_payment import GROUP, GroupSession
 from swapdesk.flows.batch.means import means_of
 from swapdesk.flows.batch.plan import (
     BatchPlan,
@@ -148,7 +148,6 @@ PAYING_VERBS = (BUILD_BUNDLE, SIGN_BUNDLE, SUBMIT_BUNDLE)
 _DOING = {
     Until.BUILT: "building",
     Until.SIGNED: "being signed",
-    Until.SUBMITTED: "submitting",
     Until.SETTLED: "submitting",
 }
 _STANDS_AFTER = {BUILD_BUNDLE: Until.BUILT, SIGN_BUNDLE: Until.SIGNED, SUBMIT_BUNDLE: Until.SETTLED}

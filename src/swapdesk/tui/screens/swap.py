@@ -289,27 +289,19 @@ class SwapLine:
     ) -> IntentReading:
         """Read ``text`` again, without a call, and say how it was understood."""
         from swapdesk.flows.payees.recipients import payee_check
-        from swapdesk.flows.quotes.intent_line import (
-            parse_intent_line,
-            parse_private_line,
-        )
+        from swapdesk.flows.quotes.intent_line import parse_intent_line
 
         check = payee_check(desk.catalog, desk.book, desk.journal)
-        if private:
-            choose = self.choose + self.sold
-            line = parse_private_line(
-                text, desk.catalog, desk.book, choose=choose, held=self.held, check=check
-            )
-        else:
-            line = parse_intent_line(
-                text,
-                desk.catalog,
-                desk.book,
-                choose=self.choose,
-                sold=self.sold,
-                held=self.held,
-                check=check,
-            )
+        line = parse_intent_line(
+            text,
+            desk.catalog,
+            desk.book,
+            choose=self.choose,
+            sold=self.sold,
+            held=self.held,
+            check=check,
+            private=private,
+        )
         self.line = line
         pair = line.pair
         self.limits = link.quotes.known_limits(*pair) if link is not None and pair else None
