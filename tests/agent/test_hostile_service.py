@@ -21,7 +21,7 @@ from random import Random
 from typing import Any, TypeVar
 
 import pytest
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from pydantic import ValidationError
 
@@ -250,14 +250,11 @@ class _InProcess(WalletClient):
         self.gone = None
         self.accounts = Accounts((), (), (), False)
 
-    async def ask(
-        self,
-        operation: AgentOperation,
-        arguments: Mapping[str, Any] | None = None,
-        **secrets: Secret | None,
-    ) -> Any:
-        held = {name: SecretBytes(one.reveal().encode()) for name, one in secrets.items() if one}
-        frame = Frame({"do": operation, **(arguments or {})}, held)
+    async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
+        secrets = {name: one for name, one in arguments.items() if isinstance(one, Secret)}
+        held = {name: SecretBytes(one.reveal().encode()) for name, one in secrets.items()}
+        plain = {name: one for name, one in arguments.items() if name not in held}
+        frame = Frame({"do": operation, **to_builtins(plain)}, held)
         try:
             return (await answered(self._opened, operation, frame))[0]
         except Refused as refusal:

@@ -14,7 +14,7 @@ from agent.gate_world import ALICE, BOB, CHAIN_ID, ETH, GENESIS, USDC, WETH, cod
 from agent.honest import HONEST, Honest
 from agent.node import Answer, Contract, Node, chains, octets_of, text_word, token, word
 from corpus import Case, load
-from swapdesk.agent.gate.case import decimals_read
+from swapdesk.agent.gate.case import read_of
 from swapdesk.agent.gate.verdict import WEIGHT_PHRASE
 from swapdesk.agent.process.chain_handlers import evm_balances, payment_fee
 from swapdesk.chain.calldata import erc20
@@ -38,7 +38,7 @@ DECIMALS_TOLD = {one.id: octets_of(one.input) for one in load("decimals", name="
 
 def counted(honest: Honest, contract: str, answer: bytes) -> Honest:
     """Its contract says ``answer`` of its decimals."""
-    told = {decimals_read(contract): answer}
+    told = {read_of(contract, erc20.DECIMALS): answer}
     return replace(honest, read=lambda facts: replace(facts, answers=facts.answers | told))
 
 

@@ -747,9 +747,9 @@ PAYING = (
     Defect(
         "memo-not-in-the-code",
         "Who scans the code pays without the destination tag, and nobody is credited.",
-        "swapdesk/chain/addresses/xrp.py",
-        '("dt", payment.memo)',
-        '("dt", None)',
+        "swapdesk/chain/addresses/kind.py",
+        '(memo, told))',
+        '(memo, None))',
         ("tests/chain/test_payment_links.py::test_memos_in_the_code",),
     ),
     Defect(

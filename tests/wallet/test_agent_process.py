@@ -720,14 +720,14 @@ async def test_requests_that_make_no_sense_are_refused_and_harm_nothing(start: S
         ("export", {"address": ["x"]}),
     ]:
         with pytest.raises(Refused) as refused:
-            await ask(operation, arguments)
+            await ask(operation, **arguments)
         assert refused.value.code != "defect", (operation, arguments)
     for promise in odd_promises():
         with pytest.raises(Refused) as refused:
-            await ask("review", {"payload": CALL, "promise": promise})
+            await ask("review", payload=CALL, promise=promise)
         assert refused.value.code == "bad_request", promise
     with pytest.raises(Refused):
-        await ask("open", {"place": {"directory": "relative", "profile": "sandbox"}})
+        await ask("open", place={"directory": "relative", "profile": "sandbox"})
     assert (await agent.read_accounts()).accounts == ()
 
 
@@ -764,7 +764,7 @@ async def test_a_wallet_of_many_transactions_tells_them_in_pages(start: Start, k
         assert refused.value.code == "defect"
         assert (await agent.read_accounts()).accounts == ()
         with pytest.raises(Refused) as large:
-            await agent.ask("rename", {"address": "x" * MAX_FRAME, "name": "x"})
+            await agent.ask("rename", address="x" * MAX_FRAME, name="x")
         assert large.value.code == "bad_request"
 
 

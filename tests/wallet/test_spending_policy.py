@@ -284,7 +284,7 @@ async def test_hostile_policies_are_refused_and_change_nothing(someone: Trader) 
         before = (directory / "spending_policy.json").read_bytes()
         for policy in HOSTILE:
             with pytest.raises(Refused) as refused:
-                await agent.ask("set_policy", {"policy": policy}, passphrase=PASSPHRASE)
+                await agent.ask("set_policy", policy=policy, passphrase=PASSPHRASE)
             assert refused.value.code == "bad_request", policy
         assert (directory / "spending_policy.json").read_bytes() == before
         assert os.stat(directory / "spending_policy.json").st_mode & 0o777 == 0o600

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from swapdesk.certificates import VARIABLE, authorities
@@ -63,7 +64,6 @@ from swapdesk.wallet.protocol import (
     from_json,
     payload_from_json,
     payload_to_json,
-    to_json,
 )
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy
 
@@ -124,7 +124,7 @@ class WalletClient:
         agent = await cls._started(on_locked, program)
         try:
             await agent._is_ready()
-            agent.accounts = await agent._told(Accounts, "open", place=to_json(place))
+            agent.accounts = await agent._told(Accounts, "open", place=place)
         except BaseException:
             await agent.close()
             raise
@@ -183,19 +183,12 @@ class WalletClient:
 
     # The conversation
 
-    async def ask(
-        self,
-        operation: AgentOperation,
-        arguments: Mapping[str, Any] | None = None,
-        **secrets: Secret | None,
-    ) -> Any:
-        """What the agent did. Raises AgentGone when the process ended, Refused when it says no."""
-        frame = await self.frame(operation, arguments or {}, **secrets)
-        return frame.head["done"]
+    async def ask(self, operation: AgentOperation, /, **arguments: Any) -> Any:
+        """What the agent did; each Secret among the arguments travels as one. Raises AgentGone
+        when the process ended, Refused when it says no."""
+        return (await self.frame(operation, **arguments)).head["done"]
 
-    async def frame(
-        self, operation: AgentOperation, arguments: Mapping[str, Any], **secrets: Secret | None
-    ) -> Frame:
+    async def frame(self, operation: AgentOperation, /, **arguments: Any) -> Frame:
         """The same with the secrets of the answer, which the caller wipes."""
         if self.gone is not None:
             raise self.gone
@@ -204,7 +197,7 @@ class WalletClient:
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         try:
-            await self._say({"id": number, "do": operation, **arguments}, secrets)
+            await self._say({"id": number, "do": operation, **arguments})
             frame = await answer
         finally:
             self._waiting.pop(number, None)
@@ -215,10 +208,11 @@ class WalletClient:
             raise AgentGone("the wallet agent answered something else than it should")
         return frame
 
-    async def _say(self, head: Mapping[str, Any], secrets: Mapping[str, Secret | None]) -> None:
-        held = {name: SecretBytes.of(one) for name, one in secrets.items() if one is not None}
+    async def _say(self, head: Mapping[str, Any]) -> None:
+        held = {name: SecretBytes.of(one) for name, one in head.items() if isinstance(one, Secret)}
+        plain = {name: one for name, one in head.items() if name not in held}
         try:
-            frame = encode_frame(head, held)
+            frame = encode_frame(to_builtins(plain), held)
         except FrameError as error:
             for one in held.values():
                 one.wipe()
@@ -280,8 +274,8 @@ class WalletClient:
             for line in chunk.decode("ascii", "replace").splitlines():
                 self._said.append(_COULD_BE_SECRET.sub("***", line[:200]))
 
-    async def _told(self, kind: type[S], operation: AgentOperation, **arguments: Any) -> S:
-        return from_json(kind, await self.ask(operation, arguments))
+    async def _told(self, kind: type[S], operation: AgentOperation, /, **arguments: Any) -> S:
+        return from_json(kind, await self.ask(operation, **arguments))
 
     # Keys
 
@@ -295,8 +289,7 @@ class WalletClient:
         """Open all keys, or those of ``addresses``; those that did not open and why.
 
         Raises WrongPassphrase when none opened."""
-        arguments = {"addresses": None if addresses is None else list(addresses)}
-        answer = await self.ask("unlock", arguments, passphrase=passphrase)
+        answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
         return tuple(from_json(UnusableKey, one) for one in answer["closed"])
 
@@ -306,12 +299,11 @@ class WalletClient:
 
     async def create(self, kind: Kind, name: str, passphrase: Secret) -> Account:
         """A new key, unlocked. The first one sets the pass phrase of the wallet."""
-        arguments = {"kind": kind, "name": name}
-        return await self._added(await self.ask("create", arguments, passphrase=passphrase))
+        return await self._added("create", kind=kind, name=name, passphrase=passphrase)
 
-    async def _added(self, answer: Any) -> Account:
+    async def _added(self, operation: AgentOperation, /, **arguments: Any) -> Account:
+        address = (await self._told(Account, operation, **arguments)).address
         await self.read_accounts()
-        address = from_json(Account, answer).address
         return next(one for one in self.accounts.accounts if one.address == address)
 
     async def preview(
@@ -325,9 +317,13 @@ class WalletClient:
     ) -> tuple[ImportChoice, ...]:
         """The addresses that ``material`` leads to, for a mnemonic one for each path (the ones
         in use when None). Nothing is kept."""
-        arguments = {"kind": kind, "origin": origin, "paths": paths and list(paths)}
         answer = await self.ask(
-            "preview", arguments, material=material, file_passphrase=file_passphrase
+            "preview",
+            kind=kind,
+            origin=origin,
+            paths=paths,
+            material=material,
+            file_passphrase=file_passphrase,
         )
         return tuple(from_json(ImportChoice, one) for one in answer)
 
@@ -342,37 +338,30 @@ class WalletClient:
         file_passphrase: Secret | None = None,
     ) -> Account:
         """Keep the key of a choice that was seen; refused when the material leads elsewhere."""
-        arguments = {
-            "kind": choice.kind,
-            "origin": origin,
-            "path": choice.path,
-            "address": choice.address,
-            "name": name,
-        }
-        answer = await self.ask(
+        return await self._added(
             "import",
-            arguments,
+            kind=choice.kind,
+            origin=origin,
+            path=choice.path,
+            address=choice.address,
+            name=name,
             material=material,
             passphrase=passphrase,
             file_passphrase=file_passphrase,
         )
-        return await self._added(answer)
 
     async def export(self, address: str, phrase: str, passphrase: Secret) -> SecretBytes:
         """The key in plain: 0x-hex, or the numbers of solana-keygen. ``phrase`` is what
         ``accounts.export_phrase`` asks to be typed. The caller wipes the answer."""
-        frame = await self.frame(
-            "export", {"address": address, "phrase": phrase}, passphrase=passphrase
-        )
+        frame = await self.frame("export", address=address, phrase=phrase, passphrase=passphrase)
         return frame.secrets["key"]
 
     async def rename(self, address: str, name: str) -> Account:
-        answer = await self.ask("rename", {"address": address, "name": name})
-        return await self._added(answer)
+        return await self._added("rename", address=address, name=name)
 
     async def set_clock(self, offset: float) -> None:
         """Sandbox time ahead of the wall in seconds; without effect on a live profile."""
-        await self.ask("clock", {"offset": offset})
+        await self.ask("clock", offset=offset)
 
     # What may be signed at most
 
@@ -385,8 +374,7 @@ class WalletClient:
     ) -> PolicyStatus:
         """Put a policy in the place of the one there is. Refused (PASSPHRASE_NEEDED) without the
         pass phrase for one that is not tighter in every respect."""
-        answer = await self.ask("set_policy", {"policy": to_json(policy)}, passphrase=passphrase)
-        return from_json(PolicyStatus, answer)
+        return await self._told(PolicyStatus, "set_policy", policy=policy, passphrase=passphrase)
 
     # Looking at chains, for which nothing has to be open
 
@@ -400,7 +388,7 @@ class WalletClient:
             "balances",
             address=address,
             chain=chain,
-            assets=[to_json(one) for one in assets],
+            assets=assets,
             fee=fee,
         )
 
@@ -411,7 +399,7 @@ class WalletClient:
             "allowances",
             address=address,
             chain=chain,
-            assets=[to_json(one) for one in tokens],
+            assets=tokens,
         )
 
     async def revocation(
@@ -431,7 +419,7 @@ class WalletClient:
     async def solana_deposit(self, promise: Promise) -> SolanaPayload:
         """The transaction that pays the deposit of a promise, to be reviewed and signed as any
         other payload; refused as ``balances``, and for a promise without a deposit."""
-        return await self._told(SolanaPayload, "solana_deposit", promise=to_json(promise))
+        return await self._told(SolanaPayload, "solana_deposit", promise=promise)
 
     async def smart_account(
         self, address: str, chain: str, assets: Sequence[Asset]
@@ -443,13 +431,13 @@ class WalletClient:
             "smart_account",
             address=address,
             chain=chain,
-            assets=[to_json(one) for one in assets],
+            assets=assets,
         )
 
     async def withdrawal(self, promise: Promise) -> TransactionPayload:
         """The call by which an account has its smart account pay it what a promise says, to be
         reviewed and signed as any other payload."""
-        return await self._told(TransactionPayload, "withdrawal", promise=to_json(promise))
+        return await self._told(TransactionPayload, "withdrawal", promise=promise)
 
     # Signing
 
@@ -462,7 +450,7 @@ class WalletClient:
             Review,
             "review",
             payload=payload_to_json(payload),
-            promise=to_json(promise),
+            promise=promise,
             replaces=replaces,
         )
         return held_against(review, payload)
@@ -472,7 +460,7 @@ class WalletClient:
         higher fee: judged against the promise that it was signed under, of which only the most
         that gas may cost is raised to ``gas_units`` (of the native coin). The call is as the
         agent's records have it."""
-        answer = await self.ask("bump", {"hash": hash_, "gas": gas_units})
+        answer = await self.ask("bump", hash=hash_, gas=gas_units)
         payload = payload_from_json(answer["payload"])
         return payload, held_against(from_json(Review, answer["review"]), payload)
 
@@ -480,8 +468,7 @@ class WalletClient:
         self, review: Review, phrase: str | None = None
     ) -> Signature | SignedTransaction:
         """Sign what was reviewed. A transaction is written down and not sent yet."""
-        arguments = {"review": review.id, "digest": review.digest, "phrase": phrase}
-        answer = await self.ask("sign", arguments)
+        answer = await self.ask("sign", review=review.id, digest=review.digest, phrase=phrase)
         if answer["kind"] == "signature":
             return from_json(Signature, answer["signature"])
         return from_json(SignedTransaction, answer["transaction"])
@@ -491,8 +478,7 @@ class WalletClient:
         found: list[SignedTransaction] = []
         after: int | None = 0
         while after is not None:
-            arguments = {"intent": intent_id, "after": after}
-            page = await self.ask("transactions", arguments)
+            page = await self.ask("transactions", intent=intent_id, after=after)
             found += [from_json(SignedTransaction, one) for one in page["transactions"]]
             after = page["after"]
         return tuple(found)

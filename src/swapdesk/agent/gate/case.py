@@ -288,23 +288,19 @@ def needed(
     reads |= {read for _, read in nonce_reads(claim, policy.account)}
     reads |= {read for one in memory if (read := unused_read(one)) is not None}
     if claim.typed and claim.contract is not None:
-        reads.add(domain_read(claim.contract))
+        reads.add(read_of(claim.contract, erc20.DOMAIN_SEPARATOR))
     reads |= {
-        balance_read(token, policy.account)
+        read_of(token, erc20.BALANCE_OF, policy.account)
         for token in {one.token for one in claim.outflows + claim.allowed}
         if token is not None
     }
     return code, reads
 
 
-def moves_nothing(claim: Claim) -> bool:
-    """Whether no amount of the promise is signed: an allowance can be ended of any token."""
-    return claim.revokes or claim.act in ("nothing", "deploy")
-
-
 def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
-    """Tokens of the promise on the chain that is paid on, in whose units the claim is counted."""
-    if moves_nothing(claim):
+    """Tokens of the promise on the chain that is paid on, in whose units the claim is counted; none
+    where no amount of the promise is signed: an allowance can be ended of any token."""
+    if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     taken = () if promise.withdrawal is None else promise.withdrawal.taken
     here = [promise.sell, *(one.asset for one in taken)]
@@ -315,10 +311,10 @@ def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
 
 def _asset_reads(claim: Claim, promise: Promise) -> set[Read]:
     return {
-        read(spelled(one.contract))
+        read_of(spelled(one.contract), method)
         for one in assets_here(claim, promise)
         if one.contract is not None
-        for read in (decimals_read, symbol_read)
+        for method in (erc20.DECIMALS, erc20.SYMBOL)
     }
 
 
@@ -328,29 +324,13 @@ def operation_nonce_read(claim: Claim) -> Read | None:
     senders = [sender for _, sender in claim.texts("smart account")]
     if claim.contract is None or len(nonces) != 1 or len(senders) != 1:
         return None
-    return _read(claim.contract, GET_NONCE, senders[0], nonces[0] >> 64)
+    return read_of(claim.contract, GET_NONCE, senders[0], nonces[0] >> 64)
 
 
 @lru_cache(maxsize=1024)
-def _read(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
+def read_of(contract: str, method: Method, *arguments: str | int | bytes) -> Read:
     """Several rules ask for the same, and each look does: a call is encoded once."""
     return Read(contract, method.call(*arguments))
-
-
-def domain_read(contract: str) -> Read:
-    return _read(contract, erc20.DOMAIN_SEPARATOR)
-
-
-def decimals_read(token: str) -> Read:
-    return _read(token, erc20.DECIMALS)
-
-
-def symbol_read(token: str) -> Read:
-    return _read(token, erc20.SYMBOL)
-
-
-def balance_read(token: str, owner: str) -> Read:
-    return _read(token, erc20.BALANCE_OF, owner)
 
 
 def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
@@ -394,14 +374,14 @@ def _nonce_read(
     spender: str = "",
 ) -> Read:
     if kind == "permit2 allowance":
-        return _read(PERMIT2, permit2.ALLOWANCE, owner, token, spender)
+        return read_of(PERMIT2, permit2.ALLOWANCE, owner, token, spender)
     if kind == "authorization":
-        return _read(contract, erc20.AUTHORIZATION_STATE, owner, nonce)
+        return read_of(contract, erc20.AUTHORIZATION_STATE, owner, nonce)
     if kind == "sequence":
-        return _read(contract, erc20.NONCES, owner)
+        return read_of(contract, erc20.NONCES, owner)
     if kind == "permit2 bitmap":
-        return _read(PERMIT2, permit2.NONCE_BITMAP, owner, _number(nonce) >> 8)
-    return _read(contract, venues.NONCE_USED, owner, _number(nonce))
+        return read_of(PERMIT2, permit2.NONCE_BITMAP, owner, _number(nonce) >> 8)
+    return read_of(contract, venues.NONCE_USED, owner, _number(nonce))
 
 
 def _number(value: object) -> int:

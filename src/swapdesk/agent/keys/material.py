@@ -121,10 +121,6 @@ PUBLISHED_ADDRESSES: frozenset[str] = frozenset(
 and of the vectors of BIP-39, and their Solana ones at the paths in use."""
 
 
-def is_published(address: str) -> bool:
-    return address in PUBLISHED_ADDRESSES
-
-
 _PATH = re.compile(r"m(/[0-9]{1,10}'?){1,10}", re.ASCII)
 _SOLANA_PATH = re.compile(r"m/44'/501'(/[0-9]{1,10}'){0,2}", re.ASCII)
 _RAW = re.compile(r"(0x)?([0-9a-f]{64})", re.IGNORECASE | re.ASCII)

@@ -38,7 +38,16 @@ from swapdesk.agent.process.chains import (
     told,
     words_in,
 )
-from swapdesk.agent.process.request import Answer, assets, hash_of, promised, text, whole
+from swapdesk.agent.process.request import (
+    Answer,
+    AnyText,
+    Assets,
+    Text,
+    TransactionHash,
+    Whole,
+    argument,
+    promised,
+)
 from swapdesk.agent.process.wallet_session import Handler, OpenedWallet
 from swapdesk.agent.transactions.delivery import EvmDelivery, SolanaDelivery
 from swapdesk.chain.addresses.evm import checksummed, keccak
@@ -121,8 +130,8 @@ from swapdesk.wallet.protocol import (
 
 
 def _looked_at(opened: OpenedWallet, frame: Frame) -> tuple[Account, ChainLink]:
-    account = opened.keys.account(text(frame, "address"))
-    return account, opened.chains.link(text(frame, "chain"), account.kind)
+    account = opened.keys.account(argument(frame, "address", Text))
+    return account, opened.chains.link(argument(frame, "chain", Text), account.kind)
 
 
 def _require_solana(account: Account, link: ChainLink) -> None:
@@ -135,7 +144,7 @@ def _require_solana(account: Account, link: ChainLink) -> None:
 
 async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
-    asked, chains = assets(frame), opened.chains
+    asked, chains = argument(frame, "assets", Assets), opened.chains
     wants_fee = frame.head.get("fee") is True
     if account.kind is Kind.SOLANA:
         held = await _solana_balances(chains, link, account.address, asked)
@@ -231,7 +240,7 @@ async def smart_account(opened: OpenedWallet, frame: Frame) -> Answer:
         opened.chains,
         link,
         address,
-        assets(frame),
+        argument(frame, "assets", Assets),
         code_at(address),
         calling(Call(ENTRY_POINT, DEPOSIT_OF.call(address))),
     )
@@ -317,9 +326,13 @@ async def allowances(opened: OpenedWallet, frame: Frame) -> Answer:
     account, link = _looked_at(opened, frame)
     if account.kind is Kind.SOLANA:
         makers = {key: provider for provider, key in opened.place.makers}
-        told = await _solana_allowances(opened.chains, link, account, assets(frame), makers)
+        told = await _solana_allowances(
+            opened.chains, link, account, argument(frame, "assets", Assets), makers
+        )
     else:
-        told = await _evm_allowances(opened, link, account.address, assets(frame))
+        told = await _evm_allowances(
+            opened, link, account.address, argument(frame, "assets", Assets)
+        )
     return to_json(told), {}
 
 
@@ -468,7 +481,7 @@ async def _solana_allowances(
 
 async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     """The call that ends an allowance, of the token or in Permit2."""
-    token, spender = text(frame, "token"), text(frame, "spender")
+    token, spender = argument(frame, "token", Text), argument(frame, "spender", Text)
     try:
         erc20.BALANCE_OF.call(token)
         if frame.head.get("permit2", False) is True:
@@ -487,7 +500,7 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
     _require_solana(account, link)
     async with opened.chains.asking(link) as client:
         newest = await client.latest_blockhash()
-        token = text(frame, "token")
+        token = argument(frame, "token", Text)
         program = Pubkey.from_string(await token_program(client, token))
     owner = Pubkey.from_string(account.address)
     source = token_account(owner, Pubkey.from_string(token), program)
@@ -561,12 +574,12 @@ def _key(address: str) -> Pubkey:
 async def review(opened: OpenedWallet, frame: Frame) -> Answer:
     payload = payload_from_json(frame.head.get("payload"))
     promise = promised(frame)
-    replaces = None if frame.head.get("replaces") is None else hash_of(frame, "replaces")
+    replaces = argument(frame, "replaces", TransactionHash | None)
     return to_json(await opened.reviewing.review(payload, promise, replaces)), {}
 
 
 async def bump(opened: OpenedWallet, frame: Frame) -> Answer:
-    hash_, gas_units = hash_of(frame, "hash"), whole(frame, "gas")
+    hash_, gas_units = argument(frame, "hash", TransactionHash), argument(frame, "gas", Whole)
     opened.require_writing()
     payload, review = await opened.reviewing.bump(hash_, gas_units)
     return {"payload": payload_to_json(payload), "review": to_json(review)}, {}
@@ -574,9 +587,11 @@ async def bump(opened: OpenedWallet, frame: Frame) -> Answer:
 
 async def sign(opened: OpenedWallet, frame: Frame) -> Answer:
     opened.require_writing()
-    phrase = None if frame.head.get("phrase") is None else text(frame, "phrase", empty=True)
+    phrase = argument(frame, "phrase", AnyText | None)
     async with opened.one_at_a_time:
-        signed = await opened.reviewing.sign(text(frame, "review"), text(frame, "digest"), phrase)
+        signed = await opened.reviewing.sign(
+            argument(frame, "review", Text), argument(frame, "digest", Text), phrase
+        )
     kind = "transaction" if isinstance(signed, SignedTransaction) else "signature"
     return {"kind": kind, kind: to_json(signed)}, {}
 
@@ -603,7 +618,7 @@ async def abandon(opened: OpenedWallet, frame: Frame) -> Answer:
 
 def _signed(opened: OpenedWallet, frame: Frame) -> SignedTransaction:
     opened.require_writing()
-    one = opened.records.find(hash_of(frame, "hash"))
+    one = opened.records.find(argument(frame, "hash", TransactionHash))
     if one is None:
         raise Refused("no_transaction", "this wallet signed no such transaction")
     return one

@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterable
 from datetime import UTC
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta
 from msgspec.structs import replace
 
 from swapdesk.agent.keys.key_file import KeyFileRefused, WrongPassword
@@ -32,12 +33,12 @@ from swapdesk.agent.process.request import (
     MAX_DECIMALS,
     MAX_NUMBER,
     Answer,
-    one_of,
+    AnyText,
+    Text,
+    Whole,
+    argument,
     refuse_far_clock,
     secret,
-    text,
-    texts,
-    whole,
 )
 from swapdesk.agent.process.wallet_session import OpenedWallet
 from swapdesk.agent.spending.limits import uses
@@ -58,7 +59,7 @@ from swapdesk.wallet.spending import (
 )
 from swapdesk.wire.encoding.time_range import within_range
 
-MAX_PATHS = 32
+Paths = Annotated[list[str | None], Meta(max_length=32)]
 _OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
 
 
@@ -67,7 +68,7 @@ async def accounts(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def unlock(opened: OpenedWallet, frame: Frame) -> Answer:
-    addresses = texts(frame, "addresses")
+    addresses = argument(frame, "addresses", list[str] | None)
     closed = await opened.keys.unlock(secret(frame, "passphrase"), addresses)
     opened.idle.start()
     told = [to_json(one) for one in closed]
@@ -81,23 +82,21 @@ async def lock(opened: OpenedWallet, frame: Frame) -> Answer:
 
 async def create(opened: OpenedWallet, frame: Frame) -> Answer:
     opened.require_writing()
-    kind = one_of(Kind, frame, "kind")
+    kind = argument(frame, "kind", Kind)
     await opened.loaded()
     return await _add(opened, frame, fresh(kind))
 
 
 async def _add(opened: OpenedWallet, frame: Frame, material: KeyMaterial) -> Answer:
-    name = text(frame, "name", empty=True)
+    name = argument(frame, "name", AnyText | None) or ""
     account = await opened.keys.add(material, name, secret(frame, "passphrase"), opened.clock.now())
     opened.idle.start()
     return to_json(account), {}
 
 
 async def preview(opened: OpenedWallet, frame: Frame) -> Answer:
-    kind, origin = one_of(Kind, frame, "kind"), one_of(KeyOrigin, frame, "origin")
-    paths = frame.head.get("paths") or list(SUGGESTED[kind])
-    if not isinstance(paths, list) or not 0 < len(paths) <= MAX_PATHS:
-        raise Refused("bad_request", f"paths must be a list of up to {MAX_PATHS}")
+    kind, origin = argument(frame, "kind", Kind), argument(frame, "origin", KeyOrigin)
+    paths = argument(frame, "paths", Paths | None) or list(SUGGESTED[kind])
     chosen = paths if origin is KeyOrigin.MNEMONIC else [None]
     choices = []
     for path in chosen:
@@ -109,20 +108,18 @@ async def preview(opened: OpenedWallet, frame: Frame) -> Answer:
 
 async def import_(opened: OpenedWallet, frame: Frame) -> Answer:
     opened.require_writing()
-    kind, origin = one_of(Kind, frame, "kind"), one_of(KeyOrigin, frame, "origin")
-    material = await _material(opened, frame, kind, origin, frame.head.get("path"))
-    if material.address != text(frame, "address"):
+    kind, origin = argument(frame, "kind", Kind), argument(frame, "origin", KeyOrigin)
+    material = await _material(opened, frame, kind, origin, argument(frame, "path", str | None))
+    if material.address != argument(frame, "address", Text):
         material.secret.wipe()
         raise Refused("not_confirmed", f"it leads to {material.address}, which was not confirmed")
     return await _add(opened, frame, material)
 
 
 async def _material(
-    opened: OpenedWallet, frame: Frame, kind: Kind, origin: KeyOrigin, path: object
+    opened: OpenedWallet, frame: Frame, kind: Kind, origin: KeyOrigin, path: str | None
 ) -> KeyMaterial:
     material = secret(frame, "material")
-    if path is not None and not isinstance(path, str):
-        raise Refused("bad_request", "a path is a text")
     if _OF_KIND.get(origin, kind) is not kind:
         raise Refused("bad_key", f"no {kind} key comes from there")
     await opened.loaded()
@@ -146,9 +143,9 @@ async def _material(
 
 
 async def export(opened: OpenedWallet, frame: Frame) -> Answer:
-    address = text(frame, "address")
+    address = argument(frame, "address", Text)
     passphrase = secret(frame, "passphrase")
-    if text(frame, "phrase") != export_phrase(address):
+    if argument(frame, "phrase", Text) != export_phrase(address):
         raise Refused("not_confirmed", "the phrase that had to be typed was not")
     account, key = await opened.keys.reveal(address, passphrase)
     return to_json(account), {"key": _exported(account.kind, key)}
@@ -168,17 +165,15 @@ def _exported(kind: Kind, key: SecretBytes) -> SecretBytes:
 
 async def rename(opened: OpenedWallet, frame: Frame) -> Answer:
     opened.require_writing()
-    account = opened.keys.rename(text(frame, "address"), text(frame, "name"))
+    account = opened.keys.rename(argument(frame, "address", Text), argument(frame, "name", Text))
     return to_json(account), {}
 
 
 async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
-    offset = frame.head.get("offset")
-    if not isinstance(offset, int | float) or isinstance(offset, bool):
-        raise Refused("bad_request", "the offset of the clock is a number of seconds")
+    offset = argument(frame, "offset", float)
     refuse_far_clock(offset)
     if not opened.place.live:
-        opened.clock.advance_to(float(offset))
+        opened.clock.advance_to(offset)
     return opened.clock.offset, {}
 
 
@@ -187,8 +182,8 @@ PAGE = 500
 
 
 async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
-    intent = None if frame.head.get("intent") is None else text(frame, "intent")
-    signed, last = opened.records.page(intent, whole(frame, "after"), PAGE)
+    intent = argument(frame, "intent", Text | None)
+    signed, last = opened.records.page(intent, argument(frame, "after", Whole), PAGE)
     return {"transactions": [to_json(one) for one in signed], "after": last}, {}
 
 

@@ -1,17 +1,15 @@
 """The arguments of a request, read strictly, and the refusal that goes to the desk with its reason.
 
-Each reader raises Refused for what is no such thing.
+Each reader raises Refused for what is of another form.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError, convert
 
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.answers import MAX_ASSETS
@@ -22,15 +20,18 @@ from swapdesk.wire.encoding.time_range import within_range
 Answer = tuple[Any, Mapping[str, SecretBytes]]
 """What is answered: JSON values, and secrets that the pipe wipes once they are written."""
 
-E = TypeVar("E", bound=StrEnum)
-
-MAX_TEXT = 1024
 MAX_OFFSET = 100 * 365 * 86_400.0
 """Seconds that a sandbox's time may be ahead of the wall."""
 MAX_DECIMALS = 255
 MAX_NUMBER = 1 << 256
 """What no amount, id or time of a chain reaches."""
-_HASH = re.compile(r"0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{64,88}", re.ASCII)
+
+AnyText = Annotated[str, Meta(max_length=1024)]
+Text = Annotated[str, Meta(min_length=1, max_length=1024)]
+TransactionHash = Annotated[str, Meta(pattern=r"^(0x[0-9a-f]{64}|[1-9A-HJ-NP-Za-km-z]{64,88})\Z")]
+Whole = Annotated[int, Meta(ge=0)]
+Assets = Annotated[list[Asset], Meta(max_length=MAX_ASSETS)]
+"""Forms of arguments."""
 
 
 def secret(frame: Frame, name: str) -> SecretBytes:
@@ -40,42 +41,14 @@ def secret(frame: Frame, name: str) -> SecretBytes:
     return found
 
 
-def text(frame: Frame, name: str, *, empty: bool = False) -> str:
-    value = frame.head.get(name, "" if empty else None)
-    if not isinstance(value, str) or len(value) > MAX_TEXT or not (value or empty):
-        raise Refused("bad_request", f"{name} is missing")
-    return value
-
-
-def hash_of(frame: Frame, name: str) -> str:
-    value = text(frame, name)
-    if _HASH.fullmatch(value) is None:
-        raise Refused("bad_request", f"{name} is no hash of a transaction")
-    return value
-
-
-def whole(frame: Frame, name: str) -> int:
-    """A number that is no less than 0 and no more than a chain can hold."""
-    value = frame.head.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MAX_NUMBER:
-        raise Refused("bad_request", f"{name} is no whole number")
-    return value
-
-
-def one_of(kind: type[E], frame: Frame, name: str) -> E:
+def argument(frame: Frame, name: str, form: Any) -> Any:
+    """What stands under this name, None where nothing does."""
     try:
-        return kind(text(frame, name))
-    except ValueError:
-        raise Refused("bad_request", f"{name} is none that is known here") from None
-
-
-def texts(frame: Frame, name: str) -> list[str] | None:
-    """None where it is null or left out."""
-    value = frame.head.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise Refused("bad_request", f"{name} must be a list of texts")
+        value = convert(frame.head.get(name), form)
+    except (ValidationError, ValueError):
+        raise Refused("bad_request", f"{name} cannot be read") from None
+    if isinstance(value, int) and value >= MAX_NUMBER:
+        raise Refused("bad_request", f"{name} is larger than any number of a chain")
     return value
 
 
@@ -108,10 +81,3 @@ def _refuse_odd(value: object) -> None:
             raise Refused("bad_request", "a token has 0 to 255 decimals")
         for name in value.__struct_fields__:
             _refuse_odd(getattr(value, name))
-
-
-def assets(frame: Frame) -> list[Asset]:
-    asked = frame.head.get("assets")
-    if not isinstance(asked, list) or len(asked) > MAX_ASSETS:
-        raise Refused("bad_request", f"assets are a list of up to {MAX_ASSETS}")
-    return [from_json(Asset, one) for one in asked]

@@ -21,7 +21,12 @@ from swapdesk.agent.keys.key_file import (
     short_name,
     write_key,
 )
-from swapdesk.agent.keys.material import PUBLISHED_WORDS, KeyMaterial, address_of, is_published
+from swapdesk.agent.keys.material import (
+    PUBLISHED_ADDRESSES,
+    PUBLISHED_WORDS,
+    KeyMaterial,
+    address_of,
+)
 from swapdesk.agent.spending.policy_file import PolicyKeeper
 from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
@@ -39,7 +44,8 @@ MAX_PASSPHRASE = 1024
 
 class Wallet:
     """``cost`` is scrypt's n for new files; ``loaded`` waits until chain libraries are there,
-    while derivations run in threads that import nothing."""
+    while derivations run in threads that import nothing. Pass phrases are wiped by whoever took
+    them off the pipe."""
 
     def __init__(
         self,
@@ -93,26 +99,23 @@ class Wallet:
         self, passphrase: SecretBytes, addresses: Iterable[str] | None
     ) -> tuple[UnusableKey, ...]:
         """Open key files, each derivation in a thread of its own; those that did not open. Raises
-        Refused when none opens; wipes the pass phrase."""
-        try:
-            wanted = None if addresses is None else set(addresses)
-            files, unusable = self._read()
-            files = tuple(f for f in files if wanted is None or f.account.address in wanted)
-            if not files:
-                words = unusable[0].reason if unusable else "there is no account to unlock"
-                raise Refused("unsafe_files" if unusable else "no_account", words)
-            _check_passphrase(passphrase)
-            outcomes, _ = await asyncio.gather(
-                asyncio.gather(*(self._try(file, passphrase) for file in files)),
-                self._open_policy(passphrase),
-            )
-        finally:
-            passphrase.wipe()
+        Refused when none opens."""
+        wanted = None if addresses is None else set(addresses)
+        files, unusable = self._read()
+        files = tuple(f for f in files if wanted is None or f.account.address in wanted)
+        if not files:
+            words = unusable[0].reason if unusable else "there is no account to unlock"
+            raise Refused("unsafe_files" if unusable else "no_account", words)
+        _check_passphrase(passphrase)
+        outcomes, _ = await asyncio.gather(
+            asyncio.gather(*(self._try(file, passphrase) for file in files)),
+            self._open_policy(passphrase),
+        )
         closed: list[UnusableKey] = []
         for file, outcome in zip(files, outcomes, strict=True):
             if isinstance(outcome, str):
                 closed.append(UnusableKey(file.account.address, outcome))
-            elif self.live and is_published(file.account.address):
+            elif self.live and file.account.address in PUBLISHED_ADDRESSES:
                 outcome.wipe()
                 closed.append(UnusableKey(file.account.address, PUBLISHED_WORDS))
             else:
@@ -141,18 +144,15 @@ class Wallet:
             self._policy.open(held, sealed, await self._derived(sealed.derivation, passphrase))
 
     async def seal_policy(self, policy: SpendingPolicy, passphrase: SecretBytes) -> None:
-        """Set the spending policy by the pass phrase that opens the keys. Wipes it."""
-        try:
-            files, _ = self._read()
-            if not files:
-                raise Refused("no_account", "a wallet without accounts has no pass phrase")
-            _check_passphrase(passphrase)
-            scrypt = Scrypt.fresh(self._cost)
-            key, outcome = await asyncio.gather(
-                self._derived(scrypt, passphrase), self._try(files[0], passphrase)
-            )
-        finally:
-            passphrase.wipe()
+        """Set the spending policy by the pass phrase that opens the keys."""
+        files, _ = self._read()
+        if not files:
+            raise Refused("no_account", "a wallet without accounts has no pass phrase")
+        _check_passphrase(passphrase)
+        scrypt = Scrypt.fresh(self._cost)
+        key, outcome = await asyncio.gather(
+            self._derived(scrypt, passphrase), self._try(files[0], passphrase)
+        )
         if isinstance(outcome, str):
             key.wipe()
             raise _why_none([UnusableKey(files[0].account.address, outcome)])
@@ -190,8 +190,7 @@ class Wallet:
         self, material: KeyMaterial, name: str, passphrase: SecretBytes, now: datetime
     ) -> Account:
         """Encrypt a key and keep it, unlocked. The pass phrase must be that of the keys there
-        are: one wallet has one. Wipes the pass phrase, and the key unless it is kept."""
-        kept = False
+        are: one wallet has one. Wipes the key unless it is kept."""
         try:
             account = self._new_account(material, name, now)
             files, _ = self._read()
@@ -215,15 +214,13 @@ class Wallet:
             key.wipe()
             self._keep(account, content)
             self._hold(account, material.secret)
-            kept = True
-            return account
-        finally:
-            passphrase.wipe()
-            if not kept:
-                material.secret.wipe()
+        except BaseException:
+            material.secret.wipe()
+            raise
+        return account
 
     def _new_account(self, material: KeyMaterial, name: str, now: datetime) -> Account:
-        if self.live and is_published(material.address):
+        if self.live and material.address in PUBLISHED_ADDRESSES:
             raise Refused("published_key", PUBLISHED_WORDS)
         if name and not is_name(name):
             raise Refused("bad_request", "a name has 1 to 32 printable characters")
@@ -257,15 +254,12 @@ class Wallet:
         return self.account(address)
 
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
-        """The key itself, by the pass phrase and not by what is unlocked. Wipes the phrase."""
-        try:
-            files, _ = self._read()
-            file = next((one for one in files if one.account.address == address), None)
-            if file is None:
-                raise Refused("no_account", "there is no such account in this wallet")
-            outcome = await self._try(file, passphrase)
-        finally:
-            passphrase.wipe()
+        """The key itself, by the pass phrase and not by what is unlocked."""
+        files, _ = self._read()
+        file = next((one for one in files if one.account.address == address), None)
+        if file is None:
+            raise Refused("no_account", "there is no such account in this wallet")
+        outcome = await self._try(file, passphrase)
         if isinstance(outcome, str):
             raise _why_none([UnusableKey(address, outcome)])
         return file.account, outcome

@@ -88,10 +88,6 @@ Counted = tuple[Spend, str]
 """A spend with its payload's ``once``, as the records have it."""
 
 
-def counted(one: Spending) -> tuple[Counted, ...]:
-    return tuple((spend, one.once) for spend in one.all)
-
-
 _Ways = dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]]]
 """What each taker of each account's token was granted and takes, by ``once``."""
 
@@ -381,7 +377,7 @@ def _over(
 ) -> Iterator[tuple[str, str]]:
     """A limit is asked only about what the payload itself moves: what was signed before the limit
     was lowered stays signed, and stops nothing else."""
-    own = counted(spending)
+    own = [(spend, spending.once) for spend in spending.all]
     alone = SpendSums(own).totals
     ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {one: ({}, alone) for one in _OF_ONE}
     prices = {one.token.key: one.exact for one in policy.prices}

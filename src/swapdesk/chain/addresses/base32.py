@@ -22,6 +22,7 @@ from swapdesk.chain.addresses.kind import (
     PaymentLink,
     PaymentRequest,
     UnpaidForm,
+    link_form,
     link_query,
     plain_amount,
     refuse_burned,
@@ -195,16 +196,6 @@ def read_algorand(text: str) -> ParsedAddress:
     return ParsedAddress(text)
 
 
-def _algorand_link(payment: PaymentRequest) -> PaymentLink:
-    """ARC-26: base units; ``xnote`` is a note the payer may not change."""
-    asked = link_query(
-        ("amount", str(payment.units)),
-        ("asset", payment.contract),
-        ("xnote", payment.memo),
-    )
-    return PaymentLink(f"algorand://{payment.address}?{asked}", payment.memo is not None)
-
-
 def _read_algorand_hash(text: str) -> bytes | None:
     if len(text) != _HASH_LENGTH or not set(text) <= set(ALPHABET):
         return None
@@ -225,7 +216,8 @@ ALGORAND = AddressKind(
     opens_with=Decimal("0.1"),
     takes_token="An account takes this token only once its owner has opted in to it.",
     memo=MemoRule("note"),
-    link=_algorand_link,
+    # ARC-26: ``xnote`` is a note the payer may not change.
+    link=link_form("algorand://", units=True, contract="asset", memo="xnote"),
     explorers=("allo.info",),
     contract_shape=r"^[1-9][0-9]{0,19}$",
     generate=lambda seed, _: encode_algorand(generated_point(seed, "algo address")),

@@ -33,8 +33,7 @@ class Bech32Error(ValueError):
         self.fault = fault
 
 
-def _polymod(values: Iterable[int]) -> int:
-    check = 1
+def _polymod(values: Iterable[int], check: int = 1) -> int:
     for value in values:
         check = (check & 0x1FFFFFF) << 5 ^ value ^ _MIXED[check >> 25]
     return check
@@ -50,10 +49,6 @@ def _mixed(top: int) -> int:
 
 
 _MIXED = tuple(_mixed(top) for top in range(32))
-
-
-def _advance(check: int, value: int) -> int:
-    return (check & 0x1FFFFFF) << 5 ^ value ^ _MIXED[check >> 25]
 
 
 def _expanded(prefix: str) -> list[int]:
@@ -106,7 +101,7 @@ def wrong_place(prefix: str, data: str, constant: int) -> int | None:
     for index in reversed(range(len(data))):
         if wanted in advanced:
             return index
-        advanced = [_advance(check, 0) for check in advanced]
+        advanced = [_polymod((0,), check) for check in advanced]
     return None
 
 

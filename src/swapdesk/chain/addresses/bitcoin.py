@@ -14,16 +14,18 @@ from collections.abc import Callable, Collection, Iterable
 
 from swapdesk.chain.addresses import base58, bech32
 from swapdesk.chain.addresses.kind import (
+    HEXADECIMAL,
     AddressKind,
     AddressProblem,
     ParsedAddress,
     UnpaidForm,
-    bip21,
     burned,
     expand,
+    link_form,
     refuse_burned,
     require_alphabet,
     require_length,
+    require_start,
     wrong_checksum,
     wrong_start,
 )
@@ -43,7 +45,6 @@ _OLD_SCRIPT = (
     "An address that starts with 3 may be a Bitcoin or an old Litecoin one. "
     "Give the Litecoin form that starts with M or ltc1."
 )
-_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 
 # Base58Check
@@ -121,8 +122,7 @@ def read_bitcoin(text: str) -> ParsedAddress:
     """P2PKH, P2SH, witness version 0 or taproot. Raises AddressProblem."""
     if text[:3].lower() == "bc1":
         return ParsedAddress(read_witness(text, "bc"))
-    if text[:1] not in ("1", "3"):
-        raise wrong_start("bc1, 1 or 3")
+    require_start(text, "bc1", "1", "3")
     address = read_key_hash(text, BITCOIN_VERSIONS)
     if address in _BURNED:
         raise burned()
@@ -144,15 +144,13 @@ def read_litecoin(text: str) -> ParsedAddress:
     if text[:1] == "3":
         read_key_hash(text, BITCOIN_VERSIONS)
         raise AddressProblem("other_chain", _OLD_SCRIPT, 1, whole=True)
-    if text[:1] not in ("L", "M"):
-        raise wrong_start("ltc1, L or M")
+    require_start(text, "ltc1", "L", "M")
     return ParsedAddress(read_key_hash(text, LITECOIN_VERSIONS))
 
 
 def read_dogecoin(text: str) -> ParsedAddress:
     """P2PKH (D) or P2SH (A or 9). Raises AddressProblem."""
-    if text[:1] not in ("D", "A", "9"):
-        raise wrong_start("D, A or 9")
+    require_start(text, "D", "A", "9")
     address = read_key_hash(text, DOGECOIN_VERSIONS, fixed_length=34)
     if address in _BURNED_DOGE:
         raise burned()
@@ -161,19 +159,17 @@ def read_dogecoin(text: str) -> ParsedAddress:
 
 def read_dash(text: str) -> ParsedAddress:
     """P2PKH (X) or P2SH (7). Raises AddressProblem."""
-    if text[:1] not in ("X", "7"):
-        raise wrong_start("X or 7")
+    require_start(text, "X", "7")
     return ParsedAddress(read_key_hash(text, DASH_VERSIONS, fixed_length=34))
 
 
 def read_tron(text: str) -> ParsedAddress:
     """0x41 and the twenty bytes an EVM address would have. Raises AddressProblem."""
-    if len(text) == 42 and text[:2] == "41" and set(text) <= _HEXADECIMAL:
+    if len(text) == 42 and text[:2] == "41" and set(text) <= set(HEXADECIMAL):
         raise AddressProblem(
             "prefix", "it is the hexadecimal form of a node. Give the one that starts with T", 1
         )
-    if not text.startswith("T"):
-        raise wrong_start("T")
+    require_start(text, "T")
     return ParsedAddress(read_key_hash(text, (TRON_VERSION,), fixed_length=34))
 
 
@@ -274,7 +270,7 @@ BITCOIN = AddressKind(
     ),
     is_secret=_wallet_key(0x80),
     marks=("bc1q", "bc1p", "bc1"),
-    link=bip21("bitcoin"),
+    link=link_form("bitcoin:"),
     explorers=("mempool.space", "blockstream.info", "blockchair.com"),
     generate=lambda seed, _: bech32.encode_witness("bc", 0, expand(seed, "bitcoin address", 20)),
 )
@@ -291,7 +287,7 @@ LITECOIN = AddressKind(
     ),
     is_secret=_wallet_key(0xB0),
     marks=("ltc1q", "ltc1p", "ltc1"),
-    link=bip21("litecoin"),
+    link=link_form("litecoin:"),
     explorers=("litecoinspace.org",),
     generate=lambda seed, _: bech32.encode_witness("ltc", 0, expand(seed, "ltc address", 20)),
 )
@@ -304,7 +300,7 @@ DOGECOIN = AddressKind(
     read=read_dogecoin,
     unpaid=(UnpaidForm("a Dogecoin test network address", _has_version(0x71)),),
     is_secret=_wallet_key(0x9E),
-    link=bip21("dogecoin"),
+    link=link_form("dogecoin:"),
     explorers=("dogechain.info",),
     generate=_key_hash_of("doge", 0x1E),
 )
@@ -317,7 +313,7 @@ DASH = AddressKind(
     read=read_dash,
     unpaid=(UnpaidForm("a Dash test network address", _has_version(0x8C)),),
     is_secret=_wallet_key(0xCC),
-    link=bip21("dash"),
+    link=link_form("dash:"),
     explorers=("insight.dash.org",),
     generate=_key_hash_of("dash", 0x4C),
 )
@@ -329,7 +325,7 @@ BITCOIN_CASH = AddressKind(
     shape=rf"^(bitcoincash:)?([qpzr][{_32}]{{41}}|[pr][{_32}]{{60}})$",
     read=read_cash,
     colon_after=("bitcoincash",),
-    link=bip21("bitcoincash"),
+    link=link_form("bitcoincash:"),
     generate=lambda seed, _: encode_cash(CASH_KEY, expand(seed, "bch address", 20)),
 )
 TRON = AddressKind(
@@ -339,7 +335,7 @@ TRON = AddressKind(
     needs="one that starts with T",
     shape=rf"^T[{_58}]{{33}}$",
     read=read_tron,
-    link=bip21("tron"),
+    link=link_form("tron:"),
     explorers=("tronscan.org",),
     contract_shape=rf"^T[{_58}]{{33}}$",
     generate=_key_hash_of("tron", TRON_VERSION),

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from swapdesk.chain.addresses.kind import (
+    HEXADECIMAL,
     AddressKind,
     AddressProblem,
     ParsedAddress,
@@ -40,7 +41,6 @@ _SECRET = (
     "This looks like a private key or a transaction hash, not an address. "
     "Never paste a private key."
 )
-_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 
 def check_address(
@@ -242,7 +242,7 @@ def _called(kind: AddressKind, reading: ParsedAddress) -> str:
 def secret_warning(text: str) -> str | None:
     """A sentence when the text has the form of a key: it must not travel any further."""
     digits = text.removeprefix("0x")
-    if len(digits) == 64 and set(digits) <= _HEXADECIMAL:
+    if len(digits) == 64 and set(digits) <= set(HEXADECIMAL):
         return _secret_or_address(text)
     if any(kind.is_secret(text) for kind in ADDRESS_KINDS.values()):
         return _SECRET

@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from types import ModuleType
 
 from swapdesk.chain.addresses.kind import (
+    HEXADECIMAL,
     NO_CHECKSUM,
     AddressKind,
     AddressProblem,
@@ -18,15 +19,14 @@ from swapdesk.chain.addresses.kind import (
     marked_hash,
     require_alphabet,
     require_length,
+    require_start,
     system_account,
     wrong_checksum,
-    wrong_start,
 )
 
 LENGTH = 42
 
 SHAPE = r"^(0x)[0-9A-Fa-f]{40}$"
-_HEXADECIMAL = "0123456789abcdefABCDEF"
 _LAST_RESERVED = 0x1FF
 """Precompiled contracts are numbered from 1; the highest in use is 0x100."""
 _LOST = {
@@ -65,9 +65,8 @@ def checksummed(address: str) -> str:
 
 def read(text: str) -> ParsedAddress:
     """The address with its EIP-55 spelling. Raises AddressProblem."""
-    if not text.startswith("0x"):
-        raise wrong_start("0x")
-    require_alphabet(text, _HEXADECIMAL, "hexadecimal", 2)
+    require_start(text, "0x")
+    require_alphabet(text, HEXADECIMAL, "hexadecimal", 2)
     require_length(len(text), (LENGTH,))
     _refuse_lost(text.lower())
     digits = text[2:]

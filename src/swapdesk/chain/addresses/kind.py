@@ -337,6 +337,16 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     """The spellings in use, the chain's own first."""
 
 
+HEXADECIMAL = "0123456789abcdefABCDEF"
+
+
+def require_start(text: str, *beginnings: str) -> None:
+    """Raises AddressProblem for a text that begins with none of these."""
+    if not text.startswith(beginnings):
+        *others, last = beginnings
+        raise wrong_start(f"{', '.join(others)} or {last}" if others else last)
+
+
 def expand(seed: bytes, purpose: str, size: int) -> bytes:
     """Bytes of a generated address: the same seed and purpose, the same bytes."""
     return hashlib.shake_256(purpose.encode("ascii") + b"\0" + seed).digest(size)
@@ -353,14 +363,21 @@ def link_query(*pairs: tuple[str, str | None]) -> str:
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in pairs if value is not None)
 
 
-def bip21(scheme: str, parameter: str = "amount") -> Callable[[PaymentRequest], PaymentLink | None]:
-    """Links in the form of BIP 21, which cannot name a token."""
+def link_form(
+    begin: str, amount: str = "amount", *, units: bool = False, contract: str = "", memo: str = ""
+) -> Callable[[PaymentRequest], PaymentLink | None]:
+    """Links in the form of BIP 21: the address behind ``begin``, and by these names the amount (in
+    base ``units``), contract and memo. Without a name for contracts no token can be paid: a wallet
+    would send as much of the coin."""
 
     def link(payment: PaymentRequest) -> PaymentLink | None:
-        if payment.contract is not None:
+        if payment.contract is not None and not contract:
             return None
-        address = payment.address.removeprefix(f"{scheme}:")
-        asked = link_query((parameter, plain_amount(payment.amount)))
-        return PaymentLink(f"{scheme}:{address}?{asked}")
+        value = str(payment.units) if units else plain_amount(payment.amount)
+        told = payment.memo if memo else None
+        asked = link_query((amount, value), (contract, payment.contract), (memo, told))
+        return PaymentLink(
+            f"{begin}{payment.address.removeprefix(begin)}?{asked}", told is not None
+        )
 
     return link

@@ -9,11 +9,8 @@ from swapdesk.chain.addresses.kind import (
     AddressProblem,
     MemoRule,
     ParsedAddress,
-    PaymentLink,
-    PaymentRequest,
     Proof,
-    link_query,
-    plain_amount,
+    link_form,
     require_alphabet,
     require_length,
 )
@@ -57,15 +54,6 @@ def read(text: str) -> ParsedAddress:
     )
 
 
-def _link(payment: PaymentRequest) -> PaymentLink:
-    asked = link_query(
-        ("amount", plain_amount(payment.amount)),
-        ("spl-token", payment.contract),
-        ("memo", payment.memo),
-    )
-    return PaymentLink(f"solana:{payment.address}?{asked}", payment.memo is not None)
-
-
 SOLANA = AddressKind(
     name="sol",
     chain="Solana",
@@ -75,7 +63,7 @@ SOLANA = AddressKind(
     shape=rf"^[{base58.CLASS}]{{32,44}}$",
     read=read,
     memo=MemoRule("memo"),
-    link=_link,
+    link=link_form("solana:", contract="spl-token", memo="memo"),
     explorers=("solscan.io", "explorer.solana.com"),
     contract_shape=rf"^[{base58.CLASS}]{{32,44}}$",
     generate=lambda seed, _: base58.encode(generated_point(seed, "sol address")),

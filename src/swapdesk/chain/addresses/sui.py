@@ -5,6 +5,7 @@ from __future__ import annotations
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.evm import contract_account
 from swapdesk.chain.addresses.kind import (
+    HEXADECIMAL,
     AddressKind,
     AddressProblem,
     ParsedAddress,
@@ -13,8 +14,8 @@ from swapdesk.chain.addresses.kind import (
     expand,
     require_alphabet,
     require_length,
+    require_start,
     system_account,
-    wrong_start,
 )
 
 LENGTH = 66
@@ -22,18 +23,16 @@ NO_CHECKSUM = (
     "A Sui address carries no checksum, so a typing error cannot be seen. Compare every group."
 )
 
-_HEXADECIMAL = "0123456789abcdefABCDEF"
 _LAST_RESERVED = 0xFFFF
 """Packages and objects of the system have short numbers: 0x1, 0x2, 0x3, 0x5, 0x403."""
 
 
 def read(text: str) -> ParsedAddress:
     """The address in lower case. Raises AddressProblem; short forms are not filled up."""
-    if not text.startswith("0x"):
-        raise wrong_start("0x")
+    require_start(text, "0x")
     if "::" in text:
         raise AddressProblem("unsafe", "it is the type of a coin, not an account")
-    require_alphabet(text, _HEXADECIMAL, "hexadecimal", 2)
+    require_alphabet(text, HEXADECIMAL, "hexadecimal", 2)
     require_length(len(text), (LENGTH,))
     number = int(text, 16)
     if number == 0:

@@ -7,17 +7,16 @@ import binascii
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.kind import (
+    HEXADECIMAL,
     NO_CHECKSUM,
     AddressKind,
     AddressProblem,
     MemoRule,
     ParsedAddress,
-    PaymentLink,
-    PaymentRequest,
     UnpaidForm,
     bare_hash,
     expand,
-    link_query,
+    link_form,
     refuse_burned,
     require_alphabet,
     require_length,
@@ -33,7 +32,6 @@ BOUNCES = (
 )
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/"
-_HEXADECIMAL = "0123456789abcdefABCDEF"
 _RAW_DIGITS = 64
 _MASTERCHAIN = 0xFF
 
@@ -102,7 +100,7 @@ def _read_raw(workchain: str, digits: str) -> ParsedAddress:
     if workchain not in ("0", "-1"):
         raise wrong_start("UQ or EQ")
     text = f"{workchain}:{digits}"
-    require_alphabet(text, _HEXADECIMAL, "hexadecimal", len(workchain) + 1)
+    require_alphabet(text, HEXADECIMAL, "hexadecimal", len(workchain) + 1)
     require_length(len(text), (len(workchain) + 1 + _RAW_DIGITS,))
     account = bytes.fromhex(digits)
     refuse_burned(account)
@@ -118,14 +116,6 @@ def _read_raw(workchain: str, digits: str) -> ParsedAddress:
 def _contract_account(text: str) -> str:
     found = decode(text)
     return found[2].hex() if found is not None else text
-
-
-def _link(payment: PaymentRequest) -> PaymentLink | None:
-    """Nanotons. A wallet that overlooks a jetton would send that many nanotons instead."""
-    if payment.contract is not None:
-        return None
-    asked = link_query(("amount", str(payment.units)), ("text", payment.memo))
-    return PaymentLink(f"ton://transfer/{payment.address}?{asked}", payment.memo is not None)
 
 
 def _read_hash(text: str) -> bytes | None:
@@ -161,7 +151,7 @@ TON = AddressKind(
     colon_after=("0", "-1"),
     unpaid=(UnpaidForm("a TON test network address", is_test_only, when_asked=False),),
     memo=MemoRule("comment", per_client=True),
-    link=_link,
+    link=link_form("ton://transfer/", units=True, memo="text"),
     explorers=("tonscan.org", "tonviewer.com"),
     contract_shape=_SHAPE,
     contract_account=_contract_account,

@@ -14,11 +14,11 @@ from swapdesk.chain.addresses.kind import (
     AddressProblem,
     ParsedAddress,
     UnpaidForm,
-    bip21,
+    link_form,
     require_alphabet,
     require_length,
+    require_start,
     wrong_checksum,
-    wrong_start,
 )
 
 STANDARD, INTEGRATED, SUBADDRESS = 18, 19, 42
@@ -72,8 +72,7 @@ def decode_address(text: str) -> tuple[int, bytes]:
 
 def read(text: str) -> ParsedAddress:
     """The address, named by its form. Raises AddressProblem."""
-    if text[:1] not in ("4", "8"):
-        raise wrong_start("4 or 8")
+    require_start(text, "4", "8")
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
     require_length(len(text), _LENGTHS)
     try:
@@ -109,7 +108,7 @@ MONERO = AddressKind(
     shape=rf"^[48][{base58.CLASS}]{{94}}([{base58.CLASS}]{{11}})?$",
     read=read,
     unpaid=(UnpaidForm("a Monero test network address", _is_of_test_network),),
-    link=bip21("monero", "tx_amount"),
+    link=link_form("monero:", "tx_amount"),
     explorers=("xmrchain.net",),
     generate=_generate,
 )

@@ -14,16 +14,13 @@ from swapdesk.chain.addresses.kind import (
     AddressProblem,
     MemoRule,
     ParsedAddress,
-    PaymentLink,
-    PaymentRequest,
     UnpaidForm,
     expand,
     in_capitals,
-    link_query,
-    plain_amount,
+    link_form,
     require_alphabet,
     require_length,
-    wrong_start,
+    require_start,
 )
 
 SHORTEST, LONGEST = 25, 35
@@ -92,8 +89,7 @@ def read(text: str) -> ParsedAddress:
     """The classic address. Raises AddressProblem."""
     if is_x_address(text):
         raise AddressProblem("prefix", _taken_apart(text), 1, whole=True)
-    if not text.startswith("r"):
-        raise wrong_start("r")
+    require_start(text, "r")
     require_alphabet(text, base58.XRP_ALPHABET, "an XRP address")
     require_length(len(text), range(SHORTEST, LONGEST + 1))
     payload = base58.require(text, base58.XRP_ALPHABET)
@@ -117,13 +113,6 @@ def is_seed(text: str) -> bool:
     return old or (payload[:3] == b"\x01\xe1\x4b" and len(payload) == 19)
 
 
-def _link(payment: PaymentRequest) -> PaymentLink | None:
-    if payment.contract is not None:
-        return None
-    asked = link_query(("amount", plain_amount(payment.amount)), ("dt", payment.memo))
-    return PaymentLink(f"xrpl://{payment.address}?{asked}", payment.memo is not None)
-
-
 _SHAPE = rf"^r[{base58.CLASS}]{{24,34}}$"
 
 XRP = AddressKind(
@@ -138,7 +127,7 @@ XRP = AddressKind(
     opens_with=Decimal(1),
     takes_token="An account takes this token only once its owner has set a trust line for it.",
     memo=MemoRule("destination tag", largest=2**32 - 1, per_client=True),
-    link=_link,
+    link=link_form("xrpl://", memo="dt"),
     explorers=("livenet.xrpl.org", "xrpscan.com"),
     contract_shape=_SHAPE,
     generate=lambda seed, _: base58.encode_check(

@@ -13,10 +13,8 @@ from swapdesk.agent.gate.case import (
     Objection,
     Objections,
     assets_here,
-    balance_read,
-    decimals_read,
+    read_of,
     refuses,
-    symbol_read,
     warns,
 )
 from swapdesk.agent.gate.words import amount
@@ -76,7 +74,7 @@ def _decimals(case: Case, asset: Asset) -> int | None:
     if case.claim.solana:
         # The transaction states them, and the program refuses it where the mint has others.
         return asset.decimals
-    words = case.facts.words(decimals_read(contract), 1)
+    words = case.facts.words(read_of(contract, erc20.DECIMALS), 1)
     told = None if words is None else words[0]
     known = call_asset(case.promise.chain_id, contract)
     return told if known is None or asset.decimals == known.decimals else known.decimals
@@ -115,7 +113,7 @@ def _symbol(case: Case, asset: Asset) -> str | None:
     if case.claim.solana:
         # A mint has no name of its own.
         return asset.symbol
-    answer = case.facts.answers.get(symbol_read(asset.contract or ""))
+    answer = case.facts.answers.get(read_of(asset.contract or "", erc20.SYMBOL))
     return None if answer is None else erc20.read_symbol(answer)
 
 
@@ -262,7 +260,7 @@ def account_has_the_funds(case: Case) -> Objections:
         if token is None:
             held = facts.native
         else:
-            words = facts.words(balance_read(token, case.policy.account), 1)
+            words = facts.words(read_of(token, erc20.BALANCE_OF, case.policy.account), 1)
             held = words[0] if words else None
         if held is None:
             yield Objection("The balance could not be read.")

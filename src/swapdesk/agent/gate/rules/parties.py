@@ -8,11 +8,12 @@
 
 from __future__ import annotations
 
-from swapdesk.agent.gate.case import Case, Objection, Objections, domain_read, refuses, warns
+from swapdesk.agent.gate.case import Case, Objection, Objections, read_of, refuses, warns
 from swapdesk.agent.shapes.claim import Act, Target
 from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.display import looks_like
 from swapdesk.chain.addresses.kind import AddressProblem
+from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.wallet.promise import Purpose
 
@@ -173,7 +174,7 @@ def domain_is_the_contracts_own(case: Case) -> Objections:
     if not claim.typed or claim.contract is None or claim.act == "unknown":
         return
     field = claim.first("domain")
-    own = case.facts.answers.get(domain_read(claim.contract))
+    own = case.facts.answers.get(read_of(claim.contract, erc20.DOMAIN_SEPARATOR))
     if own is None:
         yield Objection("The contract's own domain could not be read.", field)
     elif own != claim.domain_separator:
