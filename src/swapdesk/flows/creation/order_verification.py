@@ -146,8 +146,10 @@ def check_order(
         ),
         (
             intent.refund_address is None
-            or (order.refund_address is not None
-            and same_address(sold.kind, order.refund_address, intent.refund_address)),
+            or (
+                order.refund_address is not None
+                and same_address(sold.kind, order.refund_address, intent.refund_address)
+            ),
             "the refund address differs",
         ),
         (

@@ -253,11 +253,6 @@ class DepositWays:
             log.warning("it is not known whether %s was paid: %s", service_id, error)
             return NO_JOURNAL.cause
 
-    def paid(self, tracked: TrackedOrder) -> bool:
-        """Whether the deposit is known to have left."""
-        payment = self.payment(tracked.service_id)
-        return isinstance(payment, Operation) and payment.state is State.DONE
-
     def under_way(self, tracked: TrackedOrder) -> bool:
         """Whether the wallet began to pay it, and how that ends is not known."""
         payment = self.payment(tracked.service_id)
@@ -266,11 +261,6 @@ class DepositWays:
             and payment.body["by"] == "wallet"
             and payment.state is not State.DONE
         )
-
-    def unsigned(self, tracked: TrackedOrder) -> bool:
-        """Whether the wallet began to pay it and was not asked to sign."""
-        payment = self.payment(tracked.service_id)
-        return isinstance(payment, Operation) and waits_for_signature(payment)
 
 
 async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool:
