@@ -59,18 +59,16 @@ async def watch_orders(
 ) -> int:
     """Print every change. Raises CommandError with exit 3 when ``timeout`` seconds have passed."""
     await session.settle(TELLING_SECONDS)
-    found = [await find_order(session, name) for name in ids]
-    watched = list(dict.fromkeys(tracked.service_id for tracked in found))
-    watch = _Watch(session, watched, refunded=until == "refunded")
+    watched = dict.fromkeys([(await find_order(session, name)).service_id for name in ids])
+    watch = _Watch(session, list(watched), refunded=until == "refunded")
     try:
         async with asyncio.timeout(timeout):
             await watch.run()
     except TimeoutError:
-        open_ids = ", ".join(watch.open_ids())
         raise CommandError(
             Exit.THRESHOLD,
             "TIMEOUT",
-            f"Not ended after {timeout:g} s: {open_ids}.",
+            f"Not ended after {timeout:g} s: {', '.join(watch.open_ids())}.",
         ) from None
     return watch.result()
 

@@ -39,10 +39,10 @@ _SIGNED = "swapdesk.flows.dex.dex_swap:DryRun"
 
 DOCUMENTS: dict[str, tuple[str, ...]] = {
     "quote": ("quotes:QuotesDocument",),
-    "swap": (*_CREATED, "wallet_orders:SwappedDocument", _SIGNED),
+    "swap": (*_CREATED, "creation:SwappedDocument", _SIGNED),
     "send": _CREATED,
     "sign": (_SIGNED,),
-    "fund": ("wallet_orders:FundingDocument",),
+    "fund": ("creation:FundingDocument",),
     "batch template": ("batch_report:TemplateDocument",),
     "batch plan": (_PLAN,),
     "batch create": (_BATCH, _PLAN),
@@ -105,8 +105,8 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "wallet withdraw": ("wallet_chains:WithdrawalDocument",),
     "demo": (
         "swapdesk.flows.demo.stage:Stage",
-        "demo_transcript:LinkSearchDocument",
-        "demo_page:PageDocument",
+        "demo_report:LinkSearchDocument",
+        "demo_report:PageDocument",
     ),
     "profile list": ("config_command:ProfilesDocument",),
     "profile use": ("config_command:ChosenDocument",),
@@ -116,7 +116,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "completion": ("completion_command:CompletionDocument",),
     "schema": ("schemas:SchemaDocument",),
     "errors": ("contract_commands:ErrorsDocument",),
-    "docs": ("docs_command:DocsDocument",),
+    "docs": ("contract_commands:DocsDocument",),
     "commands": ("contract_commands:CommandsDocument",),
 }
 """The command and what it prints, one of these each time; of this room where no other is named."""

@@ -22,8 +22,8 @@ from swapdesk.flows.batch.progress import way_out
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, propose_withdrawal
 from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
+from swapdesk.flows.payments import Sum
 from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
@@ -311,8 +311,10 @@ async def _replace(
         outcome = replace(outcome, failure=failure)
     in_vain = outcome.code == REVERTED
     require_done(outcome, refused=Exit.ENDED_OTHERWISE if in_vain else Exit.OWN_REFUSAL)
-    document = ReplacedDocument(outcome.hash, **{kind.done_code: hash_})
-    session.call.output.say(*kind.done(hash_, outcome.hash), document=document)
+    session.call.output.say(
+        *kind.done(hash_, outcome.hash),
+        document=ReplacedDocument(outcome.hash, **{kind.done_code: hash_}),
+    )
 
 
 async def revoke_allowance(
@@ -330,8 +332,9 @@ async def revoke_allowance(
     link = wallet.link(chain)
     if link is None:
         known = ", ".join(one.name for one in wallet.links)
-        message = f"There is no node of {chain!r}; there are {known}."
-        raise bad_input("NO_SUCH_CHAIN", message, field="chain")
+        raise bad_input(
+            "NO_SUCH_CHAIN", f"There is no node of {chain!r}; there are {known}.", field="chain"
+        )
     provider_name = session.desk.catalog.provider_name
 
     def fits(one: Allowance) -> bool:
@@ -389,8 +392,11 @@ async def withdraw(
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
         known = ", ".join(one.name for one in wallet.links if one.kind is Kind.EVM)
-        message = f"There are smart accounts on {known}, and none on {chain!r}."
-        raise bad_input("NO_SUCH_CHAIN", message, field="chain")
+        raise bad_input(
+            "NO_SUCH_CHAIN",
+            f"There are smart accounts on {known}, and none on {chain!r}.",
+            field="chain",
+        )
     owner = account_on(await wallet.accounts(), link.kind, link.name, account, field="account")
     output, desk, deployment = session.call.output, session.desk, None
     before = "This was signed before. The same transaction is sent again."
@@ -433,8 +439,10 @@ async def withdraw(
 
 def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
     """What the smart account holds, and what is signed for it."""
-    where = f"Your smart account {grouped_address(step.sender)} on {link.name}"
-    lines = [f"{where} holds:", *(f"  {_words(one)}" for one in step.taken)]
+    lines = [
+        f"Your smart account {grouped_address(step.sender)} on {link.name} holds:",
+        *(f"  {_words(one)}" for one in step.taken),
+    ]
     if step.purpose is Purpose.DEPLOY:
         lines.append("It does not exist yet: one transaction makes it, and a second one pays you.")
     return lines

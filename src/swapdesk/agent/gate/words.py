@@ -9,6 +9,7 @@ from decimal import Context, Decimal
 from swapdesk.chain.addresses.display import grouped
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wallet.promise import Asset
+from swapdesk.wallet.spending import plain_amount
 from swapdesk.wire.encoding.text import safe_text
 
 LONGEST_TEXT = 2_000
@@ -34,10 +35,7 @@ _LAST_SECOND = 253_402_300_799
 def amount(units: int, asset: Asset) -> str:
     """``1,000.5 USDC``: every digit that counts."""
     whole = Decimal(units).scaleb(-asset.decimals, _EXACT)
-    text = f"{whole:,f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return f"{text} {asset.symbol}"
+    return f"{plain_amount(whole)} {asset.symbol}"
 
 
 def moment(seconds: int, now: datetime) -> str:

@@ -148,7 +148,6 @@ PAYING_VERBS = (BUILD_BUNDLE, SIGN_BUNDLE, SUBMIT_BUNDLE)
 _DOING = {
     Until.BUILT: "building",
     Until.SIGNED: "being signed",
-    Until.SUBMITTED: "submitting",
     Until.SETTLED: "submitting",
 }
 _STANDS_AFTER = {BUILD_BUNDLE: Until.BUILT, SIGN_BUNDLE: Until.SIGNED, SUBMIT_BUNDLE: Until.SETTLED}
