@@ -84,7 +84,7 @@ class Navigation:
     async def finish_with(self, page: Page) -> None:
         """What the first page asked for is done: it is emptied, and ``page`` shows the result."""
         await self.home()
-        self.first.finished()
+        self.first.begin(private=False)
         await self.app.push_screen(page)
 
     def open_order(self, service_id: str) -> None:
