@@ -86,8 +86,8 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import Sum, paid_orders, payment_of
 from swapdesk.flows.notation import counted, exact_amount
+from swapdesk.flows.payments import Sum, paid_orders, payment_of
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
     RunningSignings,
@@ -138,6 +138,7 @@ _ENDS: dict[str, tuple[State, str | None]] = {
     BundleStatus.FAILED: (State.REFUSED, "FAILED"),
     BundleStatus.WITHDRAWN: (State.REFUSED, "WITHDRAWN"),
 }
+_BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
 _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
@@ -691,8 +692,6 @@ async def pay_group(
 
 
 # While it is signed
-
-_BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
 
 
 class GroupRun(Struct):
