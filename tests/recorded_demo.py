@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from furnished_home import PLACE
 from patience import PATIENCE
-from swapdesk.cli.demo_transcript import tell_in_new_world
+from swapdesk.cli.demo_report import tell_in_new_world
 from swapdesk.cli.output import Output
 from swapdesk.flows.demo.demonstration import DemoChoice
 from swapdesk.flows.demo.stage import DEMOS, Stage

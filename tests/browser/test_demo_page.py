@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from browser.conftest import SIZES, Open, Visit
 from corpus.texts import web_texts
 from recorded_demo import recorded
-from swapdesk.cli.demo_page import demo_page
+from swapdesk.cli.demo_report import demo_page
 from swapdesk.flows.demo.stage import DEMOS, Stage
 from swapdesk.web_page import LONGEST_TEXT
 from swapdesk.wire.encoding.text import safe_text

@@ -34,10 +34,10 @@ from swapdesk.cli.command_error import (
     words_of,
 )
 from swapdesk.cli.contract_commands import _RETRY, RETRY_OF, Retry, commands, error_codes
+from swapdesk.cli.creation import _not_swapped
 from swapdesk.cli.main import REMOVED
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
 from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, all_schemas, error_schema, schema_of
-from swapdesk.cli.wallet_orders import _not_swapped
 from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
@@ -292,9 +292,10 @@ def test_every_refusal_of_a_payload_has_its_row() -> None:
 
     raised = {
         call.args[0].value
-        for _, tree in modules("agent", "PayloadRefused", "unsound")
+        for _, tree in modules("agent", "PayloadRefused", "unsound", "_exact_call")
         for name, call, _ in calls(tree)
-        if name in ("PayloadRefused", "unsound") and isinstance(call.args[0], ast.Constant)
+        if name in ("PayloadRefused", "unsound", "_exact_call")
+        and isinstance(call.args[0], ast.Constant)
     }
     assert len(raised) > 20
     assert {one for one in raised if CODE.fullmatch(one)} - PAYLOADS.keys() - RULES.keys() == set()

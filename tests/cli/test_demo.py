@@ -22,7 +22,7 @@ from forked_processes import in_fresh_interpreters
 from harness import environment
 from patience import PATIENCE
 from recorded_demo import recorded
-from swapdesk.cli.demo_page import demo_page
+from swapdesk.cli.demo_report import demo_page
 from swapdesk.cli.sandbox_commands import NAMES
 from swapdesk.client.chain_lookup import ChainTransfer
 from swapdesk.clock import ManualClock

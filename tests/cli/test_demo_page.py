@@ -13,7 +13,7 @@ from msgspec.structs import fields, replace
 from cli.desks import run_here
 from corpus.texts import control_texts, invisible_texts, web_texts
 from recorded_demo import recorded
-from swapdesk.cli.demo_page import demo_page
+from swapdesk.cli.demo_report import demo_page
 from swapdesk.flows.demo.stage import DEMOS, Stage, link_pane
 from swapdesk.web_page import LONGEST_TEXT
 from swapdesk.wire.encoding.text import is_unsafe, safe_text

@@ -277,22 +277,22 @@ def types(monkeypatch: pytest.MonkeyPatch) -> Typist:
 @pytest.mark.parametrize(
     "no", ["", "\n", "y\n", "no\n", "YES\n", "Sign\n", "yes please\n", "send 1 eth\n"]
 )
-def test_only_the_word_itself_is_yes(types: Typist, no: str) -> None:
-    assert consent(types(no), REVIEW, yes=False) is None
+async def test_only_the_word_itself_is_yes(types: Typist, no: str) -> None:
+    assert await consent(types(no), REVIEW, yes=False) is None
     assert not says_yes(types(no), "Create this order?")
-    assert consent(types(no), PHRASED, yes=True) is None
+    assert await consent(types(no), PHRASED, yes=True) is None
 
 
-def test_each_question_has_its_own_word(types: Typist) -> None:
-    assert consent(types("sign\n"), REVIEW, yes=False) == Agreed()
-    assert consent(types("yes\n"), REVIEW, yes=False) is None
+async def test_each_question_has_its_own_word(types: Typist) -> None:
+    assert await consent(types("sign\n"), REVIEW, yes=False) == Agreed()
+    assert await consent(types("yes\n"), REVIEW, yes=False) is None
     assert says_yes(types("yes\n"), "Create this order?")
     assert not says_yes(types("sign\n"), "Create this order?")
 
 
-def test_yes_in_advance_types_no_phrase(types: Typist) -> None:
-    assert consent(types(""), REVIEW, yes=True) == Agreed()
-    assert consent(types("send 1 ETH\n"), PHRASED, yes=True) == Agreed("send 1 ETH")
+async def test_yes_in_advance_types_no_phrase(types: Typist) -> None:
+    assert await consent(types(""), REVIEW, yes=True) == Agreed()
+    assert await consent(types("send 1 ETH\n"), PHRASED, yes=True) == Agreed("send 1 ETH")
 
 
 @pytest.mark.parametrize(
@@ -303,9 +303,9 @@ def test_yes_in_advance_types_no_phrase(types: Typist) -> None:
         (REFUSED, Exit.OWN_REFUSAL),
     ],
 )
-def test_what_was_asked_for_by_name_ends_with_an_exit_code(
+async def test_what_was_asked_for_by_name_ends_with_an_exit_code(
     types: Typist, review: Review, exit_code: Exit
 ) -> None:
     with pytest.raises(CommandError) as ended:
-        require_consent(types("send 1 ETH\n"), review, yes=False, money="in your wallet")
+        await require_consent(types("send 1 ETH\n"), review, yes=False, money="in your wallet")
     assert (ended.value.exit, ended.value.money) == (exit_code, "in your wallet")

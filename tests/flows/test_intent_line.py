@@ -22,7 +22,6 @@ from swapdesk.flows.quotes.intent_line import (
     LineState,
     TokenChoice,
     parse_intent_line,
-    parse_private_line,
 )
 from swapdesk.flows.wallet.own_accounts import OwnBalance
 from swapdesk.wire.tokens import Token
@@ -56,10 +55,10 @@ def pair(line: IntentLine) -> tuple[str, str]:
 async def test_the_line_of_a_private_send_speaks_of_sending(
     catalog: Catalog, book: AddressBook
 ) -> None:
-    begun = parse_private_line("0.5", catalog, book)
+    begun = parse_intent_line("0.5", catalog, book, private=True)
     assert (begun.message, begun.private_send) == ("Name the token you send.", True)
-    for read in (parse_intent_line, parse_private_line):
-        (hint,) = read("0.5 eth @bob", catalog, book).hints
+    for private in (False, True):
+        (hint,) = parse_intent_line("0.5 eth @bob", catalog, book, private=private).hints
         assert hint.startswith("ETH can be sent on ")
     swap = parse_intent_line("0.5 btc eth", catalog, book)
     assert any(hint.startswith("ETH is on ") for hint in swap.hints)
@@ -86,7 +85,7 @@ async def test_a_name_on_another_chain_is_refused_in_the_line(
 async def test_what_is_no_address_of_the_token_is_refused_in_the_line(
     to: str, says: str, catalog: Catalog, book: AddressBook
 ) -> None:
-    sent = parse_private_line(f"0.5 eth {to}", catalog, book)
+    sent = parse_intent_line(f"0.5 eth {to}", catalog, book, private=True)
     assert (sent.state, sent.ready) == ("refused", False)
     assert says in sent.message
     assert 8 <= sent.place < 8 + len(to)
@@ -96,8 +95,9 @@ async def test_an_address_chooses_the_chain_of_what_is_sent_to_it(
     catalog: Catalog, book: AddressBook
 ) -> None:
     address = derive_address("sol", b"p" * 32)
-    sent = parse_private_line(f"5 usdc {address}", catalog, book)
-    assert parse_private_line(f"5 usdc {grouped(address)}", catalog, book) == sent
+    sent = parse_intent_line(f"5 usdc {address}", catalog, book, private=True)
+    again = parse_intent_line(f"5 usdc {grouped(address)}", catalog, book, private=True)
+    assert again == sent
     assert pair(sent) == ("USDC.solana", "USDC.solana")
     assert sent.recipient == address
 
@@ -118,7 +118,7 @@ async def test_a_line_without_its_amount_asks_for_it(
     line = parse_intent_line(text, catalog, book)
     assert (line.state, line.message) == ("incomplete", message)
     assert line.wants_amount
-    private = parse_private_line(text, catalog, book)
+    private = parse_intent_line(text, catalog, book, private=True)
     assert (private.state, private.ready) == ("incomplete", False)
 
 
@@ -425,20 +425,20 @@ async def test_a_token_link_names_its_token(catalog: Catalog, book: AddressBook)
     link = f"ethereum:{usdc}@8453/transfer?address={ME}&uint256=2500000"
     line = parse_intent_line(f"eth.base {link}", catalog, book)
     assert (line.amount, pair(line)) == (Decimal("2.5"), ("ETH.base", "USDC.base"))
-    private = parse_private_line(link, catalog, book)
+    private = parse_intent_line(link, catalog, book, private=True)
     assert (private.ready, private.amount) == (True, Decimal("2.5"))
     assert pair(private) == ("USDC.base", "USDC.base")
 
 
 async def test_a_private_line_takes_a_link_alone(catalog: Catalog, book: AddressBook) -> None:
-    alone = parse_private_line(BILL, catalog, book)
+    alone = parse_intent_line(BILL, catalog, book, private=True)
     assert (alone.ready, alone.amount, alone.recipient) == (True, Decimal("0.1"), BILL)
-    assert parse_private_line(f"bitcoin:{BITCOIN}", catalog, book).wants_amount
+    assert parse_intent_line(f"bitcoin:{BITCOIN}", catalog, book, private=True).wants_amount
     for text in (f"0.2 {BILL}", f"0.2 btc {BILL}"):
-        other = parse_private_line(text, catalog, book)
+        other = parse_intent_line(text, catalog, book, private=True)
         assert (other.ready, other.amount) == (True, Decimal("0.2"))
         assert other.derived == "the link asks for 0.1 BTC"
-    wrong = parse_private_line(f"0.5 btc base:{ME}", catalog, book)
+    wrong = parse_intent_line(f"0.5 btc base:{ME}", catalog, book, private=True)
     assert wrong.state == "refused"
     assert "This is for Base, and this BTC is on Bitcoin." in wrong.message
 
@@ -448,7 +448,7 @@ async def test_a_look_alike_is_refused_in_the_line(
 ) -> None:
     """Of a name in the address book, and of whom this desk paid before."""
     twin = bob.address[:6].lower() + "f" * 32 + bob.address[-4:].lower()
-    line = parse_private_line(f"0.5 eth {twin}", catalog, book)
+    line = parse_intent_line(f"0.5 eth {twin}", catalog, book, private=True)
     assert (line.state, line.ready) == ("refused", False)
     assert line.message.startswith("This address looks like @bob and is not.")
 
@@ -456,8 +456,8 @@ async def test_a_look_alike_is_refused_in_the_line(
         return check_recipient(text, asked, book=book, paid={ME: 2})
 
     other = ME[:6].lower() + "f" * 32 + ME[-4:].lower()
-    assert parse_private_line(f"0.5 eth {other}", catalog, book).ready
-    line = parse_private_line(f"0.5 eth {other}", catalog, book, check=paid_before)
+    assert parse_intent_line(f"0.5 eth {other}", catalog, book, private=True).ready
+    line = parse_intent_line(f"0.5 eth {other}", catalog, book, check=paid_before, private=True)
     assert "looks like" in line.message
 
 
@@ -481,10 +481,13 @@ async def test_of_several_chains_the_chosen_one_is_named(
     assert second.chains == len(rows)
     name = rows[1].chain_name
     assert second.hint() == f"USDC is on {len(rows)} chains, {name} chosen"
-    assert second.hint(private=True) == f"USDC can be sent on {len(rows)} chains, {name} chosen"
+    assert second.hint("can be sent") == f"USDC can be sent on {len(rows)} chains, {name} chosen"
     assert second.question() == f"USDC is on {len(rows)} chains: tab chooses, now {name}"
     assert second.question("shift+tab").endswith(f": shift+tab chooses, now {name}")
-    assert (second.brief, picked(catalog, rows[:1]).brief) == (f"USDC is on {len(rows)} chains", "")
+    assert (second.brief(), picked(catalog, rows[:1]).brief()) == (
+        f"USDC is on {len(rows)} chains",
+        "",
+    )
 
 
 async def test_several_tokens_of_one_chain_are_counted_as_tokens(
@@ -492,5 +495,5 @@ async def test_several_tokens_of_one_chain_are_counted_as_tokens(
 ) -> None:
     twice = picked(catalog, (rows[0], rows[0]))
     assert twice.hint() == f"USDC on {rows[0].chain_name} is 2 tokens, the first chosen"
-    assert twice.brief == f"USDC on {rows[0].chain_name} is 2 tokens"
+    assert twice.brief() == f"USDC on {rows[0].chain_name} is 2 tokens"
     assert twice.tied

@@ -24,7 +24,6 @@ from flows import old_journals
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.batches import find_batch, find_group
 from swapdesk.flows.batch.bundles import (
-    group_of,
     newest_bundle,
     open_bundles,
     signed_under,
@@ -34,8 +33,8 @@ from swapdesk.flows.batch.bundles import (
     withdrawal_of,
     withdrawals,
 )
+from swapdesk.flows.creation.creates import open_swaps
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_filling import OLD_TABLES
@@ -45,7 +44,7 @@ from swapdesk.flows.journal.journal_migration import (
     copy_name,
 )
 from swapdesk.flows.journal.ledger import FREED_WHEN_DONE, OPEN, Operation, State
-from swapdesk.flows.journal.payments import paid_orders, payment_of, unanswered
+from swapdesk.flows.payments import paid_orders, payment_of, unanswered
 from swapdesk.flows.support.support_case import create_request
 from swapdesk.wire.encoding.codec import encode_twice
 from swapdesk.wire.orders import Order
@@ -298,8 +297,10 @@ def test_batches_stand_in_the_ledger(brought: tuple[Journal, dict[str, Any]]) ->
     assert [group.parent for group in ledger.where(left)] == answers["batches.unfinished"]
     assert sorted(ledger.subjects("create_group")) == answers["batches.multi_ids"]
     assert sorted(ledger.subjects("row")) == answers["batches.service_ids"]
+    groups = [ledger.get(bundle.operation.parent) for bundle in open_bundles(ledger)]
     assert [
-        [*group_of(ledger, bundle.operation), bundle.number] for bundle in open_bundles(ledger)
+        [group.parent, group.body["number"], bundle.number]
+        for group, bundle in zip(groups, open_bundles(ledger), strict=True)
     ] == answers["bundles.open"]
     for multi_id in answers["batches.multi_ids"]:
         found = find_group(ledger, multi_id)

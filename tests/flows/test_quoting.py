@@ -61,7 +61,7 @@ from swapdesk.flows.quotes.quoting import (
     end_of,
     lost_digits,
     outside_limits,
-    ranked_for,
+    rank,
     typed_amount,
 )
 from swapdesk.flows.quotes.ranking import Ranking, UnusableQuote
@@ -277,14 +277,14 @@ async def test_only_fixed_rates_are_taken_where_only_they_were_asked_for(
     floating = [one for one in quotes if one.error is None]
     ends = [(one, clock.now() + VALIDITY) for one in floating]
     asked = replace(wish, fixed=True, floating=False)
-    none = ranked_for(asked, ends, clock.now())
+    none = rank(ends, asked, clock.now())
     assert none.rows == ()
     assert {one.reason for one in none.unusable} == {"its rate is not fixed"}
     for either in (wish, replace(wish, fixed=True)):
-        assert len(ranked_for(either, ends, clock.now()).rows) == len(ends) > 1
+        assert len(rank(ends, either, clock.now()).rows) == len(ends) > 1
     (promised, end), *rest = ends
     kept = promised.model_copy(update={"fixed": True})
-    ranking = ranked_for(asked, [(kept, end), *rest], clock.now())
+    ranking = rank([(kept, end), *rest], asked, clock.now())
     assert [row.quote for row in ranking.rows] == [kept]
 
 

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from flows.test_recipients import BTC, ETH
+from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.flows.quotes.quoting import end_of, value_difference
 from swapdesk.flows.quotes.ranking import (
     Ranking,
@@ -40,8 +43,12 @@ def quote(number: int, out: str | None = "1", **fields: Any) -> Quote:
     )
 
 
-def ranked(*quotes: Quote, **options: Any) -> Ranking:
-    return rank(quotes, now=NOW, expires=lambda q: q.valid_until or LATER, **options)
+WISH = QuoteRequest(BTC, ETH, Decimal("0.5"))
+TO_RECEIVE = QuoteRequest(BTC, ETH, Decimal(2), receive=True)
+
+
+def ranked(*quotes: Quote, wish: QuoteRequest = WISH) -> Ranking:
+    return rank([(one, one.valid_until or LATER) for one in quotes], wish, NOW)
 
 
 def order(ranking: Ranking) -> list[str | None]:
@@ -125,29 +132,29 @@ TIES = [
 @pytest.mark.parametrize(
     ("rows", "asked", "names"),
     [
-        pytest.param(FEES, {}, "v2 v1", id="net"),
-        pytest.param([quote(2, "1"), PRIVATE], {}, "v1 v2", id="a private row states no net"),
-        pytest.param([quote(1, "-0.5"), quote(2, "0")], {}, "v2 v1", id="nothing is left"),
+        pytest.param(FEES, WISH, "v2 v1", id="net"),
+        pytest.param([quote(2, "1"), PRIVATE], WISH, "v1 v2", id="a private row states no net"),
+        pytest.param([quote(1, "-0.5"), quote(2, "0")], WISH, "v2 v1", id="nothing is left"),
         pytest.param(
             [quote(1, "14.5", net_amount_out=Decimal("14.500000000000002"))],
-            {},
+            WISH,
             "v1",
             id="the noise of a double makes no net amount larger",
         ),
-        pytest.param(TIES, {}, "v5 v4 v3 v2 v1", id="ties: shorter, then fixed, then by name"),
-        pytest.param(BOTH_AMOUNTS, {}, "v0 v2", id="a row about what arrives"),
+        pytest.param(TIES, WISH, "v5 v4 v3 v2 v1", id="ties: shorter, then fixed, then by name"),
+        pytest.param(BOTH_AMOUNTS, WISH, "v0 v2", id="a row about what arrives"),
         pytest.param(
             BOTH_AMOUNTS,
-            {"receive": Decimal(3), "symbol_out": "ETH"},
+            replace(TO_RECEIVE, amount=Decimal(3)),
             "v1",
             id="a row about what is sent",
         ),
     ],
 )
 def test_what_a_route_pays_after_its_fees_decides(
-    rows: list[Quote], asked: dict[str, Any], names: str
+    rows: list[Quote], asked: QuoteRequest, names: str
 ) -> None:
-    assert order(ranked(*rows, **asked)) == names.split()
+    assert order(ranked(*rows, wish=asked)) == names.split()
 
 
 @given(boards(), st.randoms(use_true_random=False), st.integers(0, 70))
@@ -201,78 +208,74 @@ def reverse(number: int, takes: str | None, **fields: Any) -> Quote:
     return quote(number, fields.pop("out", "2"), amount_in=amount, **{"fixed": True, **fields})
 
 
-BTC = {"amount": Decimal("0.5"), "symbol_in": "BTC"}
-TWO_ETH = {"receive": Decimal(2), "symbol_out": "ETH"}
-
-
 @pytest.mark.parametrize(
     ("row", "asked", "reason", "server_says"),
     [
-        (quote(1, "90", type="bridge"), {}, "this desk does not know this kind of route", False),
-        (quote(1, None, net_amount_out=Decimal(9)), {}, "no amount in the answer", False),
-        (quote(1, None), {}, "no amount in the answer", False),
+        (quote(1, "90", type="bridge"), WISH, "this desk does not know this kind of route", False),
+        (quote(1, None, net_amount_out=Decimal(9)), WISH, "no amount in the answer", False),
+        (quote(1, None), WISH, "no amount in the answer", False),
         (
             quote(1, "1", net_amount_out=Decimal("14.5")),
-            {},
+            WISH,
             "the net amount exceeds what is paid out",
             False,
         ),
-        (quote(1, "90", valid_until=NOW), {}, "expired: ask again", False),
-        (quote(1, "90", error="broken"), {}, "broken", True),
+        (quote(1, "90", valid_until=NOW), WISH, "expired: ask again", False),
+        (quote(1, "90", error="broken"), WISH, "broken", True),
         (
             quote(1, "90", filtered=True, filtered_reason="price_impact"),
-            {},
+            WISH,
             "filtered: price impact is too high",
             False,
         ),
         (
             quote(1, "90", filtered=True, filtered_reason="different_recipient"),
-            {},
+            WISH,
             "filtered: it would pay a different recipient",
             False,
         ),
         (
             quote(1, "90", filtered=True, filtered_reason="full_moon"),
-            {},
+            WISH,
             "filtered: full_moon",
             True,
         ),
-        (quote(1, "90", filtered=True), {}, "filtered: no reason given", True),
+        (quote(1, "90", filtered=True), WISH, "filtered: no reason given", True),
         (
             quote(1, None, error="too low", min=Decimal("0.75")),
-            BTC,
+            WISH,
             "below minimum: this route takes 0.75 BTC or more",
             False,
         ),
         (
             quote(1, None, error="too high", max=Decimal("0.1")),
-            BTC,
+            WISH,
             "above maximum: this route takes 0.1 BTC or less",
             False,
         ),
-        (quote(1, None, error="odd", max=Decimal(0)), BTC, "odd", True),
-        (reverse(1, None), TWO_ETH, "it does not say how much it takes", False),
-        (reverse(1, "0"), TWO_ETH, "it does not say how much it takes", False),
+        (quote(1, None, error="odd", max=Decimal(0)), WISH, "odd", True),
+        (reverse(1, None), TO_RECEIVE, "it does not say how much it takes", False),
+        (reverse(1, "0"), TO_RECEIVE, "it does not say how much it takes", False),
         (
             reverse(1, "0.5", fixed=False),
-            TWO_ETH,
+            TO_RECEIVE,
             "its rate is not fixed, so the amount may move",
             False,
         ),
-        (reverse(1, "0.4", out="1.98"), TWO_ETH, "it pays 1.98 ETH, less than asked for", False),
+        (reverse(1, "0.4", out="1.98"), TO_RECEIVE, "it pays 1.98 ETH, less than asked for", False),
     ],
 )
 def test_a_row_that_cannot_be_believed_as_shown_is_not_ranked(
-    row: Quote, asked: dict[str, Any], reason: str, server_says: bool
+    row: Quote, asked: QuoteRequest, reason: str, server_says: bool
 ) -> None:
-    ranking = ranked(row, reverse(2, "0.5", out="1.9999"), **asked)
+    ranking = ranked(row, reverse(2, "0.5", out="1.9999"), wish=asked)
     assert order(ranking) == ["v2"]
     assert [(one.reason, one.server_says) for one in ranking.unusable] == [(reason, server_says)]
 
 
 def test_a_rate_that_nobody_says_how_long_it_is_kept_is_not_executed() -> None:
     fixed, floating = quote(1, "3", fixed=True), quote(2, "2")
-    ranking = rank([fixed, floating], now=NOW, expires=lambda one: end_of(one, NOW))
+    ranking = rank([(one, end_of(one, NOW)) for one in (fixed, floating)], WISH, NOW)
     assert order(ranking) == ["v2"]
     assert [one.reason for one in ranking.unusable] == [
         "it does not say until when its rate is kept"
@@ -288,7 +291,7 @@ def test_a_route_on_a_chain_is_created_and_chosen_as_every_other() -> None:
 
 
 def test_reverse_quotes_are_ranked_by_what_they_take() -> None:
-    ranking = ranked(reverse(1, "0.51"), reverse(2, "0.50"), receive=Decimal(2), symbol_out="ETH")
+    ranking = ranked(reverse(1, "0.51"), reverse(2, "0.50"), wish=TO_RECEIVE)
     assert order(ranking) == ["v2", "v1"]
     assert [row.figure for row in ranking.rows] == [Decimal("0.50"), Decimal("0.51")]
     assert [row.vs_best_amount for row in ranking.rows] == [0, Decimal("0.01")]

@@ -28,8 +28,8 @@ from swapdesk.flows.quotes.quote_columns import (
     waterfall,
 )
 from swapdesk.flows.quotes.quote_request import QuoteRequest
-from swapdesk.flows.quotes.quoting import QuoteResult, ranked_for
-from swapdesk.flows.quotes.ranking import Arrangement
+from swapdesk.flows.quotes.quoting import QuoteResult
+from swapdesk.flows.quotes.ranking import Arrangement, rank
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.quotes import Quote, RouteType
 
@@ -39,7 +39,7 @@ WISH = QuoteRequest(SOLD, ETH, Decimal("0.5"))
 
 def board(*quotes: Quote, wish: QuoteRequest = WISH) -> QuoteResult:
     ends = [(one, one.valid_until or LATER) for one in quotes]
-    return QuoteResult(NOW, NOW, ranked_for(wish, ends, NOW), wish)
+    return QuoteResult(NOW, NOW, rank(ends, wish, NOW), wish)
 
 
 def dex(number: int = 1, out: str = "14.527790", net: str = "14.509331", **fields: Any) -> Quote:

@@ -240,9 +240,9 @@ SCREENS = (
     Defect(
         "higher-fee-for-a-cancellation",
         "The key that cancels what waits pays more for it.",
-        "swapdesk/tui/screens/sign.py",
-        "self.controls.signing.replace(self.signing, cancels=True)",
-        "self.controls.signing.replace(self.signing, cancels=False)",
+        "swapdesk/tui/commands/sign.py",
+        "    given=(True,),\n",
+        "    given=(False,),\n",
         ("tests/tui/test_sign.py::test_plus_asks_for_a_higher_fee_and_c_for_a_cancellation",),
     ),
 )

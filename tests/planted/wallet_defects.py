@@ -198,7 +198,7 @@ SIGNING = (
         "forged-receipt-believed",
         "A node tells a failure of what was paid, and the same is signed and paid once more.",
         "swapdesk/agent/transactions/delivery.py",
-        "        problem = _contradiction(one, receipt, known, hash_there)\n",
+        "        problem = await self._contradiction(one, receipt)\n",
         "        problem: str | None = None\n",
         ("tests/wallet/test_signing.py::test_a_forged_failure_ends_nothing",),
     ),

@@ -125,19 +125,9 @@ class Schema:
         )
 
     def _refuse_recursion(self, name: str) -> None:
-        done: set[str] = set()
-
-        def walk(one: str, above: frozenset[str]) -> None:
-            if one in above:
-                raise unsound("RECURSIVE", "a struct contains itself", f"types.{name}")
-            if one in done:
-                return
-            for kind in self.structs[one].values():
-                if kind.name in self.structs:
-                    walk(kind.name, above | {one})
-            done.add(one)
-
-        walk(name, frozenset())
+        held = (kind.name for one in self.uses(name) for kind in self.structs[one].values())
+        if name in held:
+            raise unsound("RECURSIVE", "a struct contains itself", f"types.{name}")
 
 
 def _struct(name: object, fields: object) -> Fields:

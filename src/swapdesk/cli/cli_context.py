@@ -148,12 +148,11 @@ def wrong_in_config(settings: Settings) -> list[ConfigProblem]:
 
 def config_error(problems: Sequence[ConfigProblem]) -> CommandError:
     """Every problem of the user's files with file, line and nearest name."""
-    fields = {p.key or "config.toml": {"message": str(p)} for p in problems}
     return CommandError(
         Exit.BAD_INPUT,
         "CONFIG",
         "; ".join(str(problem) for problem in problems),
-        fields=fields,
+        fields={problem.key or "config.toml": {"message": str(problem)} for problem in problems},
     )
 
 

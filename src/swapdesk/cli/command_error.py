@@ -16,6 +16,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from swapdesk.client.errors import ClientError
+    from swapdesk.flows.failure_messages import Failure
     from swapdesk.wallet.protocol import WalletError
 
 
@@ -616,66 +617,45 @@ def exit_of_refused_create(code: str, error: ClientError | None) -> Exit:
 
 def of_client_error(error: ClientError) -> CommandError:
     """What a failed call means for the caller of a command."""
-    from swapdesk.client.errors import (
-        AnswerRefused,
-        ApiError,
-        NotPaid,
-        OutcomeUnknown,
-        RateLimited,
-        RequestRefused,
-        Unreachable,
-    )
+    from swapdesk.client import errors
     from swapdesk.flows.failure_messages import (
         ANSWER_REFUSED,
         OUTCOME_UNKNOWN,
+        UNREACHABLE,
         failure_of,
         unsent,
         with_payment,
     )
 
-    end = exit_of(error)
-    if isinstance(error, RequestRefused):
-        return CommandError(end, "REQUEST_REFUSED", f"{error}.")
-    if isinstance(error, NotPaid):
-        said = unsent(error)
-        return CommandError(end, error.code, said.cause, said.money, said.next)
-    if isinstance(error, OutcomeUnknown):
-        said = with_payment(OUTCOME_UNKNOWN, error)
+    def ended(code: str, failure: Failure, told: str = "") -> CommandError:
+        said = with_payment(failure, error)
         return CommandError(
-            end,
-            error.code or "OUTCOME_UNKNOWN",
-            said.cause,
+            exit_of(error),
+            code,
+            f"{said.cause} {told}".strip(),
             said.money,
             said.next,
-            error.status,
-            error.request_id,
+            getattr(error, "status", None),
+            getattr(error, "request_id", None),
         )
-    if isinstance(error, ApiError):
-        code = error.code or f"HTTP_{error.status}"
-        said = with_payment(failure_of(code, error.status), error)
-        message = f"{said.cause} {error.message}".strip()
-        next_ = said.next
-        if isinstance(error, RateLimited) and error.retry_after is not None:
-            next_ = f"you: wait {error.retry_after:.0f} s"
-        fields = {name: {"message": problem.message} for name, problem in error.fields.items()}
-        return CommandError(
-            end, code, message, said.money, next_, error.status, error.request_id, fields
-        )
-    if isinstance(error, AnswerRefused):
-        said = with_payment(ANSWER_REFUSED, error)
-        message = f"{said.cause} {error}"
-        return CommandError(
-            end,
-            f"ANSWER_{error.reason.upper()}",
-            message,
-            said.money,
-            said.next,
-            error.status,
-            error.request_id,
-        )
-    said = unsent(error)
-    code = "NOT_REACHABLE" if isinstance(error, Unreachable) else "NO_ANSWER"
-    return CommandError(end, code, f"{said.cause} {error}", said.money, said.next)
+
+    if isinstance(error, errors.RequestRefused):
+        return CommandError(exit_of(error), "REQUEST_REFUSED", f"{error}.")
+    if isinstance(error, errors.NotPaid):
+        return ended(error.code, unsent(error))
+    if isinstance(error, errors.OutcomeUnknown):
+        return ended(error.code or "OUTCOME_UNKNOWN", OUTCOME_UNKNOWN)
+    if isinstance(error, errors.AnswerRefused):
+        return ended(f"ANSWER_{error.reason.upper()}", ANSWER_REFUSED, str(error))
+    if not isinstance(error, errors.ApiError):
+        reached = not isinstance(error, errors.Unreachable)
+        return ended("NO_ANSWER" if reached else "NOT_REACHABLE", UNREACHABLE, str(error))
+    code = error.code or f"HTTP_{error.status}"
+    refused = ended(code, failure_of(code, error.status), error.message)
+    if isinstance(error, errors.RateLimited) and error.retry_after is not None:
+        refused.next = f"you: wait {error.retry_after:.0f} s"
+    refused.fields = {name: {"message": one.message} for name, one in error.fields.items()}
+    return refused
 
 
 _WALLET_ENDS = {

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import CliContext, config_error, desk_command, wrong_in_config
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input
+from swapdesk.cli.command_error import UNTOUCHED, bad_input
 from swapdesk.config_file import keep_choice
 from swapdesk.settings import SANDBOX, Settings
 
@@ -43,12 +43,13 @@ def show(call: CliContext) -> None:
 
     settings = call.settings(mending=True)
     rows = list(settings.rows())
-    values = {name: SettingValue(value, origin) for name, value, origin in rows}
     call.output.table(
         ("name", "value", "origin"),
         rows,
         plain=[f"{name} is {value or 'not set'} ({why})." for name, value, why in rows],
-        document=ConfigDocument(values),
+        document=ConfigDocument(
+            {name: SettingValue(value, origin) for name, value, origin in rows}
+        ),
     )
     problems = [*wrong_in_config(settings), *read_palettes(settings.home.themes).problems]
     if problems:
@@ -98,12 +99,14 @@ def list_profiles(call: CliContext) -> None:
         _facts(name, tables.get(name, {}), chosen=name == settings.profile.value)
         for name in settings.profiles
     )
-    rows = [
-        (one.name, one.access or "nothing yet", one.url or "", "used" if one.chosen else "")
-        for one in found
-    ]
-    document = ProfilesDocument(found)
-    call.output.table(("profile", "access", "service", ""), rows, document=document)
+    call.output.table(
+        ("profile", "access", "service", ""),
+        [
+            (one.name, one.access or "nothing yet", one.url or "", "used" if one.chosen else "")
+            for one in found
+        ],
+        document=ProfilesDocument(found),
+    )
 
 
 def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
@@ -113,9 +116,8 @@ def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
 
 
 def _facts(name: str, table: Mapping[str, object], *, chosen: bool) -> ProfileFacts:
-    names = ("pay", "key", "partner_id")
     usual = "sandbox" if name == SANDBOX else None
-    access = next((one for one in names if one in table), usual)
+    access = next((one for one in ("pay", "key", "partner_id") if one in table), usual)
     url = table.get("url")
     return ProfileFacts(name, access, url if isinstance(url, str) else None, chosen)
 
@@ -136,15 +138,16 @@ def use(call: CliContext, name: str) -> None:
     try:
         keep_choice(settings.home.config_file, "profile", name)
     except OSError as error:
-        said = str(error.strerror or error)
-        raise CommandError(
-            Exit.BAD_INPUT, "FILE_UNUSABLE", f"{said}.", money=UNTOUCHED, next="you: edit it"
+        raise bad_input(
+            "FILE_UNUSABLE", f"{error.strerror or error}.", money=UNTOUCHED, next="you: edit it"
         ) from None
     live = name != SANDBOX
     top = settings.config.top if settings.config is not None else {}
-    said = " It is LIVE: this is real money." if live else ""
-    document = ChosenDocument(name, str(top.get("profile", SANDBOX)), live)
-    call.output.say(f"The profile is {name} now.{said}", document=document)
+    warning = " It is LIVE: this is real money." if live else ""
+    call.output.say(
+        f"The profile is {name} now.{warning}",
+        document=ChosenDocument(name, str(top.get("profile", SANDBOX)), live),
+    )
     if settings.profile.origin in ("environment", "option"):
         place, value = settings.profile.name, settings.profile.value
         call.output.talk(f"Here {place} chooses {value} all the same.")

@@ -1,4 +1,5 @@
-"""``schema``, ``errors`` and ``commands``: what programs may rely on.
+"""``schema``, ``errors`` and ``commands``: what programs may rely on; ``docs``: which page for
+people speaks of it.
 
 Every command is listed with what it takes and does, from click and the tables of the program. Every
 code that a command ends with has what it means, whether to try again, where the money is, who acts
@@ -17,6 +18,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from swapdesk.cli import completion
 from swapdesk.cli.cli_context import EFFECTS, READING, CliContext, Effect, desk_command
 from swapdesk.cli.command_error import (
     OWN_ROWS,
@@ -29,6 +31,8 @@ from swapdesk.cli.command_error import (
     of_wallet_error,
 )
 from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, SchemaDocument, all_schemas, schema_of
+from swapdesk.documents import WrittenPlace, all_places, places_of, subjects
+from swapdesk.toml_document import nearest
 
 
 @click.command()
@@ -47,8 +51,12 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
     if name and name not in DOCUMENTS:
         below = [one for one in DOCUMENTS if one.startswith(f"{name} ")]
         hint = f" There are {', '.join(below)}." if below else ""
-        message = f"There is no command {name!r} with a document.{hint}"
-        raise bad_input("NO_SUCH_COMMAND", message, field="command", candidates=below)
+        raise bad_input(
+            "NO_SUCH_COMMAND",
+            f"There is no command {name!r} with a document.{hint}",
+            field="command",
+            candidates=below,
+        )
     call.output.document(SchemaDocument(schema_of(name) if name else all_schemas()))
 
 
@@ -62,17 +70,46 @@ def errors(call: CliContext) -> None:
     """
     output = call.output
     found = error_codes()
-    exits = tuple(ExitFacts(end.value, end.means) for end in Exit)
     output.table(
         ("code", "exit", "again", "means", "money", "next"),
         [
             (one.code, " or ".join(map(str, one.exits)), one.retry, one.means, one.money, one.next)
             for one in found
         ],
-        document=ErrorsDocument(found, exits),
+        document=ErrorsDocument(found, tuple(ExitFacts(end.value, end.means) for end in Exit)),
     )
     if output.form == "table":
         output.talk(*(f"Exit {end.value}: {end.means}." for end in Exit))
+
+
+class DocsDocument(Struct, frozen=True):
+    """What is written about the name that was given, or every page."""
+
+    pages: tuple[WrittenPlace, ...]
+
+
+@click.command()
+@click.argument("name", nargs=-1, shell_complete=completion.subjects)
+@desk_command
+def docs(call: CliContext, name: tuple[str, ...]) -> None:
+    """Say where the documents speak of NAME: an error code, a command, the number that one ended
+    with, or a screen as its frame names it.
+
+    Without a NAME it lists the pages. They are files beside the program; a release that has a site
+    names the address there, too.
+    """
+    words = " ".join(name)
+    found = places_of(words) if words else all_places()
+    if not found:
+        near = nearest(words.casefold(), {one.casefold(): one for one in subjects()})
+        hint = f" Did you mean {near}?" if near else ""
+        said = f"Nothing is written about {words!r}.{hint}" if words else "No documents are here."
+        raise bad_input("NO_SUCH_PAGE", said, field="name")
+    call.output.table(
+        ("about", "page", "file"),
+        [(one.about, one.address or one.page, one.file or "") for one in found],
+        document=DocsDocument(tuple(found)),
+    )
 
 
 @click.command("commands")
@@ -219,8 +256,7 @@ def option_value(option: click.Option) -> str:
 
 
 def _choices(one: click.Parameter) -> tuple[str, ...]:
-    found = one.type.choices if isinstance(one.type, click.Choice) else ()
-    return tuple(map(str, found))
+    return tuple(map(str, one.type.choices)) if isinstance(one.type, click.Choice) else ()
 
 
 class Retry(StrEnum):
@@ -354,8 +390,14 @@ def _raised() -> Iterator[ErrorCodeFacts]:
         *((of_wallet_error(error), means, None) for error, means in wallet),
     )
     for error, means, status in errors:
-        words = means or error.message.strip()
-        yield _code_facts(error.code, (error.exit,), words, error.money, error.next, status)
+        yield _code_facts(
+            error.code,
+            (error.exit,),
+            means or error.message.strip(),
+            error.money,
+            error.next,
+            status,
+        )
 
 
 def _of_rules() -> Iterator[ErrorCodeFacts]:

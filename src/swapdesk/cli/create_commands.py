@@ -215,7 +215,8 @@ def _create(
          "--quote chooses one route; leave out --type and --provider."),
     )  # fmt: skip
     route = read_route(options, types)
-    receive, preset = options.setdefault("receive", False), options.pop("preset")
+    receive = options.setdefault("receive", False)
+    preset = options.pop("preset")
     if quote_id is not None and (preset is not None or route != PLAIN):
         raise bad_input(
             "TWO_CHOICES",
@@ -247,8 +248,8 @@ def _carry_out(call: CliContext, request: CreateRequest) -> int:
     """On the connected desk: by the wallet of this profile, or with a deposit to pay."""
     from swapdesk.cli.session import run_session
 
-    creation = named("wallet_orders:DexCreation" if request.on_chain else "creation:Creation")
-    ended: int = run_session(call, lambda session: creation(session, request).run())
+    way = named("creation:DexCreation" if request.on_chain else "creation:Creation")
+    ended: int = run_session(call, lambda session: way(session, request).run())
     return ended
 
 
@@ -262,7 +263,7 @@ def _carry_out(call: CliContext, request: CreateRequest) -> int:
     help="The account that pays.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("wallet_orders:fund_order", from_journal=True)
+@on_desk("creation:fund_order", from_journal=True)
 def fund() -> None:
     """Pay the deposit of an order that was created here, from the local wallet.
 

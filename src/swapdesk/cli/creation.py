@@ -1,9 +1,13 @@
-"""Creating an order from a command line: the checks of the desk, one POST, one document.
+"""Orders that commands create and pay: the checks of the desk, one POST, one document.
 
 ``Creation`` locks the intent, shows it as lines to read, asks, posts it once and prints the
 order. With ``--dry-run`` it prints what would be posted. An order without an address to pay at
 is printed by its id, and the command ends in an error that says whether that can change.
 Recipient, memo and refund address are checked as the desk checks them.
+
+``DexCreation`` is a swap on chains by the wallet, from its quote through what is signed; its dry
+run prints the unsigned payloads and the gate's verdict. ``fund_order`` pays the deposit of an order
+that exists.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.cli.command_error import (
+    NOT_CREATED,
     UNPAID,
     CommandError,
     Exit,
@@ -28,16 +33,25 @@ from swapdesk.cli.command_error import (
 )
 from swapdesk.cli.order_reports import (
     DepositFacts,
+    OrderDocument,
     deposit_facts,
     deposit_of,
+    find_order,
     order_document,
 )
 from swapdesk.cli.output import Exact
 from swapdesk.cli.quote_options import CreateRequest
 from swapdesk.cli.quotes import choose_quote, find_token, read_amount, require_usable
 from swapdesk.cli.session import CommandSession
-from swapdesk.cli.wallet_session import says_yes
-from swapdesk.client.errors import OutcomeUnknown
+from swapdesk.cli.wallet_session import (
+    account_on,
+    consent,
+    make_ready,
+    review_text,
+    says_yes,
+    unlock,
+)
+from swapdesk.client.errors import ClientError, OutcomeUnknown
 from swapdesk.flows.catalog.catalog import coin_price
 from swapdesk.flows.check_line import CheckLine, texts
 from swapdesk.flows.creation.confirm_intent import (
@@ -46,14 +60,19 @@ from swapdesk.flows.creation.confirm_intent import (
     lock_for_review,
     needs_refund_address,
 )
+from swapdesk.flows.creation.creates import open_swaps
 from swapdesk.flows.creation.exchange import create_body
 from swapdesk.flows.creation.order_verification import (
     Created,
     NotCreated,
     confirmed_least,
 )
+from swapdesk.flows.deposits.funding import MAYBE
+from swapdesk.flows.deposits.wallet_funding import PAID, PAID_BEFORE, WalletFunding, kind_of
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
+from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryStep, dry_run
+from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import (
     SLIPPAGE,
     DepositRelease,
@@ -66,6 +85,7 @@ from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, g
 from swapdesk.flows.orders.order_fields import shown_order
 from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.order_status import order_status, withheld_next
+from swapdesk.flows.orders.told_transaction import NotThisSwap
 from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.payees.recipients import (
     MemoCheck,
@@ -81,8 +101,14 @@ from swapdesk.flows.payees.recipients import (
 )
 from swapdesk.flows.quotes.quoting import QuoteResult, find_intermediate_token
 from swapdesk.flows.quotes.ranking import RankedQuote
-from swapdesk.flows.transactions import Outcome
+from swapdesk.flows.tracking.open_business import intent_words
+from swapdesk.flows.transactions import SAME_AGAIN, Agreed, Outcome
+from swapdesk.flows.wallet.chain_links import KINDS, no_node
 from swapdesk.settings import Settings
+from swapdesk.wallet.accounts import Account
+from swapdesk.wallet.answers import Review
+from swapdesk.wallet.promise import Promise
+from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.numbers import NumberError, parse_amount
 from swapdesk.wire.orders import Order, PrivateSendRequest
 from swapdesk.wire.tokens import Token
@@ -138,6 +164,49 @@ class CreateDryRunDocument(Struct, frozen=True):
         return create_body(self.intent)
 
 
+class SwappedDocument(Struct, frozen=True):
+    """A swap on chains that was made. ``signed`` are the titles of what was signed, ``hash`` is
+    None where the venue settles it."""
+
+    PRINTED: ClassVar = {
+        "serviceId": "order.service_id", "intentId": "intent.id",
+        "displayStatus": "display_status", "provider": "intent.provider",
+        "account": "promise.account", "recipient": "intent.recipient", "hash": "hash",
+        "signed": "signed", "leastOut": "promise.least", "money": "money", "next": "next",
+        "order": "order",
+    }  # fmt: skip
+    next: ClassVar[str] = "the venue"
+
+    intent: Intent
+    promise: Promise
+    order: Order
+    display_status: str | None
+    hash: str | None
+    signed: list[str]
+
+    @property
+    def money(self) -> str:
+        venue, promise = self.intent.provider_name or self.intent.provider, self.promise
+        return f"with {venue}; at least {promise.least:f} {promise.buy.symbol} arrives"
+
+
+class FundingDocument(Struct, frozen=True):
+    """The deposit of an order, paid by ``account``."""
+
+    PRINTED: ClassVar = {
+        "serviceId": "tracked.service_id", "account": "account.address", "hash": "hash",
+        "amount": "tracked.order.in_amount", "depositAddress": "tracked.order.deposit_address",
+        "money": "money", "next": "next", "order": "order",
+    }  # fmt: skip
+    money: ClassVar[str] = "on its way to the venue; it counts confirmations"
+    next: ClassVar[str] = "the venue"
+
+    tracked: TrackedOrder
+    account: Account
+    hash: str | None
+    order: OrderDocument
+
+
 class Creation:
     """One order, from the words of the command line to its document."""
 
@@ -155,7 +224,7 @@ class Creation:
         await session.load_catalog()
         await session.settle()
         sold = find_token(request.sell, self._desk, field="from")
-        intent, checks, warned = await self._chosen(request, sold)
+        intent, checks, warned = await self._chosen(sold)
         if request.dry_run:
             self._print_body(intent, (*warned, *checks.lines))
             return Exit.DONE
@@ -166,8 +235,10 @@ class Creation:
             raise _lost_from_journal(created)
         if created.withheld is not None:
             # Without where to pay: its id must not be lost.
-            document = order_document(tracked, self._desk.service_clock.now())
-            self._output.say(f"Order {tracked.service_id}", document=document)
+            self._output.say(
+                f"Order {tracked.service_id}",
+                document=order_document(tracked, self._desk.service_clock.now()),
+            )
             raise withheld_error(tracked, created.withheld, missing=created.missing)
         paid = None
         if request.fund:
@@ -179,12 +250,10 @@ class Creation:
             raise _not_funded(tracked, paid)
         return Exit.DONE
 
-    async def _chosen(
-        self, request: CreateRequest, sold: Token
-    ) -> tuple[Intent, Checked, list[CheckLine]]:
+    async def _chosen(self, sold: Token) -> tuple[Intent, Checked, list[CheckLine]]:
         """The intent of the route that is taken, locked and not written down; who is paid, and
         what is said of the tokens."""
-        desk, bought = self._desk, sold
+        desk, request, bought = self._desk, self._request, sold
         if request.buy is not None:
             bought = find_token(request.buy, desk, field="to")
         warned = self._usable_lines(sold, bought)
@@ -235,16 +304,14 @@ class Creation:
         checks: Iterable[CheckLine],
         hidden: frozenset[int] = frozenset(),
     ) -> list[str]:
-        now = self._desk.clock.now()
-        return review_lines(intent, checks, self._session.settings, now, hidden)
+        return review_lines(intent, checks, self._session.settings, self._desk.clock.now(), hidden)
 
     def _usable_lines(self, *tokens: Any) -> list[CheckLine]:
         """What is to be said of both tokens; a person who reads the review consents to it."""
         accepted = self._request.accept_warnings or not self._request.yes
         lines: list[CheckLine] = []
-        for token in dict.fromkeys(token.id for token in tokens):
-            found = next(t for t in tokens if t.id == token)
-            lines += require_usable(found, self._desk, accepted=accepted)
+        for token in {token.id: token for token in tokens}.values():
+            lines += require_usable(token, self._desk, accepted=accepted)
         return lines
 
     def _accepted(self, intent: Intent, created: Created) -> Created:
@@ -252,8 +319,10 @@ class Creation:
         out, least = created.order.out_amount, self._request.min_out
         if created.verdict.standing is not DepositRelease.LOWER or out is None:
             return created
-        given = f"The order gives {out:f} {intent.token_out.symbol}"
-        less = f"{given}, {created.check.lower_by:.2f}% less than its quote."
+        less = (
+            f"The order gives {out:f} {intent.token_out.symbol},"
+            f" {created.check.lower_by:.2f}% less than its quote."
+        )
         if least is not None and out >= parse_amount(least):
             self._output.talk(f"{less} That is not below --min-out.")
         elif self._request.yes or not says_yes(self._output, f"{less} Accept it?"):
@@ -283,8 +352,9 @@ class Creation:
         )
         if isinstance(outcome, Created):
             if outcome.found_again:
-                name = outcome.order.service_id
-                self._output.talk(f"The order exists: {name}. It was not created twice.")
+                self._output.talk(
+                    f"The order exists: {outcome.order.service_id}. It was not created twice."
+                )
             return outcome
         if isinstance(outcome, NotCreated):
             raise _not_created(outcome)
@@ -305,7 +375,8 @@ class Creation:
         self, intent: Intent, created: Created, tracked: TrackedOrder, funded: Funded | None
     ) -> None:
         output, order, now = self._output, tracked.order, self._desk.service_clock.now()
-        status, paid = order_status(tracked, now), funded is not None
+        status = order_status(tracked, now)
+        paid = funded is not None
         if funded is not None and not output.json:
             output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
         facts = [("Order", order.service_id)]
@@ -339,6 +410,145 @@ class Creation:
             self._output.talk(f"The money is {document.money}.")
 
 
+class DexCreation(Creation):
+    """One swap of the profile's wallet, and before it those that an earlier run left open."""
+
+    def __init__(self, session: CommandSession, request: CreateRequest) -> None:
+        super().__init__(session, request)
+        self._signed: list[str] = []
+
+    async def run(self) -> int:
+        """Swap and print, or with ``--dry-run`` print what would be signed. Raises CommandError."""
+        await self._session.load_catalog()
+        await self._session.settle()
+        await make_ready(self._session)
+        request, link, wallet = self._request, self._session.link, self._desk.wallet
+        sold = find_token(request.sell, self._desk, field="from")
+        chain = sold.chain_data
+        if not request.dry_run and wallet.link(chain.short_name) is None:
+            # Before the pass phrase, which could not help.
+            said = no_node(self._session.settings, chain)
+            raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
+        kind = KINDS.get(chain.kind)
+        if kind is None:
+            raise bad_input(
+                "NO_SUCH_CHAIN", f"This wallet has no accounts of {chain.name}.", field="from"
+            )
+        accounts = await wallet.accounts()
+        account = account_on(accounts, kind, chain.name, request.account, field="account")
+        # It is paid itself where nobody else is named.
+        self._request = replace(request, to=request.to or account.address, sender=account.address)
+        if request.dry_run:
+            return await self._print_dry_run(sold)
+        await unlock(self._session)
+        flow = DexSwapFlow(
+            link.api,
+            link.exchange,
+            self._desk.journal,
+            self._desk.clock,
+            await wallet.client(),
+            self._look,
+        )
+        await self._take_on(flow)
+        intent, checks, warned = await self._chosen(sold)
+        self._confirm(intent, checks, warned)
+        outcome = await flow.swap(intent)
+        if not outcome.done:
+            raise _not_swapped(outcome)
+        assert outcome.order is not None  # of a swap that is done
+        link.tracker.adopt(outcome.order.service_id)
+        self._tell(intent, outcome.order, outcome.hash)
+        return Exit.DONE
+
+    async def _take_on(self, flow: DexSwapFlow) -> None:
+        """Nothing new is swapped before what was left open is settled or told."""
+        for intent in open_swaps(self._desk.journal.ledger):
+            self._output.talk(f"An earlier swap is open: {intent_words(intent)}.")
+            outcome = await flow.take_on(intent)
+            if outcome is None:
+                self._output.talk("Another desk that runs now looks after it.")
+            elif outcome.done:
+                self._output.talk(f"It went on: order {outcome.order_id}.")
+            elif (said := outcome.failure) is not None:
+                self._output.talk(f"{said.cause} Money: {said.money}. Next {said.next}.")
+
+    async def _look(self, review: Review) -> Agreed | None:
+        """With ``--yes`` what needs no typed phrase is signed; else a person reads it."""
+        agreed = await consent(self._output, review, yes=self._request.yes)
+        if agreed is not None:
+            self._signed.append(review.title)
+        return agreed
+
+    def _tell(self, intent: Intent, order: Order, hash_: str | None) -> None:
+        promise = promise_of(intent)
+        self._output.facts(
+            [
+                ("Order", order.service_id),
+                ("Transaction", hash_ or "none: the venue settles it"),
+                ("Arrives", f"at least {promise.least:f} {promise.buy.symbol}"),
+            ],
+            document=SwappedDocument(
+                intent, promise, order, display_of(order), hash_, self._signed
+            ),
+        )
+        if not self._output.json:
+            self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+
+    async def _print_dry_run(self, sold: Token) -> int:
+        """Everything a swap does before its first signature, and nothing of what comes with it.
+        Exit 9 when the gate refuses what would be signed."""
+        output = self._output
+        intent, _, _ = await self._chosen(sold)
+        try:
+            run = await dry_run(self._session.link.api, await self._desk.wallet.client(), intent)
+        except NotThisSwap as other:
+            raise own_refusal(other.code, f"What would be signed is refused: {other}.") from None
+        if self._request.quote_id is None:
+            run = replace(run, asked=("GET /quotes", *run.asked))
+        promise = run.promise
+        output.facts(
+            [
+                ("Quote", f"{intent.quote_id}, {intent.provider_name or intent.provider}"),
+                ("You sell", f"{intent.amount_in:f} {promise.sell.symbol} on {promise.chain}"),
+                (
+                    "You get",
+                    f"at least {promise.least:f} {promise.buy.symbol} on {promise.chain_out}",
+                ),
+                ("Account", promise.account),
+                ("Recipient", promise.recipient),
+            ],
+            document=run,
+        )
+        if not output.json:
+            if not run.steps:
+                output.say("Nothing has to be approved or signed before the order.")
+            for place, step in enumerate(run.steps, 1):
+                output.say(f"Step {place}: {step.name}", *_payload_text(step), *_judgement(step))
+            output.say(*(f"Not known: {one}" for one in run.unknown))
+            output.talk(f"Asked of the service: {', '.join(run.asked) or 'nothing'}.")
+            output.talk(f"The money is {run.money}.")
+        return Exit.OWN_REFUSAL if run.refused else Exit.DONE
+
+
+def _judgement(step: DryStep) -> list[str]:
+    review = step.review
+    if review is None:
+        return [f"Not judged. {step.unjudged}"]
+    verdict = "It would be signed after a yes."
+    if review.refused:
+        verdict = "Refused: this would not be signed."
+    elif review.phrase is not None:
+        verdict = f'It would be signed after "{review.phrase}" is typed.'
+    return [*review_text(review), verdict]
+
+
+def _payload_text(step: DryStep) -> list[str]:
+    payload = step.payload
+    if not isinstance(payload.data, str):
+        return [encode_json(payload.data).decode()]
+    return [f"to {payload.to}", f"value {payload.value}", f"data {payload.data}"]
+
+
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
     """Exit 9 where the deposit did not leave, 8 where it did or may have."""
     said = "may have been paid" if outcome.open else "was not paid"
@@ -354,12 +564,33 @@ def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
 
 
 def _not_created(outcome: NotCreated) -> CommandError:
-    error, failure = outcome.error, outcome.failure
-    said = getattr(error, "message", "") if not isinstance(error, OutcomeUnknown) else ""
+    error = outcome.error
+    # Of one without an answer there is no more to say.
+    message = "" if isinstance(error, OutcomeUnknown) else getattr(error, "message", "")
+    end = exit_of_refused_create(outcome.code, error)
+    return _refused_create(end, outcome.code, outcome.failure, message, error)
+
+
+def _not_swapped(outcome: Outcome) -> CommandError:
+    end, failure, error = Exit.OWN_REFUSAL, outcome.failure, outcome.error
+    assert failure is not None  # of what is not done
+    if outcome.open:
+        end = Exit.UNKNOWN
+    elif outcome.code == "NOT_CONFIRMED":
+        end = Exit.INTERRUPTED
+    elif error is not None or outcome.code in NOT_CREATED:
+        end = exit_of_refused_create(outcome.code, error)
+    order = f"Order {outcome.order_id}." if outcome.order_id else ""
+    return _refused_create(end, outcome.code, failure, order, error)
+
+
+def _refused_create(
+    end: Exit, code: str, failure: Failure, more: str, error: ClientError | None
+) -> CommandError:
     return CommandError(
-        exit_of_refused_create(outcome.code, error),
-        outcome.code,
-        f"{failure.cause} {said}".strip(),
+        end,
+        code,
+        f"{failure.cause} {more}".strip(),
         failure.money,
         failure.next,
         getattr(error, "status", None),
@@ -411,10 +642,11 @@ def review_lines(
 ) -> list[str]:
     """Everything that will be posted and what was compared, the address whole, in groups;
     ``hidden`` places of it are asked for and drawn as dots."""
-    profile, seconds = settings.profile.value, (intent.valid_until - now).total_seconds()
+    seconds = (intent.valid_until - now).total_seconds()
+    profile = f"LIVE {settings.profile.value}: this is real money"
     gets = _side(exact_amount(intent.net_amount_out), intent.token_out)
     rows = [
-        ("Profile", f"LIVE {profile}: this is real money" if settings.live else "SANDBOX"),
+        ("Profile", profile if settings.live else "SANDBOX"),
         ("You send", _side(exact_amount(intent.amount_in), intent.token_in)),
         ("You get", gets if intent.fixed else f"≈ {gets}"),
         ("At least", _least(intent)),
@@ -430,8 +662,10 @@ def review_lines(
         ("Middle", grouped_address(intent.intermediate_refund or "")),
         ("Quote", f"{intent.quote_id}, valid {countdown(seconds)}"),
     ]
-    lines = [f"{label:<12}{value}" for label, value in rows if value]
-    return lines + [f"{_MARKS[check.level]}{check.text}" for check in checks]
+    return [
+        *(f"{label:<12}{value}" for label, value in rows if value),
+        *(f"{_MARKS[check.level]}{check.text}" for check in checks),
+    ]
 
 
 def _least(intent: Intent) -> str:
@@ -472,7 +706,24 @@ def read_payees(
         arrives=board.amount if board.wish.receive else row.key,
     )
     refund = _read_refund(desk, request, board.token_in, required=needs_refund_address(row))
-    return Checked(recipient, memo, refund, _read_middle(desk, request, board, row))
+    middle = None
+    if request.middle_refund is not None:
+        token = find_intermediate_token(desk.catalog, board, row)
+        if token is None:
+            raise bad_input(
+                "BAD_OPTION",
+                "This route has no middle that could be refunded: it is not private over XMR.",
+                field="middle-refund",
+            )
+        middle = _read_refund(
+            desk,
+            replace(request, refund=request.middle_refund, refund_memo=""),
+            token,
+            required=False,
+            field="middle-refund",
+            what="refund address of the middle",
+        )
+    return Checked(recipient, memo, refund, middle)
 
 
 def _read_recipient(
@@ -517,35 +768,14 @@ def _require_consent(request: CreateRequest, code: str, doubt: str | None, what:
         raise own_refusal(code, doubt, next=f"you: add --accept-warnings if you mean this {what}")
 
 
-def _read_middle(
+def _read_refund(
     desk: Desk,
     request: CreateRequest,
-    board: QuoteResult,
-    row: RankedQuote,
-) -> RecipientCheck | None:
-    """The refund address of the middle, on its chain; None when none was given."""
-    if request.middle_refund is None:
-        return None
-    token = find_intermediate_token(desk.catalog, board, row)
-    if token is None:
-        message = "This route has no middle that could be refunded: it is not private over XMR."
-        raise bad_input("BAD_OPTION", message, field="middle-refund")
-    check = check_refund(
-        request.middle_refund,
-        token,
-        required=False,
-        book=desk.book,
-        paid=paid_addresses(desk.journal),
-        memo="",
-    )
-    if not check.ok:
-        raise _refused(check, "middle-refund", "BAD_REFUND_ADDRESS")
-    _require_consent(request, "ADDRESS_WARNING", check.doubt, "refund address of the middle")
-    return check
-
-
-def _read_refund(
-    desk: Desk, request: CreateRequest, token: Token, *, required: bool
+    token: Token,
+    *,
+    required: bool,
+    field: str = "refund",
+    what: str = "refund address",
 ) -> RecipientCheck:
     """The refund address with its memo: the one given, else that which comes with it."""
     check = partial(
@@ -560,14 +790,15 @@ def _read_refund(
     )
     address = check(memo="")
     if not address.ok:
-        raise _refused(address, "refund", "BAD_REFUND_ADDRESS")
+        raise _refused(address, field, "BAD_REFUND_ADDRESS")
     if request.refund_memo and not address.address:
-        message = "A refund memo needs a refund address."
-        raise bad_input("BAD_REFUND_MEMO", message, field="refund-memo")
+        raise bad_input(
+            "BAD_REFUND_MEMO", "A refund memo needs a refund address.", field="refund-memo"
+        )
     refund = check(memo=request.refund_memo)
     if not refund.ok:
         raise bad_input("BAD_REFUND_MEMO", refund.problem or "", field="refund-memo")
-    _require_consent(request, "ADDRESS_WARNING", refund.doubt, "refund address")
+    _require_consent(request, "ADDRESS_WARNING", refund.doubt, what)
     _require_consent(request, "MEMO_WARNING", refund.memo_doubt, refund.memo_label)
     return refund
 
@@ -579,3 +810,98 @@ def _refused(check: RecipientCheck, field: str, code: str) -> CommandError:
         kind = "LOOKALIKE_ADDRESS" if check.lookalike is not None else "ADDRESS_REFUSED"
         return own_refusal(kind, message)
     return bad_input(code, message, field=field)
+
+
+# The deposit of an order that exists
+
+HOME = "in your wallet"
+
+
+async def fund_order(session: CommandSession, order: str, account: str | None, yes: bool) -> None:
+    """Pay from ``account``, by name or address, else from the first of the chain, and print. Raises
+    CommandError."""
+    await session.load_catalog()
+    await session.settle()
+    tracked = await find_order(session, order)
+    await make_ready(session)
+    desk, intent = session.desk, tracked.intent
+    if intent is None:
+        raise _not_payable(
+            desk, "The order was not created at this desk, so nothing is known to pay for it."
+        )
+    kind = kind_of(tracked)
+    chain = intent.token_in.chain_name
+    if kind is None:
+        raise _not_payable(desk, f"This wallet has no accounts of {chain}.")
+    payer = account_on(await desk.wallet.accounts(), kind, chain, account, field="wallet")
+    funding = WalletFunding(
+        await desk.wallet.client(),
+        desk.journal,
+        desk.clock,
+        partial(consent, session.call.output, yes=yes),
+        session.link.tracker.get,
+        service_clock=desk.service_clock,
+    )
+    if (paid := await funding.paid_before(tracked)) is not None:
+        raise _not_paid(paid)
+    await unlock(session)
+    outcome = await funding.fund(tracked, payer, coin_price(desk.catalog, intent.token_in.chain))
+    if not outcome.done:
+        raise _not_paid(outcome)
+    _tell_paid(session, tracked, payer, outcome.hash)
+
+
+def _not_payable(desk: Desk, message: str) -> CommandError:
+    # Chains that the sandbox does not run are kept in its ledger, where no wallet has keys.
+    faucet = "; the sandbox's faucet pays it by f on the deposit card"
+    return own_refusal(
+        "NOT_PAYABLE",
+        message,
+        money=HOME,
+        next=f"you: send it from a wallet of that chain{'' if desk.wallet.live else faucet}",
+    )
+
+
+def _not_paid(outcome: Outcome) -> CommandError:
+    hash_ = f" Transaction {outcome.hash}." if outcome.hash else ""
+    if outcome.open:
+        message = f"The payment is not confirmed yet. {outcome.cause}{hash_}"
+        return CommandError(Exit.UNKNOWN, outcome.code, message, MAYBE, SAME_AGAIN)
+    if outcome.code == PAID_BEFORE:
+        return own_refusal(
+            outcome.code,
+            f"{outcome.cause}{hash_}",
+            money=PAID,
+            next="the venue; swapdesk orders show tells how it stands",
+        )
+    return CommandError(
+        Exit.INTERRUPTED if outcome.code == "NOT_CONFIRMED" else Exit.OWN_REFUSAL,
+        outcome.code,
+        f"Nothing was paid. {outcome.cause}",
+        money=f"{HOME}; gas was paid" if outcome.hash else HOME,
+        next="you: look at the order with swapdesk orders show",
+    )
+
+
+def _tell_paid(
+    session: CommandSession, tracked: TrackedOrder, account: Account, hash_: str | None
+) -> None:
+    output, amount = session.call.output, tracked.order.in_amount
+    made = session.desk.journal.orders.transactions_of(tracked.service_id)
+    latest = session.link.tracker.get(tracked.service_id) or tracked
+    output.facts(
+        [
+            ("Order", tracked.service_id),
+            ("Paid", "" if amount is None else f"{exact_amount(amount)} {tracked.symbols[0]}"),
+            ("From", f"{account.name} {account.address}"),
+            ("Transaction", hash_ or ""),
+        ],
+        document=FundingDocument(
+            tracked,
+            account,
+            hash_,
+            order_document(latest, session.desk.service_clock.now(), made),
+        ),
+    )
+    if not output.json:
+        output.talk(f"Watch it: swapdesk orders watch {tracked.service_id}")

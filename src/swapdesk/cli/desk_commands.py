@@ -366,8 +366,11 @@ def _kinds(_: click.Context, option: click.Parameter, words: str) -> set[Shown]:
 
     kinds = {word.strip() for word in words.split(",") if word.strip()}
     if unknown := sorted(kinds - set(KINDS)):
-        said = f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}."
-        raise bad_input("NO_SUCH_KIND", said, field="with")
+        raise bad_input(
+            "NO_SUCH_KIND",
+            f"There is no {unknown[0]!r} to show: there are {', '.join(KINDS)}.",
+            field="with",
+        )
     return {kind for kind in get_args(Shown) if kind in kinds}
 
 
@@ -458,8 +461,9 @@ def _body(data: str) -> bytes:
     try:
         return Path(data[1:]).read_bytes()
     except OSError as error:
-        message = f"{data[1:]} cannot be read: {error.strerror}."
-        raise bad_input("BAD_BODY", message, field="d") from None
+        raise bad_input(
+            "BAD_BODY", f"{data[1:]} cannot be read: {error.strerror}.", field="d"
+        ) from None
 
 
 def _receiver(_: click.Context, option: click.Parameter, url: str) -> str:

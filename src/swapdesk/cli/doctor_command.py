@@ -58,8 +58,10 @@ def doctor(call: CliContext) -> int:
     """
     findings = examine(call.profile, SystemClock())
     whole = all(one.state != "wrong" for one in findings)
-    lines = _lines(findings, plain=call.output.form == "plain")
-    call.output.say(*lines, document=DoctorDocument(whole, tuple(findings)))
+    call.output.say(
+        *_lines(findings, plain=call.output.form == "plain"),
+        document=DoctorDocument(whole, tuple(findings)),
+    )
     return Exit.DONE if whole else Exit.OWN_REFUSAL
 
 
@@ -96,9 +98,7 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
         if problem is not None and not problem.key:
             # The file cannot be read, which is a finding of its own.
             return settings, unchecked("profile", f"{said}.")
-        mend = edit(home.config_file)
-        if problem is not None:
-            mend = edit_problem(problem)
+        mend = edit(home.config_file) if problem is None else edit_problem(problem)
         return settings, wrong("profile", said if said.endswith("?") else f"{said}.", mend)
 
 
@@ -112,8 +112,7 @@ def _packages(settings: Settings) -> list[Finding]:
     for name, wanted in (("", DESK_PARTS), (extra, parts)):
         missing = ", ".join(one for one in wanted if find_spec(one) is None)
         if missing:
-            said = f"The {name or 'desk'} needs {missing}."
-            found.append(wrong("packages", said, install(name)))
+            found.append(wrong("packages", f"The {name or 'desk'} needs {missing}.", install(name)))
     return found or [ok("packages", "Every package is there.")]
 
 
@@ -140,8 +139,10 @@ def _asked(settings: Settings, clock: Clock) -> list[Finding]:
 
     ready = find_running(settings.home.sandbox)
     line = ready.as_mapping() if ready is not None else None
-    asked = asyncio.run(check_service(settings, line, clock))
-    return [check_run_file(settings.home, line), *asked]
+    return [
+        check_run_file(settings.home, line),
+        *asyncio.run(check_service(settings, line, clock)),
+    ]
 
 
 def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:

@@ -74,7 +74,7 @@ COMMANDS: dict[str, str] = {
     "commands": "contract_commands:list_commands",
     "schema": "contract_commands:schema",
     "errors": "contract_commands:errors",
-    "docs": "docs_command:docs",
+    "docs": "contract_commands:docs",
 }
 """Name of a command: where it stands in this room."""
 
@@ -113,8 +113,10 @@ class CommandTable(click.Group):
         """Without importing every command for its help, as a group does."""
         from click.shell_completion import CompletionItem
 
-        names = [CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)]
-        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+        return [
+            *(CompletionItem(name) for name in COMMANDS if name.startswith(incomplete)),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
 
 
 @click.group(
@@ -232,8 +234,9 @@ a closed stream."""
 
 
 def _report_defect(output: Output, error: BaseException) -> int:
-    sentence = f"swapdesk has a defect: {type(error).__name__}."
-    output.failure(CommandError(Exit.DEFECT, "DEFECT", sentence))
+    output.failure(
+        CommandError(Exit.DEFECT, "DEFECT", f"swapdesk has a defect: {type(error).__name__}.")
+    )
     if not output.json:
         from swapdesk.tui.crash_report import crash_report
 
@@ -307,6 +310,9 @@ def of_removed(error: click.ClickException, line: Sequence[str]) -> CommandError
     for gone, instead in REMOVED.items():
         command, _, word = gone.rpartition(" ")
         if f"swapdesk {command}".rstrip() == context.command_path and word in words:
-            said = f"swapdesk {gone} is gone in this version. Instead: {instead}."
-            return bad_input("REMOVED", said, next=f"you: {instead}")
+            return bad_input(
+                "REMOVED",
+                f"swapdesk {gone} is gone in this version. Instead: {instead}.",
+                next=f"you: {instead}",
+            )
     return None

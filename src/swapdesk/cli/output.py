@@ -64,9 +64,12 @@ def escape_foreign() -> None:
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
-    return "".join(f"\\u{pair}" for pair in pairs), error.end
+    return _as_json_escapes(error.object[error.start : error.end]), error.end
+
+
+def _as_json_escapes(text: str) -> str:
+    units = text.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _write_signs(error: UnicodeError) -> tuple[str, int]:
@@ -279,7 +282,11 @@ class Output:
         last = error.code if error.request_id is None else f"{error.code}, {error.request_id}"
         money = "Nothing was sent" if error.money == UNSENT else f"The money is {error.money}"
         rows = [error.message, f"{money}.", f"Next {error.next}.", f"({last})"]
-        rows += [f"  {name}: {what['message']}" for name, what in _other_fields(error)]
+        rows += [
+            f"  {name}: {what['message']}"
+            for name, what in error.fields.items()
+            if what["message"] != error.message
+        ]
         self.talk(*rows)
 
     def report(self, text: str) -> None:
@@ -416,19 +423,6 @@ def _sentence(heads: Sequence[str], row: Sequence[str]) -> str:
 def _escaped(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escape(ch) for ch in text)
-
-
-def _escape(ch: str) -> str:
-    if unicodedata.category(ch) not in _ESCAPED:
-        return ch
-    code = ord(ch)
-    if code > 0xFFFF:
-        code -= 0x10000
-        return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
-    return f"\\u{code:04x}"
-
-
-def _other_fields(error: CommandError) -> list[tuple[str, Mapping[str, Any]]]:
-    """Fields whose message says more than the error's own."""
-    return [(name, what) for name, what in error.fields.items() if what["message"] != error.message]
+    return "".join(
+        _as_json_escapes(char) if unicodedata.category(char) in _ESCAPED else char for char in text
+    )

@@ -22,7 +22,7 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.partner_commands import OVERRIDES
-from swapdesk.cli.sandbox_lifetime import require_postgres
+from swapdesk.cli.sandbox_lifetime import require_extra
 from swapdesk.clock import SystemClock
 from swapdesk.flows.account.reading import MONTH
 from swapdesk.flows.notation import usd
@@ -202,7 +202,7 @@ def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path 
         raise bad_input("CONFIG", f"{refused}.", field="config", money=UNCHANGED) from None
     if found.store is None:
         return found.data.absolute()
-    require_postgres()
+    require_extra("postgres")
     return found.store
 
 

@@ -4,7 +4,7 @@ kept for the command that uses one (``--quote ID``), and chosen by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -49,8 +49,15 @@ from swapdesk.flows.quotes.quote_request import (
     QuoteRequest,
     with_slippage,
 )
-from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, end_of, ranked_for, share
-from swapdesk.flows.quotes.ranking import FeesKind, RankedQuote, Ranking, UnusableQuote, fees_kind
+from swapdesk.flows.quotes.quoting import QuoteResult, ValueDifference, end_of, share
+from swapdesk.flows.quotes.ranking import (
+    FeesKind,
+    RankedQuote,
+    Ranking,
+    UnusableQuote,
+    fees_kind,
+    rank,
+)
 from swapdesk.flows.tracking.announcements import (
     code_and_request,
     failure_of_error,
@@ -240,7 +247,19 @@ async def report_quotes(
         [[column.text(board, row) for column in columns] for row in board.ranking.rows],
         numbers=[place for place, column in enumerate(columns) if column.name == "net"],
         plain=_sentences(board),
-        document=quotes_document(board, desk.catalog.provider_name, explain=explain),
+        document=QuotesDocument(
+            asked_at=board.asked_at,
+            sold=TokenName(token_in),
+            bought=TokenName(token_out),
+            amount=board.amount,
+            receive=receive,
+            cost=board.cost,
+            quotes=tuple(
+                _quote(board, row, desk.catalog.provider_name(row.quote.swap), explain=explain)
+                for row in board.ranking.rows
+            ),
+            unusable=board.ranking.unusable,
+        ),
     )
     if output.form == "table":
         output.talk(*(f"{_route(one)}: {_reason(one)}" for one in board.ranking.unusable))
@@ -270,25 +289,6 @@ def no_route(board: QuoteResult) -> CommandError:
         "NO_USABLE_ROUTE",
         no_usable_route(board),
         next=without_route_next(board),
-    )
-
-
-def quotes_document(
-    board: QuoteResult, name_of: Callable[[str | None], str | None], *, explain: bool = False
-) -> QuotesDocument:
-    """``explain`` adds each row's waterfall."""
-    return QuotesDocument(
-        asked_at=board.asked_at,
-        sold=TokenName(board.token_in),
-        bought=TokenName(board.token_out),
-        amount=board.amount,
-        receive=board.wish.receive,
-        cost=board.cost,
-        quotes=tuple(
-            _quote(board, row, name_of(row.quote.swap), explain=explain)
-            for row in board.ranking.rows
-        ),
-        unusable=board.ranking.unusable,
     )
 
 
@@ -343,10 +343,20 @@ async def choose_quote(
     Exit 9 for one that ended, 5 for one never shown, 4 when no route is usable, 3 when the
     loss of value is above the limit or not known.
     """
+    wish = QuoteRequest.of(
+        with_slippage(request.route, request.slippage),
+        token_in,
+        token_out,
+        amount,
+        receive=request.receive,
+        private_send=request.buy is None,
+        sender=request.sender,
+        receiver=request.receiver,
+    )
     if request.quote_id is not None:
-        board, row = _named(session, request, request.quote_id, token_in, token_out, amount)
+        board, row = _named(session, request.quote_id, wish)
     else:
-        board, row = await _best(session, request, token_in, token_out, amount)
+        board, row = await _best(session, request, wish)
     require_value(board, row, request.max_loss)
     if request.min_out is not None:
         require_output(board, row, read_amount(request.min_out, token_out, "min-out"))
@@ -367,22 +377,8 @@ def require_output(board: QuoteResult, row: RankedQuote, least: Decimal) -> None
 
 
 async def _best(
-    session: CommandSession,
-    request: CreateRequest,
-    token_in: Token,
-    token_out: Token,
-    amount: Decimal,
+    session: CommandSession, request: CreateRequest, wish: QuoteRequest
 ) -> tuple[QuoteResult, RankedQuote]:
-    wish = QuoteRequest.of(
-        with_slippage(request.route, request.slippage),
-        token_in,
-        token_out,
-        amount,
-        receive=request.receive,
-        private_send=request.buy is None,
-        sender=request.sender,
-        receiver=request.receiver,
-    )
     board = await session.link.quotes.ask(wish)
     now = session.desk.clock.now()
     wanted = (request.provider or "").lower()
@@ -424,12 +420,7 @@ def _names(row: RankedQuote | UnusableQuote) -> tuple[str, ...]:
 
 
 def _named(
-    session: CommandSession,
-    request: CreateRequest,
-    quote_id: str,
-    token_in: Token,
-    token_out: Token,
-    amount: Decimal,
+    session: CommandSession, quote_id: str, wish: QuoteRequest
 ) -> tuple[QuoteResult, RankedQuote]:
     desk = session.desk
     shelf = QuoteCache.of(session.settings.places)
@@ -446,15 +437,19 @@ def _named(
         entry = next(e for e in board.ranking.unusable if e.quote.quote_id == quote_id.lower())
         code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
         raise own_refusal(code, f"This quote cannot be used: {entry.reason}.")
-    same = (board.token_in.id, board.token_out.id) == (token_in.id, token_out.id)
-    same = same and board.wish.receive is request.receive
-    if not same or board.amount != amount or board.private_send != (request.buy is None):
+    if _subject(board.wish) != _subject(wish):
         message = (
             f"Quote {quote_id} is for {board.amount:f} {board.token_in.symbol} to"
             f" {board.token_out.symbol}, not for what this command says."
         )
         raise bad_input("QUOTE_DIFFERS", message, field="quote")
     return board, row
+
+
+def _subject(wish: QuoteRequest) -> tuple[object, ...]:
+    """What a quote is for, however it was asked for."""
+    tokens = wish.token_in.id, wish.token_out.id
+    return *tokens, wish.amount, wish.receive, wish.private_send
 
 
 def require_value(board: QuoteResult, row: RankedQuote, limit: Decimal | None) -> None:
@@ -553,7 +548,7 @@ class QuoteCache(Struct, frozen=True):
             slippage=board.slippage,
         )
         ends = [(quote, end_of(quote, board.asked_at)) for quote in board.quotes]
-        return QuoteResult(board.asked_at, board.received_at, ranked_for(wish, ends, now), wish)
+        return QuoteResult(board.asked_at, board.received_at, rank(ends, wish, now), wish)
 
     def _read(self) -> Sequence[CachedResult]:
         """What is kept; a file that cannot be used is as good as an empty one."""

@@ -163,13 +163,13 @@ def serve(
         (not sandbox, "ONLY_SANDBOX", "sandbox",
          "Say what to serve: --sandbox, or --config FILE with chains and venues."),
     )  # fmt: skip
-    from swapdesk.cli.sandbox_lifetime import require_postgres, require_sandbox
+    from swapdesk.cli.sandbox_lifetime import require_extra
 
-    require_sandbox()
+    require_extra("sandbox")
     if store is not None:
         from swapdesk.sandbox.service_file import store_at
 
-        require_postgres()
+        require_extra("postgres")
         try:
             store_at(store)
         except ValueError as error:
@@ -260,13 +260,9 @@ def _configured(
 ) -> ServiceConfig:
     """What a file says, with these ports in place of its own: several processes of a machine may
     share the file. Exit 2 for one that cannot be served."""
-    from swapdesk.cli.sandbox_lifetime import (
-        require_metrics,
-        require_postgres,
-        require_sandbox,
-    )
+    from swapdesk.cli.sandbox_lifetime import require_extra
 
-    require_sandbox("The service")
+    require_extra("sandbox", "The service")
     from swapdesk.sandbox.service_file import ServiceFileRefused, read_service_file
 
     try:
@@ -274,9 +270,9 @@ def _configured(
     except ServiceFileRefused as refused:
         raise bad_input("CONFIG", f"{refused}.", field="config", money=UNSERVED) from None
     if config.store is not None:
-        require_postgres()
+        require_extra("postgres")
     if config.metrics is not None:
-        require_metrics()
+        require_extra("service")
     if any(venue.required for venue in config.lacking):
         raise CommandError(
             Exit.BAD_INPUT,
@@ -340,9 +336,9 @@ def node(
             "The chains ask nobody for a token, so they serve this machine alone.",
             field="host",
         )
-    from swapdesk.cli.sandbox_lifetime import require_sandbox
+    from swapdesk.cli.sandbox_lifetime import require_extra
 
-    require_sandbox()
+    require_extra("sandbox")
     from swapdesk.sandbox.node.evm.standalone import run_node
 
     home = data or call.settings(lenient=True).home.sandbox.parent / "node"
@@ -368,8 +364,9 @@ class FaultNames(click.Group):
         from swapdesk.wire.faults import REMOVED
 
         if cmd_name in REMOVED:
-            message = f"{cmd_name} is gone in this version: {REMOVED[cmd_name]}."
-            raise bad_input("REMOVED", message, field="name")
+            raise bad_input(
+                "REMOVED", f"{cmd_name} is gone in this version: {REMOVED[cmd_name]}.", field="name"
+            )
         return super().get_command(ctx, cmd_name) or set_fault
 
 
@@ -491,15 +488,10 @@ def demo(
             next="you: leave out --profile, or choose sandbox",
         )
     choice = DemoChoice(name, seed, speed, amount, token)
-    if page is not None:
-        from swapdesk.cli.demo_page import write_page
+    if auto or page is not None:
+        from swapdesk.cli.demo_report import report_demo
 
-        write_page(call, choice, page, told=auto)
-        return 0
-    if auto:
-        from swapdesk.cli.demo_transcript import tell_demo
-
-        tell_demo(call.output, choice)
+        report_demo(call, choice, page, told=auto)
         return 0
     from swapdesk.cli.main import open_desk
 

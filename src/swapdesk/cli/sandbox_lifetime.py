@@ -25,25 +25,20 @@ from swapdesk.clock import SystemClock
 from swapdesk.installation import missing
 from swapdesk.paths import Home, private_directory
 
-
-def require_sandbox(what: str = "The sandbox") -> None:
-    """Exit 2 with the line to install, when a package the sandbox is served with is missing."""
-    _require(what, "sandbox", "or choose a live profile")
-
-
-def require_postgres() -> None:
-    """Exit 2 likewise for the client of PostgreSQL."""
-    _require("A store in PostgreSQL", "postgres", "or leave [store] out")
+_NEEDS = {
+    "sandbox": ("The sandbox", "or choose a live profile"),
+    "postgres": ("A store in PostgreSQL", "or leave [store] out"),
+    "service": ("Metrics", "or leave [metrics] out"),
+}
+"""What needs an extra, and what else helps. A service of an earlier release lacks that of
+metrics."""
 
 
-def require_metrics() -> None:
-    """Exit 2 likewise for what writes metrics, which a service of an earlier release lacks."""
-    _require("Metrics", "service", "or leave [metrics] out")
-
-
-def _require(what: str, extra: str, otherwise: str) -> None:
+def require_extra(extra: str, what: str = "") -> None:
+    """Exit 2 with the line to install, when a package of an extra is missing."""
+    usual, otherwise = _NEEDS[extra]
     if lacking := missing(extra):
-        raise missing_extra(what, lacking, extra, otherwise)
+        raise missing_extra(what or usual, lacking, extra, otherwise)
 
 
 SPEED = "30"
@@ -71,7 +66,7 @@ class SandboxLifetime:
         exit 7 when it does not become ready.
         """
         async with self._starting:
-            require_sandbox()
+            require_extra("sandbox")
             return await asyncio.to_thread(self._find_or_start)
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ type and cannot say anything else. Records of other rooms in it have the members
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import or_
@@ -39,10 +39,10 @@ _SIGNED = "swapdesk.flows.dex.dex_swap:DryRun"
 
 DOCUMENTS: dict[str, tuple[str, ...]] = {
     "quote": ("quotes:QuotesDocument",),
-    "swap": (*_CREATED, "wallet_orders:SwappedDocument", _SIGNED),
+    "swap": (*_CREATED, "creation:SwappedDocument", _SIGNED),
     "send": _CREATED,
     "sign": (_SIGNED,),
-    "fund": ("wallet_orders:FundingDocument",),
+    "fund": ("creation:FundingDocument",),
     "batch template": ("batch_report:TemplateDocument",),
     "batch plan": (_PLAN,),
     "batch create": (_BATCH, _PLAN),
@@ -105,8 +105,8 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "wallet withdraw": ("wallet_chains:WithdrawalDocument",),
     "demo": (
         "swapdesk.flows.demo.stage:Stage",
-        "demo_transcript:LinkSearchDocument",
-        "demo_page:PageDocument",
+        "demo_report:LinkSearchDocument",
+        "demo_report:PageDocument",
     ),
     "profile list": ("config_command:ProfilesDocument",),
     "profile use": ("config_command:ChosenDocument",),
@@ -116,7 +116,7 @@ DOCUMENTS: dict[str, tuple[str, ...]] = {
     "completion": ("completion_command:CompletionDocument",),
     "schema": ("schemas:SchemaDocument",),
     "errors": ("contract_commands:ErrorsDocument",),
-    "docs": ("docs_command:DocsDocument",),
+    "docs": ("contract_commands:DocsDocument",),
     "commands": ("contract_commands:CommandsDocument",),
 }
 """The command and what it prints, one of these each time; of this room where no other is named."""
@@ -180,7 +180,7 @@ def all_schemas() -> dict[str, Any]:
 
 def _schema(title: str, places: tuple[str, ...]) -> dict[str, Any]:
     types = tuple(document_type(place) for place in places)
-    roots, defs = _Definitions().of(types)
+    roots, defs = _definitions(types)
     return {
         "$schema": DIALECT,
         "title": title,
@@ -192,49 +192,45 @@ def _schema(title: str, places: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-class _Definitions:
-    """Schemas of types and of everything in them, by the names of the types."""
+def _definitions(types: tuple[type[Struct], ...]) -> tuple[tuple[dict[str, Any], ...], Any]:
+    """Schemas of types, and of everything in them by the names of the types."""
+    written: dict[type, type] = {}
+    models: list[Any] = []
 
-    def __init__(self) -> None:
-        self._models: dict[str, Any] = {}
-
-    def of(self, types: tuple[type[Struct], ...]) -> tuple[tuple[dict[str, Any], ...], Any]:
-        written: dict[type, type] = {}
-        roots, defs = msgspec.json.schema_components(
-            [_as_written(kind, written) for kind in types],
-            schema_hook=self._model,
-            ref_template=_REF,
-        )
-        for kind in written:
-            if merged := getattr(kind, "MERGED", ""):
-                _merge(defs[kind.__name__], kind, merged)
-        found = {name: _exact(schema) for name, schema in defs.items()}
-        for name, schema in self._models_schemas().items():
-            assert name not in found, f"{name} is a document and a model of the API"
-            found[name] = _exact(schema, known="examples")
-        return roots, found
-
-    def _model(self, kind: type) -> dict[str, Any]:
+    def model(kind: type) -> dict[str, Any]:
         if not hasattr(kind, "model_json_schema"):
             raise NotImplementedError
-        self._models[kind.__name__] = kind
+        models.append(kind)
         return {"$ref": _REF.format(name=kind.__name__)}
 
-    def _models_schemas(self) -> dict[str, Any]:
-        if not self._models:
-            return {}
-        from pydantic.json_schema import models_json_schema
+    roots, defs = msgspec.json.schema_components(
+        [_as_written(kind, written) for kind in types], schema_hook=model, ref_template=_REF
+    )
+    for kind in written:
+        if merged := getattr(kind, "MERGED", ""):
+            _merge(defs[kind.__name__], kind, merged)
+    found = {name: _exact(schema) for name, schema in defs.items()}
+    for name, schema in _model_schemas(models).items():
+        assert name not in found, f"{name} is a document and a model of the API"
+        found[name] = _exact(schema, known="examples")
+    return roots, found
 
-        from swapdesk.wire.encoding.json_schema import WireJsonSchema
 
-        _, top = models_json_schema(
-            [(model, "validation") for _, model in sorted(self._models.items())],
-            by_alias=True,
-            ref_template=_REF.format(name="{model}"),
-            schema_generator=WireJsonSchema,
-        )
-        found: dict[str, Any] = top["$defs"]
-        return found
+def _model_schemas(models: Sequence[Any]) -> Mapping[str, Any]:
+    if not models:
+        return {}
+    from pydantic.json_schema import models_json_schema
+
+    from swapdesk.wire.encoding.json_schema import WireJsonSchema
+
+    _, top = models_json_schema(
+        [(model, "validation") for model in sorted(set(models), key=lambda one: one.__name__)],
+        by_alias=True,
+        ref_template=_REF.format(name="{model}"),
+        schema_generator=WireJsonSchema,
+    )
+    found: Mapping[str, Any] = top["$defs"]
+    return found
 
 
 def structs_in(kind: type) -> set[type]:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,25 +52,10 @@ from swapdesk.wire.operation import Operation
 from swapdesk.wire.orders import Order
 
 
-class TokenListed(Struct, frozen=True):
-    """``price`` is in US dollars and ``change`` in percent over a day; ``contract`` None: the coin
-    of its chain. ``verdict`` is the word of its scans, ``can`` what the token can be used for."""
-
-    PRINTED: ClassVar = {
-        "id": "row.id", "symbol": "row.symbol", "name": "row.name", "chain": "row.chain",
-        "chainName": "row.chain_name", "kind": "row.kind", "contract": "row.contract",
-        "price": "row.price", "change": "row.change", "priority": "row.priority",
-        "rank": "row.rank", "enabled": "row.enabled", "unverified": "row.unverified",
-        "verdict": "row.verdict", "can": "row.uses",
-    }  # fmt: skip
-
-    row: TokenRow
-
-
 class TokensDocument(Struct, frozen=True):
     """What was found, the best first."""
 
-    tokens: tuple[TokenListed, ...]
+    tokens: tuple[TokenRow, ...]
     total: int
 
 
@@ -127,7 +112,7 @@ async def report_tokens(
             f" {row.verdict.value}, written {row.symbol}.{row.chain}."
             for row in found
         ],
-        document=TokensDocument(tuple(map(TokenListed, found)), len(found)),
+        document=TokensDocument(tuple(found), len(found)),
     )
 
 
@@ -335,7 +320,8 @@ async def call_operation(
         answer = await _written(session, operation, method, path, query, body)
     else:
         answer = await _asked(session, method, path, query, body)
-    session.call.output.raw_json(_one_line(answer))
+    # On one line, every digit as it came.
+    session.call.output.raw_json(encode_json(_read(answer)).decode())
     return Exit.DONE
 
 
@@ -372,25 +358,20 @@ async def _written(
             "NO_JOURNAL", NO_JOURNAL.cause, money=UNTOUCHED, next=NO_JOURNAL.next
         ) from None
 
-    def ended(state: State, code: str, error: OutcomeUnknown | ApiError | None = None) -> None:
-        told: dict[str, Any] = (
-            {} if error is None else {"status": error.status, "request_id": error.request_id}
-        )
-        journal.ledger.move(call.id, state, code=code, **told)
-
     try:
         answer = await _asked(session, method, path, query, body)
-    except OutcomeUnknown as error:
-        ended(State.UNKNOWN, error.code or "NO_ANSWER", error)
-        raise
-    except ApiError as error:
-        ended(State.REFUSED, error.code or f"HTTP_{error.status}", error)
-        raise
-    except ClientError:
-        ended(State.REFUSED, "NOT_SENT")
+    except ClientError as error:
+        told: dict[str, Any] = {}
+        state, code = State.REFUSED, "NOT_SENT"
+        if isinstance(error, OutcomeUnknown | ApiError):
+            told = {"status": error.status, "request_id": error.request_id}
+            code = error.code or f"HTTP_{error.status}"
+        if isinstance(error, OutcomeUnknown):
+            state, code = State.UNKNOWN, error.code or "NO_ANSWER"
+        journal.ledger.move(call.id, state, code=code, **told)
         raise
     order = _order_of(answer, operation)
-    told: dict[str, Any] = {"status": answer.status, "request_id": answer.request_id}
+    told = {"status": answer.status, "request_id": answer.request_id}
     if order is None:
         journal.ledger.move(call.id, State.DONE, **told)
     else:
@@ -420,8 +401,3 @@ def _checked(body: bytes) -> bytes:
 
 def _read(answer: RawAnswer) -> object:
     return decode_json(answer.body, side="client", max_bytes=answer.operation.result_limit)
-
-
-def _one_line(answer: RawAnswer) -> str:
-    """The answer's JSON on one line, every digit as it came."""
-    return encode_json(_read(answer)).decode()

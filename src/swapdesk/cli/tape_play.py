@@ -15,7 +15,7 @@ from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, of_unusable_file, own_refusal
 from swapdesk.cli.main import open_desk
 from swapdesk.cli.sandbox_commands import TapeDocument
-from swapdesk.cli.sandbox_lifetime import SPEED, require_sandbox
+from swapdesk.cli.sandbox_lifetime import SPEED, require_extra
 from swapdesk.paths import Home, make_directories, without_mark
 from swapdesk.settings import load_settings
 from swapdesk.tui import tapes
@@ -38,16 +38,22 @@ def play_tape(
 ) -> int:
     """Exit 3 where a text never came, 10 where ``check`` differs."""
     _require_sandbox(call)
-    played = _read_tape(file)
+    player = Player(_read_tape(file), alone=headless)
     expected = None if check is None else _read_expected(check)
-    if record is not None:
-        _make(record)
-    player = Player(played, alone=headless)
-    end = play_repeatable(player) if headless else open_desk(call, player=player)
-    if end:
-        return end
-    _require_played(call, player)
-    _tell(call, player, file, expected, record)
+    try:
+        if record is not None:
+            # What cannot be written is said before the tape is played.
+            make_directories(record)
+        end = play_repeatable(player) if headless else open_desk(call, player=player)
+        if end:
+            return end
+        _require_played(call, player)
+        files: list[Path] = []
+        if record is not None:
+            files = write_recording(record, file.stem, player.cast, player.moments)
+    except OSError as error:
+        raise of_unusable_file(error, money=IN_SANDBOX) or error from None
+    _tell(call, player, file, expected, files)
     return Exit.DONE
 
 
@@ -72,7 +78,7 @@ def _require_sandbox(call: CliContext) -> None:
 def play_repeatable(player: Player, seed: int = SEED) -> int:
     """Play in a new home, in a world that is the same at every run and takes no time; the exit
     code of the desk."""
-    require_sandbox()
+    require_extra("sandbox")
     from swapdesk.sandbox.repeatable import open_world, run_repeatable
 
     # Pictures have colours, whoever draws them.
@@ -116,14 +122,6 @@ def _read(path: Path, most: int, field: str) -> bytes:
         raise bad_input("NO_FILE", f"{path}: {error.strerror}.", field=field) from None
 
 
-def _make(place: Path) -> None:
-    """What cannot be written is said before the tape is played."""
-    try:
-        make_directories(place)
-    except OSError as error:
-        raise of_unusable_file(error, money=IN_SANDBOX) or error from None
-
-
 def _read_expected(check: Path) -> dict[str, str]:
     """The text of each moment."""
     content = _read(check, MOST_TEXT, "check")
@@ -158,28 +156,23 @@ def _tell(
     player: Player,
     file: Path,
     expected: Mapping[str, str] | None,
-    record: Path | None,
+    files: list[Path],
 ) -> None:
-    files: list[Path] = []
-    if record is not None:
-        try:
-            files = write_recording(record, file.stem, player.cast, player.moments)
-        except OSError as error:
-            raise of_unusable_file(error, money=IN_SANDBOX) or error from None
     shown = read_moments(moments_text(player.moments).encode())
-    names = [*shown, *(name for name in expected or () if name not in shown)]
-    differ = [] if expected is None else [n for n in names if expected.get(n) != shown.get(n)]
-    if call.output.json:
-        written_files = [str(written) for written in files]
-        compared = None if expected is None else differ
-        call.output.document(TapeDocument(str(file), list(shown), written_files, compared))
-    else:
-        call.output.say(*(f"{written} written." for written in files))
+    wanted = expected or {}
+    differ = None
+    if expected is not None:
+        names = [*shown, *(name for name in wanted if name not in shown)]
+        differ = [name for name in names if wanted.get(name) != shown.get(name)]
+    call.output.say(
+        *(f"{written} written." for written in files),
+        document=TapeDocument(str(file), list(shown), list(map(str, files)), differ),
+    )
     if differ:
         named = differ[:MOST_DIFFERENT]
-        if expected is not None and not call.output.json:
+        if not call.output.json:
             for name in named:
-                call.output.report(_difference(name, expected.get(name), shown.get(name)))
+                call.output.report(_difference(name, wanted.get(name), shown.get(name)))
         more = f" and {len(differ) - len(named)} more" if len(differ) > len(named) else ""
         raise CommandError(
             Exit.ENDED_OTHERWISE,

@@ -17,13 +17,13 @@ from swapdesk.cli.output import Output, cells
 from swapdesk.cli.secret_input import read_passphrase
 from swapdesk.cli.session import CommandSession
 from swapdesk.cli.wallet_session import account_named, account_on, require_done, sign_and_send
-from swapdesk.flows.batch.bundle_promise import smart_accounts
+from swapdesk.flows.batch.bundles import smart_accounts
 from swapdesk.flows.batch.progress import way_out
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, propose_withdrawal
 from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
+from swapdesk.flows.payments import Sum
 from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
@@ -160,7 +160,8 @@ def spender_words(one: Allowance, named: Callable[[str | None], str | None]) -> 
 async def show_balances(session: CommandSession, account: str | None) -> int:
     """Every chain in its order. Exit 7 when one could not be read."""
     output, wallet = session.call.output, session.desk.wallet
-    whose, table = await account_or_all(wallet, account), BalanceTable(output)
+    whose = await account_or_all(wallet, account)
+    table = BalanceTable(output)
     held = await wallet.holdings(whose, table.heard if output.to_person else lambda _: None)
     held += await wallet.smart_holdings(smart_accounts(session.desk.journal), whose)
     table.add(held)
@@ -311,8 +312,10 @@ async def _replace(
         outcome = replace(outcome, failure=failure)
     in_vain = outcome.code == REVERTED
     require_done(outcome, refused=Exit.ENDED_OTHERWISE if in_vain else Exit.OWN_REFUSAL)
-    document = ReplacedDocument(outcome.hash, **{kind.done_code: hash_})
-    session.call.output.say(*kind.done(hash_, outcome.hash), document=document)
+    session.call.output.say(
+        *kind.done(hash_, outcome.hash),
+        document=ReplacedDocument(outcome.hash, **{kind.done_code: hash_}),
+    )
 
 
 async def revoke_allowance(
@@ -330,8 +333,9 @@ async def revoke_allowance(
     link = wallet.link(chain)
     if link is None:
         known = ", ".join(one.name for one in wallet.links)
-        message = f"There is no node of {chain!r}; there are {known}."
-        raise bad_input("NO_SUCH_CHAIN", message, field="chain")
+        raise bad_input(
+            "NO_SUCH_CHAIN", f"There is no node of {chain!r}; there are {known}.", field="chain"
+        )
     provider_name = session.desk.catalog.provider_name
 
     def fits(one: Allowance) -> bool:
@@ -389,8 +393,11 @@ async def withdraw(
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
         known = ", ".join(one.name for one in wallet.links if one.kind is Kind.EVM)
-        message = f"There are smart accounts on {known}, and none on {chain!r}."
-        raise bad_input("NO_SUCH_CHAIN", message, field="chain")
+        raise bad_input(
+            "NO_SUCH_CHAIN",
+            f"There are smart accounts on {known}, and none on {chain!r}.",
+            field="chain",
+        )
     owner = account_on(await wallet.accounts(), link.kind, link.name, account, field="account")
     output, desk, deployment = session.call.output, session.desk, None
     before = "This was signed before. The same transaction is sent again."
@@ -433,8 +440,10 @@ async def withdraw(
 
 def _plan(step: Withdrawal, link: ChainLink) -> list[str]:
     """What the smart account holds, and what is signed for it."""
-    where = f"Your smart account {grouped_address(step.sender)} on {link.name}"
-    lines = [f"{where} holds:", *(f"  {_words(one)}" for one in step.taken)]
+    lines = [
+        f"Your smart account {grouped_address(step.sender)} on {link.name} holds:",
+        *(f"  {_words(one)}" for one in step.taken),
+    ]
     if step.purpose is Purpose.DEPLOY:
         lines.append("It does not exist yet: one transaction makes it, and a second one pays you.")
     return lines
@@ -476,9 +485,9 @@ async def set_policy(
     session: CommandSession, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
     """Set the ``rules`` of a change. Exit 2 without any."""
-    change, wallet = {name: given for name, given in rules.items() if given}, session.desk.wallet
-    if until is not None:
-        change["until"] = (until,)
+    call, wallet = session.call, session.desk.wallet
+    rules["until"] = () if until is None else (until,)
+    change = {name: given for name, given in rules.items() if given}
     if anew:
         change["anew"] = ()
     if not change:
@@ -490,13 +499,13 @@ async def set_policy(
             raise CommandError(end, problem.code, str(problem), next=problem.next) from None
         raise bad_input(problem.code, str(problem), field=problem.field) from None
     try:
-        given = session.call.passphrase_fd is not None
-        status = await wallet.set_policy(policy, read_passphrase(session.call) if given else None)
+        phrase = None if call.passphrase_fd is None else read_passphrase(call)
+        status = await wallet.set_policy(policy, phrase)
     except Refused as refused:
         if refused.code != "passphrase_needed":
             raise
-        status = await wallet.set_policy(policy, read_passphrase(session.call))
-    return _told(session.call.output, status)
+        status = await wallet.set_policy(policy, read_passphrase(call))
+    return _told(call.output, status)
 
 
 _ENDS = {"POLICY_CHANGED": Exit.OWN_REFUSAL, "TOKEN_NOT_FOUND": Exit.NOT_FOUND}

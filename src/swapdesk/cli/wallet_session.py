@@ -103,8 +103,9 @@ async def make_ready(session: CommandSession, *, fill: bool = False) -> None:
         return
     from swapdesk.flows.wallet.wallet_reading import fill_wallet
 
-    made, control = await wallet.prepare_sandbox(), session.link.control
+    made = await wallet.prepare_sandbox()
     output.talk(*(f"The sandbox made the account {one.name}: {one.address}." for one in made))
+    control = session.link.control
     if control is None or not (made or fill):
         return
     gifts = await fill_wallet(wallet, control)
@@ -174,7 +175,7 @@ def says_yes(output: Output, question: str) -> bool:
     return output.ask(f'{question} Type "yes":') == "yes"
 
 
-def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
+async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
     """Show what is to be signed and ask for it; None is no."""
     output.talk(*review_text(review))
     if review.phrase is not None:
@@ -183,13 +184,18 @@ def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None:
     return Agreed() if yes or output.ask('Sign this? Type "sign":') == "sign" else None
 
 
-def require_consent(output: Output, review: Review, *, yes: bool, money: str = UNTOUCHED) -> None:
+async def require_consent(
+    output: Output, review: Review, *, yes: bool, money: str = UNTOUCHED
+) -> None:
     """:func:`consent` to what was asked for by name, and which no phrase permits. Raises
     CommandError: exit 9 with the rules that refuse it, 130 for no."""
     if review.refused or review.phrase is not None:
         output.talk(*review_text(review))
-        raise refused_by_gate(review, money=money)
-    if consent(output, review, yes=yes) is None:
+        reasons = " ".join(objections(review.findings)) or "It needs a typed phrase."
+        raise own_refusal(
+            "GATE", f"Not signed: {reasons}", money=money, next="you: look at what was refused"
+        )
+    if await consent(output, review, yes=yes) is None:
         raise not_confirmed("Nothing was signed.", money=money)
 
 
@@ -207,7 +213,7 @@ async def sign_and_send(
     if step.review is None:
         session.call.output.talk(before)
     else:
-        require_consent(session.call.output, step.review, yes=yes, money=money)
+        await require_consent(session.call.output, step.review, yes=yes, money=money)
         await unlock(session)
     return await step.send()
 
@@ -232,11 +238,3 @@ def review_text(review: Review) -> list[str]:
         f"{_FINDINGS[found.severity]} {found.words} ({found.code})" for found in review.findings
     ]
     return [*lines, f"  Digest {review.digest}"]
-
-
-def refused_by_gate(review: Review, *, money: str = UNTOUCHED) -> CommandError:
-    """Exit 9 with every rule that refuses, or because a phrase would have to be typed."""
-    reasons = " ".join(objections(review.findings)) or "It needs a typed phrase."
-    return own_refusal(
-        "GATE", f"Not signed: {reasons}", money=money, next="you: look at what was refused"
-    )

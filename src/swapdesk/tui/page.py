@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
+from msgspec.structs import replace
 from textual import on
 
 from swapdesk.acts import State
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.controls import DeskControls
+    from swapdesk.tui.widgets.overlay import Question
 
 
 RESET_SHOWN_FROM = 15.0
@@ -46,6 +48,7 @@ class Page(DeskScreen):
     """
 
     NAME: ClassVar[str] = ""
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     SPENDS: ClassVar[Spends] = "quote"
 
     def __init__(self, session: Session, *, context: str = "", **place: Any) -> None:
@@ -66,9 +69,9 @@ class Page(DeskScreen):
         )
 
     @property
-    def controls(self) -> DeskApp:
+    def controls(self) -> DeskControls:
         """The application with its controllers."""
-        return cast("DeskApp", self.app)
+        return cast("DeskControls", self.app)
 
     @property
     def reads_only(self) -> bool:
@@ -100,7 +103,7 @@ class Page(DeskScreen):
 
     def _looked_for(self) -> int:
         """Creates of which nobody knows yet whether an order came of them."""
-        from swapdesk.flows.journal.creates import open_creates
+        from swapdesk.flows.creation.creates import open_creates
 
         try:
             creates = open_creates(self.desk.journal.ledger)
@@ -257,6 +260,24 @@ class Page(DeskScreen):
             budget_of(link, self.SPENDS),
             session.settings.reads_only,
         )
+
+    def with_lock(self, state: FrameState, shut: str = "locked") -> FrameState:
+        """The place of the budget tells whether keys are open, and for how long."""
+        if not self.session.opened:
+            return state
+        seconds = self.desk.wallet.locks_in
+        lock = shut if seconds is None else f"unlocked {age(seconds)} left"
+        return replace(state, budget=None, lock=lock)
+
+    def confirm(self, question: Question, agreed: Callable[[], object]) -> None:
+        """Have the phrase of a question typed; ``agreed`` is called once it was."""
+        from swapdesk.tui.widgets.overlay import TypedConfirm
+
+        def typed(yes: bool | None) -> None:
+            if yes:
+                agreed()
+
+        self.app.push_screen(TypedConfirm(question), typed)
 
     def _nothing_open(self) -> bool:
         return self.link is None or self.link.tracker.open_count == 0

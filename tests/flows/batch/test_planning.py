@@ -15,7 +15,7 @@ from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.plan import BatchPlan, Means, against_means, plan_of
-from swapdesk.flows.batch.planner import STEP, BatchPlanner, SheetTokens, arrives_about
+from swapdesk.flows.batch.planner import STEP, BatchPlanner, RowJudge, arrives_about
 from swapdesk.flows.batch.reading import template, with_decimal_commas
 from swapdesk.flows.batch.rows import (
     Row,
@@ -573,8 +573,8 @@ async def test_decimal_commas_are_offered_where_they_are_all_that_is_wrong(
 
 
 @pytest.fixture
-def tokens(catalog: Catalog, clock: ManualClock) -> SheetTokens:
-    return SheetTokens(catalog, clock.now())
+def tokens(catalog: Catalog, book: AddressBook, clock: ManualClock) -> RowJudge:
+    return RowJudge(catalog, clock.now(), book, {}, (), smart_accounts=True)
 
 
 def row(**cells: str) -> Row:
@@ -591,20 +591,20 @@ def row(**cells: str) -> Row:
     ],
 )
 async def test_a_row_names_its_token_in_one_cell_or_two(
-    cells: dict[str, str], symbol: str, chain: str, tokens: SheetTokens
+    cells: dict[str, str], symbol: str, chain: str, tokens: RowJudge
 ) -> None:
     token, said = tokens.named(row(**cells), "buy")
     assert (token.symbol, token.chain_data.short_name, said) == (symbol, chain, ())
 
 
-async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: SheetTokens) -> None:
+async def test_the_chain_of_a_row_is_that_of_what_the_recipient_gets(tokens: RowJudge) -> None:
     both = row(buy="ETH", chain="base", sell="USDC.ethereum")
     sold, _ = tokens.named(both, "sell")
     assert sold.chain_data.short_name == "ethereum"
 
 
 async def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sheet(
-    tokens: SheetTokens,
+    tokens: RowJudge,
 ) -> None:
     rows = (row(buy="ETH.base"), row(buy="ETH.base", sell="ETH.base"), row(sell=" "))
     sheet = selling(Sheet("a.csv", ",", True, (), rows), "USDC.ethereum")
@@ -624,7 +624,7 @@ async def test_a_row_that_sells_nothing_by_name_sells_what_is_said_beside_the_sh
     ],
 )
 async def test_a_token_is_disabled_by_what_the_list_says_and_not_by_its_name(
-    cells: dict[str, str], code: str, tokens: SheetTokens
+    cells: dict[str, str], code: str, tokens: RowJudge
 ) -> None:
     token, (finding,) = tokens.named(row(**cells), "buy")
     assert (token, finding.code, finding.column) == (None, code, "buy")

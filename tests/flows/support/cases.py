@@ -150,7 +150,7 @@ EXCHANGING: dict[str, Any] = {"display_status": "EXCHANGE_IN_PROGRESS", "in_stat
 PRIVATE: dict[str, Any] = {"anonymous": True, "in_": None, "swap_name": None}
 
 _CUSTOMER, _YOU, _SERVICE, _CHAIN, _NOBODY = (
-    Owner.CUSTOMER, Owner.SUPPORT, Owner.SERVICE, Owner.CHAIN, Owner.NOBODY,
+    "the customer", "you", "the service", "the chain", "nobody",
 )  # fmt: skip
 
 

@@ -58,6 +58,8 @@ async def begun(run: DeskRun) -> DepositSession:
     await run.ready()
     desk: Any = run.app.session.desk
     app = run.app
+    # Nothing of another scene goes on.
+    app.signing._begun = None
     tracked = desk.link.tracker.get(ORDER)
     return begin_deposit(app.signing.running, tracked)
 

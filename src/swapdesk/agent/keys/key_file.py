@@ -37,12 +37,14 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.paths import (
     PRIVATE_FILE_LIMIT,
     UnsafePlace,
+    keep_names,
     private_directory,
     read_private,
     write_private,
 )
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import MAX_NAME, Account, KeyOrigin, Kind, UnusableKey
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wire.encoding.codec import refuse_deep
 
 MAX_N = 1 << 18
@@ -56,10 +58,6 @@ MAX_ITERATIONS = 2_000_000
 """Of pbkdf2, about two seconds."""
 KEY_BYTES = 32
 _SALT = re.compile(r"(0x)?([0-9a-fA-F]{2}){8,64}", re.ASCII)
-
-
-class KeyFileRefused(ValueError):
-    """A key file that is not used. The words never quote its content."""
 
 
 class Scrypt(Struct, frozen=True):
@@ -129,50 +127,56 @@ Derivation = Scrypt | Pbkdf2
 
 
 def read_derivation(name: object, parameters: object) -> Derivation:
-    """The derivation a file asks for. Raises KeyFileRefused outside the bounds."""
+    """The derivation a file asks for. Raises Refused outside the bounds."""
     if not isinstance(parameters, dict):
-        raise KeyFileRefused("the key file says nothing of its key derivation")
+        raise Refused("key_file", "the key file says nothing of its key derivation")
     salt = parameters.get("salt")
     if type(salt) is not str or _SALT.fullmatch(salt) is None:
-        raise KeyFileRefused("the salt of the key file cannot be read")
+        raise Refused("key_file", "the salt of the key file cannot be read")
     # Further bytes are used for nothing, and the first ones are the same without them.
     if _number(parameters, "dklen") < KEY_BYTES:
-        raise KeyFileRefused(f"the key file derives fewer than {KEY_BYTES} bytes")
+        raise Refused("key_file", f"the key file derives fewer than {KEY_BYTES} bytes")
     raw = bytes.fromhex(salt.removeprefix("0x"))
     if name == "scrypt":
         n, r, p = (_number(parameters, one) for one in ("n", "r", "p"))
         if n < 2 or n & (n - 1):
-            raise KeyFileRefused("scrypt n of the key file is no power of two")
+            raise Refused("key_file", "scrypt n of the key file is no power of two")
         if r < 1 or p < 1:
-            raise KeyFileRefused("scrypt r and p of the key file are not both 1 or more")
+            raise Refused("key_file", "scrypt r and p of the key file are not both 1 or more")
         if 128 * n * r > MAX_MEMORY or 128 * r * p > MAX_MEMORY:
             most = f"{MAX_MEMORY >> 20} MiB"
-            raise KeyFileRefused(f"opening the key file takes more memory than {most} (scrypt)")
+            raise Refused(
+                "key_file", f"opening the key file takes more memory than {most} (scrypt)"
+            )
         if n * r * p > MAX_WORK:
-            raise KeyFileRefused("opening the key file takes longer than a few seconds (scrypt)")
+            raise Refused(
+                "key_file", "opening the key file takes longer than a few seconds (scrypt)"
+            )
         return Scrypt(raw, n, r, p)
     if name == "pbkdf2":
         count = _number(parameters, "c")
         if parameters.get("prf") != "hmac-sha256" or count < 1:
-            raise KeyFileRefused("pbkdf2 of the key file is not hmac-sha256")
+            raise Refused("key_file", "pbkdf2 of the key file is not hmac-sha256")
         if count > MAX_ITERATIONS:
-            raise KeyFileRefused("opening the key file takes longer than a few seconds (pbkdf2)")
+            raise Refused(
+                "key_file", "opening the key file takes longer than a few seconds (pbkdf2)"
+            )
         return Pbkdf2(raw, count)
-    raise KeyFileRefused("the key file uses an unknown key derivation")
+    raise Refused("key_file", "the key file uses an unknown key derivation")
 
 
 def _number(parameters: dict[str, Any], name: str) -> int:
     number = parameters.get(name)
     if type(number) is not int:
-        raise KeyFileRefused(f"{name} of the key file is no whole number")
+        raise Refused("key_file", f"{name} of the key file is no whole number")
     return number
 
 
 _HEX = re.compile(r"(0x)?[0-9a-fA-F]+", re.ASCII)
 
 
-class WrongPassword(Exception):
-    """The file does not open with this pass phrase."""
+def _wrong_passphrase() -> Refused:
+    return Refused("wrong_passphrase", "the file does not open with this pass phrase")
 
 
 def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, Any]:
@@ -191,25 +195,25 @@ def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, 
 
 
 class Keystore:
-    """A file's ``crypto``, checked and not yet opened. Raises KeyFileRefused."""
+    """A file's ``crypto``, checked and not yet opened. Raises Refused."""
 
     def __init__(self, crypto: object) -> None:
         if not isinstance(crypto, dict):
-            raise KeyFileRefused("the key file has no encrypted part")
+            raise Refused("key_file", "the key file has no encrypted part")
         parameters = crypto.get("cipherparams")
         if crypto.get("cipher") != "aes-128-ctr" or not isinstance(parameters, dict):
-            raise KeyFileRefused("the key file is not encrypted with aes-128-ctr")
+            raise Refused("key_file", "the key file is not encrypted with aes-128-ctr")
         self.derivation: Derivation = read_derivation(crypto.get("kdf"), crypto.get("kdfparams"))
         self._start = fixed_bytes(parameters.get("iv"), 16)
         self._ciphertext = fixed_bytes(crypto.get("ciphertext"), 32)
         self._mac = fixed_bytes(crypto.get("mac"), 32)
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """The 32 bytes inside. Raises WrongPassword."""
+        """The 32 bytes inside. Raises Refused."""
         held = key.reveal()
         mac = keccak(bytes(held[16:32]) + self._ciphertext)
         if not hmac.compare_digest(mac, self._mac):
-            raise WrongPassword
+            raise _wrong_passphrase()
         return SecretBytes(_cipher(held[:16], self._start).decrypt(self._ciphertext))
 
 
@@ -220,10 +224,10 @@ def _cipher(key: bytearray, start: bytes) -> Any:
 def fixed_bytes(text: object, length: int) -> bytes:
     """Exactly ``length`` bytes of hexadecimal digits, with or without 0x."""
     if type(text) is not str or _HEX.fullmatch(text) is None:
-        raise KeyFileRefused("the encrypted part of the key file cannot be read")
+        raise Refused("key_file", "the encrypted part of the key file cannot be read")
     digits = text.removeprefix("0x")
     if len(digits) != 2 * length:
-        raise KeyFileRefused("the encrypted part of the key file has another length")
+        raise Refused("key_file", "the encrypted part of the key file has another length")
     return bytes.fromhex(digits)
 
 
@@ -243,29 +247,29 @@ def seal(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt, bound: bytes) ->
 
 
 class Sealed:
-    """A file's ``crypto``, checked and not yet opened. Raises KeyFileRefused."""
+    """A file's ``crypto``, checked and not yet opened. Raises Refused."""
 
     def __init__(self, crypto: object) -> None:
         if not isinstance(crypto, dict):
-            raise KeyFileRefused("the key file has no encrypted part")
+            raise Refused("key_file", "the key file has no encrypted part")
         parameters = crypto.get("cipherparams")
         if crypto.get("cipher") != "aes-256-gcm" or not isinstance(parameters, dict):
-            raise KeyFileRefused("the key file is not encrypted with aes-256-gcm")
+            raise Refused("key_file", "the key file is not encrypted with aes-256-gcm")
         if crypto.get("kdf") != "scrypt":
-            raise KeyFileRefused("the key file does not derive its key by scrypt")
+            raise Refused("key_file", "the key file does not derive its key by scrypt")
         self.derivation = read_derivation("scrypt", crypto.get("kdfparams"))
         self._nonce = fixed_bytes(parameters.get("nonce"), 12)
         self._ciphertext = fixed_bytes(crypto.get("ciphertext"), 32)
         self._tag = fixed_bytes(crypto.get("tag"), 16)
 
     def open(self, key: SecretBytes, bound: bytes) -> SecretBytes:
-        """The 32-byte seed inside. Raises WrongPassword, also when ``bound`` was changed."""
+        """The 32-byte seed inside. Raises Refused, also when ``bound`` was changed."""
         cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=self._nonce)
         cipher.update(bound)
         try:
             return SecretBytes(cipher.decrypt_and_verify(self._ciphertext, self._tag))
         except ValueError:
-            raise WrongPassword from None
+            raise _wrong_passphrase() from None
 
 
 _FIELDS = {"profile", "origin", "path", "created"}
@@ -288,15 +292,15 @@ class KeyFile(Struct, frozen=True):
         return self._crypto.derivation
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """The 32 bytes of the key (EVM) or its seed (Solana). Raises WrongPassword, and
-        KeyFileRefused when what stands in plain is not what was written."""
+        """The 32 bytes of the key (EVM) or its seed (Solana). Raises Refused, also
+        when what stands in plain is not what was written."""
         bound = _bound(self.account)
         if isinstance(self._crypto, Sealed):
             return self._crypto.open(key, bound)
         secret = self._crypto.open(key)
         if not hmac.compare_digest(_binding(key, bound), self._binding):
             secret.wipe()
-            raise KeyFileRefused("the key file says something else than when it was written")
+            raise Refused("key_file", "the key file says something else than when it was written")
         return secret
 
 
@@ -330,52 +334,50 @@ def write_key(account: Account, secret: SecretBytes, key: SecretBytes, scrypt: S
 
 
 def read_key(name: str, content: bytes) -> KeyFile:
-    """The file of this name. Raises KeyFileRefused."""
+    """The file of this name. Raises Refused."""
     whole = _object(content)
     about = whole.get("swapdesk")
     if not isinstance(about, dict):
-        raise KeyFileRefused("the key file was not written by this wallet: import it")
+        raise Refused("key_file", "the key file was not written by this wallet: import it")
     kind = Kind.SOLANA if whole.get("format") == _FORMAT else Kind.EVM
     if whole.get("version") != (1 if kind is Kind.SOLANA else 3):
-        raise KeyFileRefused("the key file is of an unknown version")
+        raise Refused("key_file", "the key file is of an unknown version")
     extra = {"binding"} if kind is Kind.EVM else set()
     if set(about) != _FIELDS | extra:
-        raise KeyFileRefused("the key file does not say what it belongs to")
+        raise Refused("key_file", "the key file does not say what it belongs to")
     account = _account(kind, whole.get("address"), about)
     if file_name(kind, account.address) != name:
-        raise KeyFileRefused("the key file has the name of another one")
+        raise Refused("key_file", "the key file has the name of another one")
     crypto = whole.get("crypto")
     if kind is Kind.SOLANA:
         return KeyFile(account, Sealed(crypto), b"")
     binding = about["binding"]
     if type(binding) is not str or len(binding) != 64:
-        raise KeyFileRefused("the key file does not say what it belongs to")
+        raise Refused("key_file", "the key file does not say what it belongs to")
     try:
         return KeyFile(account, Keystore(crypto), bytes.fromhex(binding))
-    except KeyFileRefused:
-        raise
     except ValueError:
-        raise KeyFileRefused("the key file cannot be read") from None
+        raise Refused("key_file", "the key file cannot be read") from None
 
 
 def read_foreign_keystore(content: bytes) -> Keystore:
-    """A keystore v3 of another program. Raises KeyFileRefused."""
+    """A keystore v3 of another program. Raises Refused."""
     whole = {str(name).lower(): value for name, value in _object(content).items()}
     if whole.get("version") != 3:
-        raise KeyFileRefused("the file is no keystore of version 3")
+        raise Refused("key_file", "the file is no keystore of version 3")
     return Keystore(whole.get("crypto"))
 
 
 def _object(content: bytes) -> dict[str, Any]:
     if len(content) > PRIVATE_FILE_LIMIT:
-        raise KeyFileRefused(f"the key file is larger than {PRIVATE_FILE_LIMIT} bytes")
+        raise Refused("key_file", f"the key file is larger than {PRIVATE_FILE_LIMIT} bytes")
     try:
         refuse_deep(content)
         whole = json.loads(content)
     except ValueError:
         whole = None
     if not isinstance(whole, dict):
-        raise KeyFileRefused("the key file is no JSON object")
+        raise Refused("key_file", "the key file is no JSON object")
     return whole
 
 
@@ -401,7 +403,7 @@ def _account(kind: Kind, address: object, about: dict[str, Any]) -> Account:
             created=created,
         )
     except (TypeError, ValueError):
-        raise KeyFileRefused("the key file does not say what it belongs to") from None
+        raise Refused("key_file", "the key file does not say what it belongs to") from None
 
 
 def _bound(account: Account) -> bytes:
@@ -452,10 +454,10 @@ class KeyDirectory:
             try:
                 file = read_key(entry, read_private(self.path / entry))
                 if file.account.profile != self._profile:
-                    raise KeyFileRefused(
-                        f"the key belongs to the profile {file.account.profile[:64]!r}"
+                    raise Refused(
+                        "key_file", f"the key belongs to the profile {file.account.profile[:64]!r}"
                     )
-            except (OSError, KeyFileRefused) as error:
+            except (OSError, Refused) as error:
                 unusable.append(UnusableKey(entry, str(error)))
             else:
                 address = file.account.address
@@ -468,11 +470,7 @@ class KeyDirectory:
         """A new key file, on disk when this returns. FileExistsError when there is one."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        keep_names(self.path)
 
     def rename(self, address: str, name: str) -> None:
         names = {**self._names(), address: name}

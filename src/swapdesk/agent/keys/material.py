@@ -25,6 +25,7 @@ from swapdesk.chain.addresses.base58 import encode as base58
 from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import KeyOrigin, Kind
+from swapdesk.wallet.protocol import Refused
 from swapdesk.wire.encoding.codec import refuse_deep
 
 PUBLISHED_WORDS = "this key comes from a published test phrase: everybody has it"
@@ -143,10 +144,6 @@ SUGGESTED: dict[Kind, tuple[str | None, ...]] = {
 does without a path."""
 
 
-class KeyRefused(ValueError):
-    """No key can be made of this. The words never quote it."""
-
-
 class KeyMaterial(Struct, frozen=True):
     """A key that is not stored yet: 32 bytes of it (EVM) or of its seed (Solana)."""
 
@@ -158,16 +155,16 @@ class KeyMaterial(Struct, frozen=True):
 
 
 def address_of(kind: Kind, secret: SecretBytes) -> str:
-    """The address a key signs for. Raises KeyRefused for 32 bytes that are no key."""
+    """The address a key signs for. Raises Refused for 32 bytes that are no key."""
     if len(secret) != 32:
-        raise KeyRefused("a key has 32 bytes")
+        raise Refused("bad_key", "a key has 32 bytes")
     raw = bytes(secret.reveal())
     if kind is Kind.SOLANA:
         from solders.keypair import Keypair
 
         return base58(bytes(Keypair.from_seed(raw).pubkey()))
     if not 0 < int.from_bytes(raw, "big") < _ORDER:
-        raise KeyRefused("these 32 bytes are no key of an EVM chain")
+        raise Refused("bad_key", "these 32 bytes are no key of an EVM chain")
     from coincurve import PublicKey
 
     public = PublicKey.from_valid_secret(raw).format(compressed=False)
@@ -180,16 +177,16 @@ def fresh(kind: Kind) -> KeyMaterial:
         secret = SecretBytes(secrets.token_bytes(32))
         try:
             return KeyMaterial(kind, address_of(kind, secret), secret, KeyOrigin.CREATED)
-        except KeyRefused:
+        except Refused:
             continue
 
 
 def from_mnemonic(words: SecretBytes, kind: Kind, path: str | None) -> KeyMaterial:
     """The key at ``path`` below a BIP-39 phrase without a pass phrase of its own."""
     if path is None and kind is Kind.EVM:
-        raise KeyRefused("an EVM key needs its path")
+        raise Refused("bad_key", "an EVM key needs its path")
     if path is not None and not _is_path(kind, path):
-        raise KeyRefused("the path is not of the form m/44'/60'/0'/0/0")
+        raise Refused("bad_key", "the path is not of the form m/44'/60'/0'/0/0")
     phrase = _phrase(words)
     secret = SecretBytes(_derived(phrase, kind, path))
     return KeyMaterial(kind, address_of(kind, secret), secret, KeyOrigin.MNEMONIC, path)
@@ -219,7 +216,9 @@ def _phrase(pasted: SecretBytes) -> str:
     if whole and (labelled or len(numbered) == len(words)):
         words = [word for _, word in numbered]
     if len(words) not in _WORDS:
-        raise KeyRefused(f"a phrase has 12, 15, 18, 21 or 24 words, and this has {len(words)}")
+        raise Refused(
+            "bad_key", f"a phrase has 12, 15, 18, 21 or 24 words, and this has {len(words)}"
+        )
     return " ".join(words)
 
 
@@ -235,11 +234,11 @@ def _of_phrase(character: str) -> str:
 def _text(secret: SecretBytes) -> str:
     with contextlib.suppress(UnicodeDecodeError):
         return secret.reveal().decode()
-    raise KeyRefused("it is no text in UTF-8")
+    raise Refused("bad_key", "it is no text in UTF-8")
 
 
 def _require_listed(phrase: str) -> None:
-    """Raises KeyRefused unless a list of BIP-39 has this phrase, by places and never by words."""
+    """Raises Refused unless a list of BIP-39 has this phrase, by places and never by words."""
     from eth_account.hdaccount.mnemonic import Mnemonic
     from eth_account.types import Language
 
@@ -252,14 +251,15 @@ def _require_listed(phrase: str) -> None:
     if any(one.is_mnemonic_valid(phrase) for one in whole):
         return
     if whole:
-        raise KeyRefused("every word is known, but the last one does not fit the others")
+        raise Refused("bad_key", "every word is known, but the last one does not fit the others")
     places = min(unknown, key=len)
     if len(places) > len(words) // 2:
-        raise KeyRefused("these are not the words of a phrase (BIP-39)")
+        raise Refused("bad_key", "these are not the words of a phrase (BIP-39)")
     which = "word " if len(places) == 1 else "words "
     verb = "is" if len(places) == 1 else "are"
-    raise KeyRefused(
-        f"{which}{', '.join(map(str, places))} {verb} not in the list that the others are from"
+    raise Refused(
+        "bad_key",
+        f"{which}{', '.join(map(str, places))} {verb} not in the list that the others are from",
     )
 
 
@@ -281,7 +281,7 @@ def _derived(phrase: str, kind: Kind, path: str | None) -> bytes:
     except (ValidationError, ValueError):
         # The library's own words quote the phrase, so not even its exception goes on.
         pass
-    raise KeyRefused("no key follows from this phrase and path")
+    raise Refused("bad_key", "no key follows from this phrase and path")
 
 
 def from_raw(text: SecretBytes) -> KeyMaterial:
@@ -291,10 +291,11 @@ def from_raw(text: SecretBytes) -> KeyMaterial:
     if match is None:
         digits = re.sub("^0x", "", bare, flags=re.IGNORECASE)
         if digits and set(digits) <= set(string.hexdigits):
-            raise KeyRefused(f"a key is 64 hexadecimal digits, and this has {len(digits)}")
-        raise KeyRefused(
+            raise Refused("bad_key", f"a key is 64 hexadecimal digits, and this has {len(digits)}")
+        raise Refused(
+            "bad_key",
             "a key is 64 hexadecimal digits, and this has other characters; a list of words is"
-            " imported as a mnemonic, a key of Solana as base58"
+            " imported as a mnemonic, a key of Solana as base58",
         )
     secret = SecretBytes(bytes.fromhex(match.group(2)))
     return KeyMaterial(Kind.EVM, address_of(Kind.EVM, secret), secret, KeyOrigin.RAW)
@@ -307,7 +308,7 @@ def _bare(text: SecretBytes) -> str:
 
 
 def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
-    """An EVM key out of a keystore v3. Raises KeyFileRefused and WrongPassword too."""
+    """An EVM key out of a keystore v3. Raises Refused."""
     file = read_foreign_keystore(bytes(content.reveal()))
     key = file.derivation.derive(passphrase)
     try:
@@ -333,7 +334,7 @@ def from_keygen(content: SecretBytes) -> KeyMaterial:
         or len(numbers) != 64
         or any(type(one) is not int or not 0 <= one < 256 for one in numbers)
     ):
-        raise KeyRefused("the file is no list of 64 numbers as solana-keygen writes it")
+        raise Refused("bad_key", "the file is no list of 64 numbers as solana-keygen writes it")
     return _solana(bytes(numbers), "the file")
 
 
@@ -343,9 +344,10 @@ def _base58_bytes(text: str) -> bytes:
             held = decode(text)
             if len(held) == _BASE58_KEY:
                 return held
-    raise KeyRefused(
+    raise Refused(
+        "bad_key",
         "it is neither a list of 64 numbers as solana-keygen writes it, nor the 64 bytes in base58"
-        " that wallets export"
+        " that wallets export",
     )
 
 
@@ -353,5 +355,5 @@ def _solana(held: bytes, what: str) -> KeyMaterial:
     secret = SecretBytes(held[:32])
     address = address_of(Kind.SOLANA, secret)
     if base58(held[32:]) != address:
-        raise KeyRefused(f"the two halves of {what} do not belong together")
+        raise Refused("bad_key", f"the two halves of {what} do not belong together")
     return KeyMaterial(Kind.SOLANA, address, secret, KeyOrigin.KEYGEN)

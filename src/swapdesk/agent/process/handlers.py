@@ -18,11 +18,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 from msgspec.structs import replace
 
-from swapdesk.agent.keys.key_file import KeyFileRefused, WrongPassword
 from swapdesk.agent.keys.material import (
     SUGGESTED,
     KeyMaterial,
-    KeyRefused,
     fresh,
     from_keygen,
     from_keystore,
@@ -30,7 +28,6 @@ from swapdesk.agent.keys.material import (
     from_raw,
 )
 from swapdesk.agent.process.request import (
-    MAX_DECIMALS,
     MAX_NUMBER,
     Answer,
     AnyText,
@@ -46,7 +43,15 @@ from swapdesk.agent.spending.policy_file import PolicyUnknown
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import call_asset
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.accounts import COIN_DECIMALS, ImportChoice, KeyOrigin, Kind, export_phrase
+from swapdesk.wallet.accounts import (
+    COIN_DECIMALS,
+    MAX_DECIMALS,
+    MAX_NAME,
+    ImportChoice,
+    KeyOrigin,
+    Kind,
+    export_phrase,
+)
 from swapdesk.wallet.protocol import Frame, Refused, from_json, to_json
 from swapdesk.wallet.spending import (
     Limit,
@@ -123,22 +128,15 @@ async def _material(
     if _OF_KIND.get(origin, kind) is not kind:
         raise Refused("bad_key", f"no {kind} key comes from there")
     await opened.loaded()
-    try:
-        if origin is KeyOrigin.MNEMONIC:
-            return await asyncio.to_thread(from_mnemonic, material, kind, path)
-        if origin is KeyOrigin.RAW:
-            return from_raw(material)
-        if origin is KeyOrigin.KEYGEN:
-            return from_keygen(material)
-        if origin is KeyOrigin.KEYSTORE:
-            theirs = secret(frame, "file_passphrase")
-            return await asyncio.to_thread(from_keystore, material, theirs)
-    except WrongPassword:
-        raise Refused("wrong_passphrase", "the file does not open with this pass phrase") from None
-    except KeyFileRefused as refused:
-        raise Refused("key_file", str(refused)) from None
-    except KeyRefused as refused:
-        raise Refused("bad_key", str(refused)) from None
+    if origin is KeyOrigin.MNEMONIC:
+        return await asyncio.to_thread(from_mnemonic, material, kind, path)
+    if origin is KeyOrigin.RAW:
+        return from_raw(material)
+    if origin is KeyOrigin.KEYGEN:
+        return from_keygen(material)
+    if origin is KeyOrigin.KEYSTORE:
+        theirs = secret(frame, "file_passphrase")
+        return await asyncio.to_thread(from_keystore, material, theirs)
     raise Refused("bad_request", "such a key cannot be imported")
 
 
@@ -191,7 +189,6 @@ async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
 
 MAX_ENTRIES = 200
 """Of each kind in one policy."""
-MAX_NAME = 32
 MOST = Decimal(10) ** 60
 FINEST = 36
 """Decimals of an amount and of a price."""

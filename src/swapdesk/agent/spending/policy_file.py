@@ -18,11 +18,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.agent.keys.key_file import KeyFileRefused, Scrypt, Sealed, WrongPassword, seal
+from swapdesk.agent.keys.key_file import Scrypt, Sealed, seal
 from swapdesk.agent.transactions.file import SpentRecord
 from swapdesk.paths import UnsafePlace, read_private, write_private
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.protocol import MessageError, from_json, to_json
+from swapdesk.wallet.protocol import MessageError, Refused, from_json, to_json
 from swapdesk.wallet.spending import SpendingPolicy, only_lowers
 from swapdesk.wire.encoding.codec import refuse_deep
 
@@ -97,15 +97,18 @@ class PolicyKeeper:
         """What the pass phrase has to open; None where there is nothing that it could."""
         try:
             held = self.read()
+        except PolicyUnknown:
+            return None
+        try:
             return None if held is None else (held, Sealed(held.crypto))
-        except (PolicyUnknown, KeyFileRefused):
+        except Refused:
             return None
 
     def open(self, held: HeldPolicy, sealed: Sealed, key: SecretBytes) -> None:
         """``key`` is derived from the pass phrase that has just opened the keys; wiped here."""
         try:
             sealed.open(key, self._bound(held.sealed)).wipe()
-        except WrongPassword:
+        except Refused:
             return
         finally:
             key.wipe()

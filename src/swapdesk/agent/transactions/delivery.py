@@ -19,7 +19,6 @@ from swapdesk.chain.node_http import NodeError, NodeRefused, NodeUncertain, Node
 from swapdesk.chain.rpc.evm import (
     EvmClient,
     Request,
-    Transaction,
     TransactionReceipt,
     balance_of,
     digest,
@@ -155,16 +154,8 @@ class EvmDelivery(Delivery):
     async def _executed(
         self, one: SignedTransaction, receipt: TransactionReceipt
     ) -> SignedTransaction:
-        known = await self._client.transaction(one.hash)
-        head = await self._client.height()
-        told = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
-        hash_there = None if told is None else digest(fields(told).get("hash"))
-        problem = _contradiction(one, receipt, known, hash_there)
-        if problem is None and not receipt.succeeded and known is not None and known.value:
-            problem = await self._paid_although(one, receipt, known)
-        if problem is None and receipt.succeeded and known is not None and not receipt.logs:
-            problem = await self._without_events(one, receipt, known)
-        confirmations = max(0, head - receipt.block + 1)
+        problem = await self._contradiction(one, receipt)
+        confirmations = max(0, await self._client.height() - receipt.block + 1)
         if problem is not None:
             self._records.move(one.hash, State.SENT, problem=problem)
         elif confirmations < self._confirmations:
@@ -175,23 +166,30 @@ class EvmDelivery(Delivery):
                 self._records.move(twin.hash, State.REFUSED, "REPLACED")
         return self._found(one)
 
-    async def _paid_although(
-        self, one: SignedTransaction, receipt: TransactionReceipt, known: Transaction
+    async def _contradiction(
+        self, one: SignedTransaction, receipt: TransactionReceipt
     ) -> str | None:
-        """A failed payment leaves no events that could contradict it, but money does."""
-        if await self._left(one.account, receipt.block) >= known.value:
-            return "the node tells a failure although the money has left the account"
+        """What the node says against its own receipt; None when all of it agrees."""
+        known = await self._client.transaction(one.hash)
+        told = await self._client.ask("eth_getBlockByNumber", hex(receipt.block), False)
+        hash_there = None if told is None else digest(fields(told).get("hash"))
+        if known is None or known.block != receipt.block or hash_there != receipt.block_hash:
+            return "the node tells a receipt for a block that does not hold it"
+        if receipt.sender != one.account or known.sender != one.account or known.nonce != one.nonce:
+            return "the node tells the receipt of another transaction"
+        if not receipt.succeeded:
+            if receipt.logs:
+                return "the node tells a failure that left events, which no failure does"
+            # A failed payment leaves no events that could contradict it, but money does.
+            if known.value and await self._left(one.account, receipt.block) >= known.value:
+                return "the node tells a failure although the money has left the account"
+        elif known.data and not receipt.logs:
+            # A call that did something tells it by events, but for coins that a smart account
+            # pays: they have left it in that block.
+            coins = one.purpose is Purpose.WITHDRAW and known.to is not None
+            if not coins or await self._left(known.to or "", receipt.block) <= 0:
+                return "the node tells a success that left no events"
         return None
-
-    async def _without_events(
-        self, one: SignedTransaction, receipt: TransactionReceipt, known: Transaction
-    ) -> str | None:
-        """A call that did something tells it by events, but for coins that a smart account pays:
-        they have left it in that block."""
-        coins = one.purpose is Purpose.WITHDRAW and known.to is not None
-        if not known.data or (coins and await self._left(known.to or "", receipt.block) > 0):
-            return None
-        return "the node tells a success that left no events"
 
     async def _left(self, address: str, block: int) -> int:
         """By how much the coins of an address are fewer after a block than before it."""
@@ -222,22 +220,6 @@ class EvmDelivery(Delivery):
             problem = "its nonce was used by a transaction from elsewhere"
             self._records.move(one.hash, State.REFUSED, "LOST", problem=problem)
         return self._found(one)
-
-
-def _contradiction(
-    one: SignedTransaction,
-    receipt: TransactionReceipt,
-    known: Transaction | None,
-    hash_there: str | None,
-) -> str | None:
-    """What the node says against its own receipt; None when all of it agrees."""
-    if known is None or known.block != receipt.block or hash_there != receipt.block_hash:
-        return "the node tells a receipt for a block that does not hold it"
-    if receipt.sender != one.account or known.sender != one.account or known.nonce != one.nonce:
-        return "the node tells the receipt of another transaction"
-    if not receipt.succeeded and receipt.logs:
-        return "the node tells a failure that left events, which no failure does"
-    return None
 
 
 class SolanaDelivery(Delivery):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swapdesk.chain.calldata.method import method
+from swapdesk.chain.calldata.method import method, text_in
 
 UNLIMITED = (1 << 256) - 1
 """The amount that tokens take for an allowance without a bound."""
@@ -36,16 +36,8 @@ _WORD = 32
 
 def read_symbol(answer: bytes) -> str | None:
     """What ``symbol()`` returned: a text, or 32 bytes as the first tokens did; None for neither."""
-    if len(answer) > _WORD:
-        length = int.from_bytes(answer[_WORD : 2 * _WORD], "big")
-        raw = answer[2 * _WORD :][:length]
-        if int.from_bytes(answer[:_WORD], "big") != _WORD or len(raw) != length:
-            return None
-    elif len(answer) == _WORD:
-        raw = answer.rstrip(b"\0")
-    else:
-        return None
+    raw = answer.rstrip(b"\0") if len(answer) == _WORD else text_in(answer)
     try:
-        return raw.decode() or None
+        return raw.decode() or None if raw is not None else None
     except UnicodeDecodeError:
         return None

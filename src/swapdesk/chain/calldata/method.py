@@ -69,6 +69,15 @@ def _normal(value: Any) -> Any:
     return value
 
 
+def text_in(data: bytes) -> bytes | None:
+    """An ABI-encoded text that stands alone; None for anything else."""
+    if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
+        return None
+    length = int.from_bytes(data[32:64], "big")
+    text = data[64 : 64 + length]
+    return text if len(text) == length else None
+
+
 def method(signature: str, names: str = "", *, payable: bool = False) -> Method:
     """``method("transfer(address,uint256)", "to amount")``."""
     name, _, rest = signature.partition("(")

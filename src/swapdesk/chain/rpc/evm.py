@@ -18,6 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed, keccak
+from swapdesk.chain.calldata.method import text_in
 from swapdesk.chain.node_http import NodeHttp, NodeRefused, NodeUncertain, plain_words
 
 _REASON: Final = bytes.fromhex("08c379a0")
@@ -43,18 +44,9 @@ def revert_words(data: bytes) -> str:
         number = int.from_bytes(rest, "big")
         return _PANICS.get(number, f"panic {number:#x}" if number < 256 else "panic")
     if head == _REASON:
-        return _text(rest) or "reverted without a readable reason"
+        said = (text_in(rest) or b"").decode("utf-8", "replace")
+        return plain_words(said).strip() or "reverted without a readable reason"
     return f"error 0x{head.hex()} of the contract"
-
-
-def _text(data: bytes) -> str | None:
-    """An ABI-encoded text that stands alone; None for anything else."""
-    if len(data) < 64 or int.from_bytes(data[:32], "big") != 32:
-        return None
-    length = int.from_bytes(data[32:64], "big")
-    if length > len(data) - 64:
-        return None
-    return plain_words(data[64 : 64 + length].decode("utf-8", "replace")).strip()
 
 
 REVERTED = 3

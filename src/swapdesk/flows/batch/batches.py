@@ -62,12 +62,9 @@ def find_batch(ledger: Ledger, name: str) -> Batch | None:
     """A batch by its id or the unique beginning of it, at least four characters."""
     if len(name) < 4 or not name.isalnum():
         return None
-    act = ledger.get(name)
-    if act is None or act.kind != "batch":
-        begun = name.lower()
-        acts = ledger.where("kind = 'batch' AND id BETWEEN ? AND ?", begun, f"{begun}~")
-        act = acts[0] if len(acts) == 1 else None
-    return None if act is None else _batch(ledger, act)
+    begun = name.lower()
+    acts = ledger.where("kind = 'batch' AND id BETWEEN ? AND ?", begun, f"{begun}~")
+    return _batch(ledger, acts[0]) if len(acts) == 1 else None
 
 
 def newest_batches(ledger: Ledger, limit: int) -> list[Batch]:

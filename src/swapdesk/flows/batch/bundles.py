@@ -18,9 +18,11 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
+from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, Ledger, Operation, State
-from swapdesk.flows.journal.payments import Sum, paid_by, pay_by
+from swapdesk.flows.payments import Sum, paid_by, pay_by
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
+from swapdesk.wallet.promise import Asset
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
@@ -402,9 +404,93 @@ def taken_of(act: Operation) -> tuple[Sum, ...]:
     return convert(act.body["taken"], tuple[Sum, ...])
 
 
-def group_of(ledger: Ledger, act: Operation) -> tuple[str, int]:
-    """The batch and the number of the group that an act pays. Raises KeyError for none."""
-    group = ledger.get(str(act.parent))
-    if group is None or group.parent is None:
-        raise KeyError(act.parent)
-    return group.parent, int(group.body["number"])
+# Under which names the wallet signs
+
+
+def item_intent(multi_id: str, bundle: Bundle, item: BundleItem) -> str:
+    """The same however often the item is built: whatever was signed under it pays these once. A
+    transaction on Solana stands for one partition, which is the bundle's."""
+    name = f"{multi_id} {item.contract or 'coin'} {item.part}"
+    return f"{name} {bundle.number}" if bundle.kind == "solana" else name
+
+
+def funding_intent(multi_id: str, bundle: Bundle, need: Sum) -> str:
+    """Of what a bundle of the group needs, which is sent once."""
+    return f"{multi_id} fund {bundle.number} {need.contract or 'coin'}"
+
+
+def funded_bundle(payment: Operation) -> int:
+    """The number of the bundle that a funding is for."""
+    return int(signed_under(payment).split(" ")[2])
+
+
+# Smart accounts
+
+Owned = tuple[str, str]
+"""The address of the owner, and the short name of the chain."""
+
+
+def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
+    """By owner and chain, each with the tokens of its bundles. Raises JournalUnavailable."""
+    assets: dict[Owned, dict[str | None, Asset]] = {}
+    for bundle in bundles(journal.ledger, "json_extract(body, '$.kind') = 'evm'"):
+        own = assets.setdefault((bundle.account, bundle.chain), {})
+        for item in bundle.items:
+            own.setdefault(item.contract, Asset(item.symbol, item.decimals, item.contract))
+    return {owned: tuple(assets[owned].values()) for owned in sorted(assets)}
+
+
+def relying(
+    journal: Journal, account: str, chain: str, now: datetime, *, beside: str | None = None
+) -> Bundle | None:
+    """A bundle that counts on what the smart account of an account holds on a chain, of another
+    group than ``beside``."""
+    for bundle in open_bundles(journal.ledger):
+        own = bundle.kind == "evm" and (bundle.account, bundle.chain) == (account, chain)
+        # What is built only may be overtaken: then it is built again before it is signed.
+        counts = bundle.under_way or (bundle.signed and bundle.expires > now)
+        if own and counts and bundle.operation.parent != beside:
+            return bundle
+    return None
+
+
+def group_name(ledger: Ledger, bundle: Bundle) -> str:
+    """``group 1 of batch 3f0c9a12``."""
+    group = ledger.get(str(bundle.operation.parent))
+    assert group is not None  # none is ever deleted
+    return f"group {group.body['number']} of batch {str(group.parent)[:8]}"
+
+
+_PAID_FROM = "json_extract(body, '$.account') = ? AND json_extract(body, '$.chain') = ?"
+
+
+def overtaken(journal: Journal, bundle: Bundle) -> bool:
+    """Whether something left the same smart account since this one was built, by another bundle
+    or by a withdrawal: what it needs was computed from what the account had then."""
+    since, own = bundle.operation.prepared_at, (bundle.account, bundle.chain)
+    taken = withdrawals(journal.ledger, *own, State.SENT, State.DONE)
+    if any(act.moved_at > since for act in taken):
+        return True
+    return any(
+        sent.operation.sent_at is not None
+        and sent.operation.sent_at > since
+        and sent.operation.id != bundle.operation.id
+        for sent in bundles(journal.ledger, _PAID_FROM, *own)
+    )
+
+
+def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
+    """The withdrawal, since a bundle was built, of all that it was to pay; and the number of the
+    first bundle of its group that was built after the last withdrawal."""
+    ledger, act = journal.ledger, bundle.operation
+    tokens = {item.contract for item in bundle.items}
+    for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):
+        if tokens <= {each.contract for each in taken_of(taken)}:
+            later = [
+                built.body["number"]
+                for built in ledger.parts(str(act.parent), "bundle")
+                if built.prepared_at > taken.moved_at
+            ]
+            since = min(later, default=bundle.number + 1)
+            return (taken.hash if taken.moved_at > act.prepared_at else None), since
+    return None, 0

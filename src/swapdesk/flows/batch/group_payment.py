@@ -12,15 +12,19 @@ saw, or one that says somebody was first, the service is looked at and nothing i
 group's own status decides. What the service does not have after a minute may leave again, as it
 is: the operations have the same hashes and nonces, so that at most one of each is ever executed
 (contract 9.8, 9.16).
+
+A screen has the work as a session (:data:`GROUP`), of new groups and of those left open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
+from decimal import Decimal
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.client.api import PartnerApi
@@ -33,26 +37,34 @@ from swapdesk.client.errors import (
     RateLimited,
 )
 from swapdesk.clock import Clock
-from swapdesk.flows.batch import bundle_promise as promises
-from swapdesk.flows.batch.batches import mark_differing
+from swapdesk.flows.batch.batches import mark_differing, read_group
 from swapdesk.flows.batch.building import (
     LEAST_LEFT,
     Payables,
     build_operations,
     changed,
+    funding_payload,
+    funding_promise,
+    item_promise,
+    operation_payload,
     part_of,
     partition,
     payables,
 )
-from swapdesk.flows.batch.bundle_promise import group_name, overtaken, relying
 from swapdesk.flows.batch.bundles import (
     Bundle,
     BundleItem,
     accept_bundle,
     add_bundle,
     begin_transaction,
+    funding_intent,
+    group_name,
+    item_intent,
     move_bundle,
     newest_bundle,
+    open_bundles,
+    overtaken,
+    relying,
     sign_bundle,
     signed_under,
     sum_of,
@@ -69,10 +81,21 @@ from swapdesk.flows.batch.progress import (
 )
 from swapdesk.flows.batch.rows import Group
 from swapdesk.flows.catalog.catalog import native_coin
+from swapdesk.flows.failure_messages import NO_JOURNAL, Failure
+from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
+from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import Sum, paid_orders, payment_of
-from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.notation import counted, exact_amount
+from swapdesk.flows.payments import Sum, paid_orders, payment_of
+from swapdesk.flows.signing.signing_session import (
+    FlowStep,
+    RunningSignings,
+    SigningKind,
+    SigningSession,
+    line_of,
+    open_keys,
+)
 from swapdesk.flows.transactions import (
     ActEntry,
     Look,
@@ -93,7 +116,7 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, SolanaPayload
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
     BundleStatus,
@@ -105,7 +128,6 @@ from swapdesk.wire.tokens import Token
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
-
 ARRIVES_WITHIN = timedelta(seconds=60)
 """How long a request may be on its way."""
 SET_UP_SECONDS = 60.0
@@ -116,6 +138,7 @@ _ENDS: dict[str, tuple[State, str | None]] = {
     BundleStatus.FAILED: (State.REFUSED, "FAILED"),
     BundleStatus.WITHDRAWN: (State.REFUSED, "WITHDRAWN"),
 }
+_BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
 _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
@@ -187,7 +210,7 @@ class GroupPayment:
         if bundle is not None:
             # Nothing is built or signed beside what an earlier run left open.
             await self._follow_transactions(bundle.expires)
-            bundle = self._current()
+            bundle = self._moved()
         # Signatures that never left are given up by a new bundle.
         anew = until is Until.BUILT and bundle and not bundle.paid and not bundle.under_way
         if bundle is None or anew:
@@ -196,27 +219,28 @@ class GroupPayment:
             return
         if bundle.kind == "solana":
             await self._pay_parts(bundle)
+            self._moved()
             return
         if bundle.unsigned:
             await self._sign(bundle)
-            bundle = self._current()
+            bundle = self._moved()
         if until is Until.SIGNED:
             return
         if bundle.signed:
             await self._submit(bundle)
-            bundle = self._current()
+            bundle = self._moved()
         if bundle.under_way and not bundle.accepted:
             await self._look_for(bundle)
-            self._watch.moved()
-            bundle = self._current()
+            bundle = self._moved()
         if until is Until.SETTLED and bundle.accepted:
             await self._follow(bundle)
-            self._watch.moved()
+            self._moved()
 
-    def _current(self) -> Bundle:
+    def _moved(self) -> Bundle:
+        """The bundle as it stands now, which who watches may read, too."""
+        self._watch.moved()
         bundle = newest_bundle(self._ledger, self._act)
-        if bundle is None:
-            raise LookupError("the bundle is not in the journal")
+        assert bundle is not None  # none is ever deleted
         return bundle
 
     # Building
@@ -237,9 +261,8 @@ class GroupPayment:
         address = self._account.address
         built = await build(self._api, self._multi_id, address, payable.rows, self._coin)
         await self._require_same(built)
-        bundle = add_bundle(self._ledger, self._act, built)
-        self._watch.moved()
-        return bundle
+        add_bundle(self._ledger, self._act, built)
+        return self._moved()
 
     async def _to_pay(self) -> Payables:
         """The rows to pay, once no order is being set up any more."""
@@ -295,7 +318,10 @@ class GroupPayment:
         self._refuse_beside_another()
         self._require_untouched(bundle)
         begun = {signed_under(act) for act in self._transactions if act.hash is not None}
-        missing = [need for need in bundle.needs if self._funding(bundle, need) not in begun]
+        multi_id = self._multi_id
+        missing = [
+            need for need in bundle.needs if funding_intent(multi_id, bundle, need) not in begun
+        ]
         await require_held(self._client, self._account, self._chain, missing)
         try:
             for number, need in enumerate(bundle.needs, start=1):
@@ -311,24 +337,18 @@ class GroupPayment:
         signatures = []
         for number, item in enumerate(bundle.items, start=1):
             self._watch.turns_to(Turn(item.sum, len(item.deposits), number, len(bundle.items)))
-            intent = promises.item_intent(self._multi_id, item)
-            promise = promises.item_promise(self._multi_id, self._coin, bundle, item, intent)
-            signed = await self._transactor.agree(promises.operation_payload(item), promise)
+            promise = item_promise(self._multi_id, self._coin, bundle, item)
+            signed = await self._transactor.agree(operation_payload(item), promise)
             assert isinstance(signed, Signature)
             signatures.append(signed.signature)
         if not sign_bundle(self._ledger, bundle, signatures):
             raise Stopped("BUILT_BEFORE")
-        self._watch.moved()
-
-    def _funding(self, bundle: Bundle, need: Sum) -> str:
-        return promises.funding_intent(self._multi_id, need, bundle.number)
 
     async def _fund(self, bundle: Bundle, need: Sum) -> None:
-        intent = self._funding(bundle, need)
-        promise = promises.funding_promise(self._coin, bundle, need, intent)
+        promise = funding_promise(self._multi_id, self._coin, bundle, need)
 
         async def make() -> Payload:
-            return promises.funding_payload(bundle, need)
+            return funding_payload(bundle, need)
 
         await self._send("fund", need, promise, make)
         self._watch.moved()
@@ -336,7 +356,7 @@ class GroupPayment:
     def _require_funded(self, bundle: Bundle) -> None:
         """Raises Stopped where a transaction that fills the smart account failed."""
         for need in bundle.needs:
-            act = self._transaction(self._funding(bundle, need))
+            act = self._transaction(funding_intent(self._multi_id, bundle, need))
             if act is None or act.state is not State.DONE:
                 word = "" if act is None or act.code is None else f" is {act.code.lower()}"
                 raise Stopped("FUNDING_FAILED", hash_=act.hash if act else None, word=word)
@@ -372,7 +392,6 @@ class GroupPayment:
                 self._refused(bundle, code, problems or error.message)
         else:
             accept_bundle(self._ledger, bundle)
-        self._watch.moved()
 
     async def _look_for(self, bundle: Bundle) -> None:
         """What the service has of a bundle whose answer was lost, once or until it is decided.
@@ -459,16 +478,14 @@ class GroupPayment:
                 raise Stopped("PART_FAILED", hash_=part.hash if part else None, word=word)
         last = next(act.hash for act in reversed(self._transactions) if act.hash is not None)
         move_bundle(self._ledger, bundle, State.DONE, hash=last)
-        self._watch.moved()
 
     def _part(self, bundle: Bundle, item: BundleItem) -> Operation | None:
         """The newest transaction of a part; None where none was begun."""
-        return self._transaction(promises.part_intent(self._multi_id, item, bundle.number))
+        return self._transaction(item_intent(self._multi_id, bundle, item))
 
     async def _pay_part(self, bundle: Bundle, item: BundleItem) -> None:
         self._require_in_time(min(deposit.expires for deposit in item.deposits), "group")
-        intent = promises.part_intent(self._multi_id, item, bundle.number)
-        promise = promises.item_promise(self._multi_id, self._coin, bundle, item, intent)
+        promise = item_promise(self._multi_id, self._coin, bundle, item)
 
         async def make() -> Payload:
             """Fetched when it is shown: its blockhash lives for a minute."""
@@ -672,3 +689,148 @@ async def pay_group(
         watch=watch,
     )
     return await payment.advance(until)
+
+
+# While it is signed
+
+
+class GroupRun(Struct):
+    """``account`` is whom an earlier run paid from, empty for the first of the chain. ``until``:
+    how far the run that goes on, or the last one, was asked to go."""
+
+    group: Group
+    account: str = ""
+    until: Until = Until.BUILT
+
+
+GroupSession = SigningSession[GroupRun]
+"""Its token is what the review in hand pays with; before there is one, what the group sells
+first."""
+
+
+def standing_of(session: GroupSession) -> GroupStanding:
+    """Raises JournalUnavailable."""
+    return group_standing(session.journal, session.about.group)
+
+
+def _pays(session: GroupSession) -> tuple[Decimal, str]:
+    """What the group sells of its first token, and how many deposits are paid."""
+    standing = standing_of(session)
+    items = standing.bundle.items if standing.bundle is not None else ()
+    amounts = [item.sum.amount for item in items if item.token_id == items[0].token_id]
+    deposits = sum(len(item.deposits) for item in items) if items else standing.created
+    return reduce(ROUGH.add, amounts, Decimal(0)), counted(deposits, "deposit")
+
+
+def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
+    """From the journal. On Solana nothing is funded, and what is signed is sent."""
+    standing = standing_of(session)
+    names = (
+        ("build", "sign and send", "paid")
+        if standing.solana
+        else ("build", "fund", "sign", "submit", "paid")
+    )
+    return line_of(session, names, _at(session, standing))
+
+
+def _at(session: GroupSession, standing: GroupStanding) -> int:
+    """The step that goes on, or that it ended in."""
+    bundle, turn = standing.bundle, session.turn
+    if bundle is None or bundle.code == "REPLACED":
+        return _BUILD
+    if standing.solana:
+        return 3 if bundle.paid else 1
+    if bundle.unsigned and turn is not None and not turn.funding:
+        return _SIGN
+    if bundle.unsigned:
+        filled = {
+            sum_of(act).contract
+            for act in standing.fundings
+            if act.state is not State.REFUSED and act.hash
+        }
+        lacking = any(need.contract not in filled for need in bundle.needs)
+        return _FUND if lacking or session.transaction is not None else _SIGN
+    if bundle.paid:
+        return _PAID + 1
+    return _PAID if bundle.accepted or bundle.code in ("FAILED", "WITHDRAWN") else _SUBMIT
+
+
+def _doing(session: GroupSession) -> str:
+    if session.agreed is not None:
+        return ""
+    bundle = standing_of(session).bundle
+    if bundle is None:
+        return "The desk asks the service what is to be signed."
+    if bundle.under_way:
+        return "The desk asks the service what became of the bundle."
+    if session.turn is None:
+        return "The desk compares the bundle with the orders of the group."
+    return ""
+
+
+async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
+    """Up to ``until``. An outcome without a failure says that the group stands there."""
+    try:
+        return await _paid(desk, session)
+    except JournalUnavailable:
+        return still_open("NO_JOURNAL", NO_JOURNAL)
+    except Stopped as error:
+        failure = Failure(str(error), standing_of(session).whereabouts, error.next)
+        return still_open(error.code, failure)
+    except WalletError as error:
+        return stopped_outcome(error, standing_of(session))
+
+
+async def _paid(desk: Desk, session: GroupSession) -> Outcome | None:
+    run = session.about
+
+    async def begin(account: Account, keys: bool) -> None:
+        session.wallet = account.name or account.address
+        if keys:
+            await open_keys(desk.wallet, account.address, session)
+
+    return await pay_group(
+        desk, run.group, run.account, run.until, begin=begin, look=session.look, watch=session
+    )
+
+
+GROUP = SigningKind[GroupRun](
+    noun="bundle",
+    promise="group",
+    expired="ORDERS_EXPIRED",
+    done="The deposits of the group are paid. The exchanges act next.",
+    work=_work,
+    pays=_pays,
+    steps=_steps,
+    doing=_doing,
+    whereabouts=lambda session: standing_of(session).whereabouts,
+    brief=lambda session: standing_of(session).brief,
+    rank=2,
+    goes_on=True,
+)
+
+
+def begin_group(running: RunningSignings, group_id: str, account: str = "") -> GroupSession:
+    """The session of a group that was created, by its act; ``account`` as of :class:`GroupRun`.
+    Raises Stopped, KeyError for no such group, and JournalUnavailable."""
+    known = running.get(group_id)
+    if known is not None:
+        return known
+    group = read_group(running.desk.journal.ledger, group_id)
+    token = TokenFacts.of(first_token(running.desk, group))
+    about = GroupRun(group, account)
+    return running.begin(GROUP, group_id, about, token, notice="paid. Next: the exchanges pay out.")
+
+
+def groups_left_open(running: RunningSignings) -> list[GroupSession]:
+    """Sessions for groups of which something was signed and that nobody here works on. Raises
+    Stopped and JournalUnavailable."""
+    sessions = []
+    journal = running.desk.journal
+    for bundle in open_bundles(journal.ledger):
+        group_id = str(bundle.operation.parent)
+        if running.get(group_id) is not None:
+            continue
+        if group_standing(journal, read_group(journal.ledger, group_id)).begun:
+            sessions.append(begin_group(running, group_id, bundle.account))
+    return sessions

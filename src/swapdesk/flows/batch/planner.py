@@ -38,9 +38,9 @@ from swapdesk.flows.batch.rows import (
     SheetColumn,
     consent,
     look,
+    orders_of,
     pair_findings,
     problem,
-    selling,
 )
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
@@ -74,90 +74,24 @@ Named = tuple[Token | None, tuple[RowFinding, ...]]
 """A token, None where none is named, and what is to be said of it."""
 
 
-class SheetTokens(Struct):
-    """The tokens of a sheet, each found and judged once for all its rows."""
-
-    catalog: Catalog
-    now: datetime
-    _named: dict[tuple[str, str, SheetColumn], Named] = field(default_factory=dict)
-    _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    def named(self, row: Row, column: SheetColumn) -> Named:
-        """The token that a row names in this column."""
-        chain = row.cell("chain") if column == "buy" else ""
-        key = (row.cell(column), chain, column)
-        if key not in self._named:
-            self._named[key] = self._judged(*key)
-        return self._named[key]
-
-    def _judged(self, spec: str, chain: str, column: SheetColumn) -> Named:
-        token = self._find(spec, chain, column)
-        if isinstance(token, RowFinding):
-            return None, (token,)
-        row = self.catalog.row(token.id)
-        imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
-        check = check_token(token, now=self.now, imitates=imitates)
-        if refused(check):
-            reason = texts(check, "refuse")[0]
-            return token, (problem("TOKEN_REFUSED", column, reason, "Choose another token."),)
-        if warned := " ".join(texts(check, "warn")):
-            return token, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
-        return token, ()
-
-    def contracts_on_chain_of(self, token: Token) -> frozenset[str]:
-        """Of every token there: nobody is paid at one."""
-        chain = token.chain_data.short_name
-        if chain not in self._contracts:
-            self._contracts[chain] = self.catalog.rows.contracts_on(chain)
-        return self._contracts[chain]
-
-    def _find(self, spec: str, chain: str, column: SheetColumn) -> Token | RowFinding:
-        if not spec:
-            word = "to sell" if column == "sell" else "for the recipient"
-            return problem("NO_TOKEN", column, f"No token {word} is named.")
-        named = spec
-        if chain:
-            known = self.catalog.chain(chain) or next(
-                (one for one in self.catalog.chains() if one.name.lower() == chain.lower()), None
-            )
-            if known is None:
-                return problem("NO_CHAIN", "chain", f'No chain is called "{chain[:40]}".')
-            alone = resolve(spec, self.catalog)
-            there = [
-                one for one in alone.candidates if one.chain.lower() == known.short_name.lower()
-            ]
-            if "." in spec and alone.token is not None and not there:
-                reason = f"{spec[:40]} is not on {known.name}."
-                return problem("OTHER_CHAIN", "chain", reason, "Make the two cells agree.")
-            named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
-        found = resolve(named, self.catalog)
-        if found.token is None:
-            code = "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND"
-            return problem(code, column, found.problem or "There is no such token.")
-        if found.ambiguous:
-            names = ", ".join(found.specs[:_MOST_NAMED])
-            reason = f'"{spec[:40]}" is several tokens: {names}.'
-            brief = f"{spec[:12]} is on {len(found.specs)} chains"
-            do = "Write one of them" + (" or fill in the chain." if column == "buy" else ".")
-            return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
-        return found.token
-
-
 LONGEST_CELL = 500
 """No address, memo or amount is longer."""
 
 
 class RowJudge(Struct):
-    """``paid`` counts payments by address; ``smart_accounts``: whether the profile has one to
-    pay bundles from. ``asked`` are rows of earlier batches, each with the id of its batch, by what
-    they ask for."""
+    """Of the rows of one sheet, whose tokens are found and judged once. ``paid`` counts payments by
+    address; ``smart_accounts``: whether the profile has one to pay bundles from. ``asked`` are rows
+    of earlier batches, each with the id of its batch, by what they ask for."""
 
-    tokens: SheetTokens
+    catalog: Catalog
+    now: datetime
     book: AddressBook
     paid: Mapping[str, int]
     own_deposits: Collection[tuple[str, str]]
     smart_accounts: bool
     asked: Mapping[tuple[object, ...], tuple[str, Row]] = field(default_factory=dict)
+    _named: dict[tuple[str, str, SheetColumn], Named] = field(default_factory=dict)
+    _contracts: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def judge(self, row: Row) -> Row:
         findings = list(_shape(row))
@@ -165,8 +99,8 @@ class RowJudge(Struct):
         if shifted or any(one.code == "TOO_LONG" for one in findings):
             # What stands in the wrong column is not wrong there by itself.
             return replace(row, findings=tuple(findings))
-        token_in, said_of_in = self.tokens.named(row, "sell")
-        token_out, said_of_out = self.tokens.named(row, "buy")
+        token_in, said_of_in = self.named(row, "sell")
+        token_out, said_of_out = self.named(row, "buy")
         findings += (*said_of_in, *said_of_out)
         route = _route(row, findings)
         amount = _amount(row, token_in, findings)
@@ -223,7 +157,7 @@ class RowJudge(Struct):
             book=self.book,
             paid=self.paid,
             own_deposits=self.own_deposits,
-            contracts=self.tokens.contracts_on_chain_of(token),
+            contracts=self._contracts_on_chain_of(token),
         )
         if not check.ok:
             reason = check.problem or "This address cannot be used."
@@ -245,6 +179,66 @@ class RowJudge(Struct):
         if check.memo_doubt is not None:
             findings.append(consent("MEMO_WARNING", column, check.memo_doubt))
         return check
+
+    def named(self, row: Row, column: SheetColumn) -> Named:
+        """The token that a row names in this column."""
+        chain = row.cell("chain") if column == "buy" else ""
+        key = (row.cell(column), chain, column)
+        if key not in self._named:
+            self._named[key] = self._judged(*key)
+        return self._named[key]
+
+    def _judged(self, spec: str, chain: str, column: SheetColumn) -> Named:
+        token = self._find(spec, chain, column)
+        if isinstance(token, RowFinding):
+            return None, (token,)
+        row = self.catalog.row(token.id)
+        imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
+        check = check_token(token, now=self.now, imitates=imitates)
+        if refused(check):
+            reason = texts(check, "refuse")[0]
+            return token, (problem("TOKEN_REFUSED", column, reason, "Choose another token."),)
+        if warned := " ".join(texts(check, "warn")):
+            return token, (consent("TOKEN_WARNING", column, warned, "look at the token"),)
+        return token, ()
+
+    def _contracts_on_chain_of(self, token: Token) -> frozenset[str]:
+        """Of every token there: nobody is paid at one."""
+        chain = token.chain_data.short_name
+        if chain not in self._contracts:
+            self._contracts[chain] = self.catalog.rows.contracts_on(chain)
+        return self._contracts[chain]
+
+    def _find(self, spec: str, chain: str, column: SheetColumn) -> Token | RowFinding:
+        if not spec:
+            word = "to sell" if column == "sell" else "for the recipient"
+            return problem("NO_TOKEN", column, f"No token {word} is named.")
+        named = spec
+        if chain:
+            known = self.catalog.chain(chain) or next(
+                (one for one in self.catalog.chains() if one.name.lower() == chain.lower()), None
+            )
+            if known is None:
+                return problem("NO_CHAIN", "chain", f'No chain is called "{chain[:40]}".')
+            alone = resolve(spec, self.catalog)
+            there = [
+                one for one in alone.candidates if one.chain.lower() == known.short_name.lower()
+            ]
+            if "." in spec and alone.token is not None and not there:
+                reason = f"{spec[:40]} is not on {known.name}."
+                return problem("OTHER_CHAIN", "chain", reason, "Make the two cells agree.")
+            named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
+        found = resolve(named, self.catalog)
+        if found.token is None:
+            code = "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND"
+            return problem(code, column, found.problem or "There is no such token.")
+        if found.ambiguous:
+            names = ", ".join(found.specs[:_MOST_NAMED])
+            reason = f'"{spec[:40]}" is several tokens: {names}.'
+            brief = f"{spec[:12]} is on {len(found.specs)} chains"
+            do = "Write one of them" + (" or fill in the chain." if column == "buy" else ".")
+            return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
+        return found.token
 
 
 def _asked_before(batch_id: str, row: Row) -> RowFinding:
@@ -473,8 +467,7 @@ def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
 
 
 class BatchPlanner:
-    """Plans files. ``sell`` is the token of rows that name none; ``live``: of a live profile,
-    whose wallet pays no bundles."""
+    """Plans files. ``live``: of a live profile, whose wallet pays no bundles."""
 
     def __init__(
         self,
@@ -482,7 +475,6 @@ class BatchPlanner:
         book: AddressBook,
         journal: Journal,
         clock: Clock,
-        sell: str = "",
         *,
         live: bool,
     ) -> None:
@@ -490,7 +482,6 @@ class BatchPlanner:
         self._book = book
         self._journal = journal
         self._clock = clock
-        self._sell = sell
         self._live = live
         self._limits: dict[Pair, PairLimits] = {}
 
@@ -503,9 +494,9 @@ class BatchPlanner:
     ) -> BatchPlan:
         """A plan without limits; ``on_rows`` gets the rows so far at every rest. ``made``: the
         sheet is that of a batch, whose rows were asked for before."""
-        sheet = selling(sheet, self._sell)
         judge = RowJudge(
-            SheetTokens(self._catalog, self._clock.now()),
+            self._catalog,
+            self._clock.now(),
             self._book,
             paid_addresses(self._journal),
             own_deposits(self._journal),
@@ -524,9 +515,7 @@ class BatchPlanner:
     async def with_limits(self, plan: BatchPlan, api: PartnerApi) -> BatchPlan:
         """The plan with every amount held against the limits of its pair, which are asked for
         once. Raises nothing of the client: what could not be asked is a problem of its rows."""
-        pairs = list(
-            dict.fromkeys(row.order.pair for row in plan.rows if _has_limits(row) and row.order)
-        )
+        pairs = dict.fromkeys(order.pair for order in orders_of(plan.rows) if order.has_limits)
         failed, unasked = await self._learn(
             [pair for pair in pairs if pair not in self._limits], api
         )
@@ -536,14 +525,8 @@ class BatchPlanner:
             if len(rows) % (5 * STEP) == 0:
                 await self._clock.sleep(0)
         judged = plan_of(plan.sheet, rows, limits_known=True)
-        others = any(
-            one.level == "problem" and one.code != UNKNOWN_LIMITS
-            for row in judged.problems
-            for one in row.findings
-        )
-        if others or not judged.problems:
-            return judged
-        return replace(judged, unasked=unasked)
+        codes = {finding.code for row in judged.problems for finding in row.problems}
+        return replace(judged, unasked=unasked) if codes == {UNKNOWN_LIMITS} else judged
 
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
@@ -582,16 +565,10 @@ class BatchPlanner:
     def _limited(self, row: Row, failed: dict[Pair, RowFinding]) -> Row:
         told = tuple(one for one in row.findings if one.code not in (LIMITS, UNKNOWN_LIMITS))
         kept = self._estimated(replace(row, findings=told))
-        if row.order is None or not _has_limits(row):
+        if row.order is None or not row.order.has_limits:
             return kept
         found = failed.get(row.order.pair) or limit_finding(row.order, self._limits)
         return kept.with_findings(found) if found is not None else kept
-
-
-def _has_limits(row: Row) -> bool:
-    """Whether a row has limits: a token sold for itself has none that could be asked for."""
-    order = row.order
-    return order is not None and order.token_in.id != order.token_out.id
 
 
 def _unknown(reason: str, do: str) -> RowFinding:

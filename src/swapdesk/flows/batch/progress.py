@@ -20,8 +20,13 @@ from msgspec.structs import astuple, replace
 
 from swapdesk.client.errors import ApiError, ClientError
 from swapdesk.flows.batch.batches import Batch, find_batch, newest_batches
-from swapdesk.flows.batch.bundle_promise import funded_bundle, withdrawn
-from swapdesk.flows.batch.bundles import Bundle, newest_bundle, transactions_of
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    funded_bundle,
+    newest_bundle,
+    transactions_of,
+    withdrawn,
+)
 from swapdesk.flows.batch.rows import COLUMNS, Became, Group, Row, Sheet
 from swapdesk.flows.failure_messages import (
     IN_WALLET,
@@ -33,12 +38,13 @@ from swapdesk.flows.failure_messages import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
 from swapdesk.flows.orders.order_export import csv_cell
 from swapdesk.flows.orders.order_merge import display_of, ended, payout_hash
-from swapdesk.flows.orders.situations import situation_of
+from swapdesk.flows.orders.payment_progress import BatchPayment
+from swapdesk.flows.orders.situations import PAY_BATCH, situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
+from swapdesk.flows.payments import paid_orders
 from swapdesk.flows.transactions import (
     NotAgreed,
     NotSignable,
@@ -50,11 +56,17 @@ from swapdesk.flows.transactions import (
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, short
+from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
 
 NOT_PAID = f"{IN_WALLET}; no deposit was paid"
+_IN_VAIN = frozenset({"FAILED", "WITHDRAWN", "REFUSED"})
+CONFIRMS = "it confirms the deposit, then pays out"
+ARRIVED = "nobody: everything arrived"
+PAY_OUT = "the exchanges: they pay the recipients"
+_RECENT = 20
+"""Batches that are looked through for one that is open."""
 
 
 def _places(count: int) -> str:
@@ -66,8 +78,7 @@ class Until(IntEnum):
 
     BUILT = 1
     SIGNED = 2
-    SUBMITTED = 3
-    SETTLED = 4
+    SETTLED = 3
 
 
 _WORDS = {
@@ -183,15 +194,6 @@ class GroupStanding(Struct, frozen=True):
         return any(
             act.state is State.DONE and funded_bundle(act) >= self.since for act in self.fundings
         )
-
-    @property
-    def amounts(self) -> tuple[tuple[Decimal, str], ...]:
-        """What its deposits are together, by token; of the rows that are in its bundle."""
-        sums: dict[str, tuple[Decimal, str]] = {}
-        for item in self.bundle.items if self.bundle else ():
-            before, _ = sums.get(item.token_id, (Decimal(0), ""))
-            sums[item.token_id] = ROUGH.add(before, item.sum.amount), item.symbol
-        return tuple(sums.values())
 
     @property
     def plan(self) -> str:
@@ -462,10 +464,56 @@ def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
     return still_open(code, Failure(f"{cause}{said}", money, or_take_back(next_, standing)))
 
 
-# What came of its orders
+# Its orders
 
-ARRIVED = "nobody: everything arrived"
-PAY_OUT = "the exchanges: they pay the recipients"
+
+def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
+    """How one order of the group is paid."""
+    if standing.solana:
+        return _on_solana(standing, service_id)
+    bundle, in_account = standing.bundle, standing.brief is not None
+    money, place = f"{standing.whereabouts}.", f"{standing.brief or IN_WALLET}."
+    if bundle is not None and (bundle.paid or bundle.under_way):
+        if service_id not in bundle.service_ids:
+            return _left_out()
+        if bundle.paid:
+            return _at_address(bundle.operation.hash)
+        return BatchPayment(State.SENT, money, place, "the service", "it carries the bundle out")
+    problem = outcome_of(bundle, standing).cause if bundle and bundle.code in _IN_VAIN else ""
+    act = or_take_back(PAY_BATCH, standing)
+    return BatchPayment(State.PREPARED, money, place, "you", act, problem, in_account)
+
+
+def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
+    """Each of several transactions pays some of the orders."""
+    parts = [
+        part
+        for part in standing.parts
+        if service_id in paid_orders(part) and (part.left or part.state is State.DONE)
+    ]
+    if parts and parts[-1].state is State.DONE:
+        return _at_address(parts[-1].hash)
+    if parts:
+        money = f"on its way to the deposit address, or still in your wallet: {parts[-1].hash}."
+        return BatchPayment(State.SENT, money, "on its way.", "the chain", "it takes the payment")
+    if standing.over:
+        return _left_out()
+    money = f"{IN_WALLET}; the deposit of this order was not paid."
+    return BatchPayment(State.PREPARED, money, f"{IN_WALLET}.", "you", PAY_BATCH)
+
+
+def _at_address(hash_: str | None) -> BatchPayment:
+    by = f", by transaction {hash_}" if hash_ else ""
+    money, place = f"at the deposit address{by}.", "at the deposit address."
+    return BatchPayment(State.DONE, money, place, "the exchange", CONFIRMS)
+
+
+def _left_out() -> BatchPayment:
+    money = f"{IN_WALLET}; its batch was paid without this order."
+    return BatchPayment(State.REFUSED, money, f"{IN_WALLET}.", "nobody", "it runs out unpaid")
+
+
+# What came of its orders
 
 
 class Payouts(Struct, frozen=True):
@@ -605,7 +653,7 @@ class BatchProgress(Struct, frozen=True):
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
         shown = self.current or next((one for one in self.standings if one.over), None)
-        return shown.whereabouts if shown is not None else f"{IN_WALLET}; no deposit was paid"
+        return shown.whereabouts if shown is not None else NOT_PAID
 
     @property
     def brief(self) -> str:
@@ -764,10 +812,6 @@ def failed_sheet(batch: Batch) -> Sheet | None:
     file; None where every row became an order, or may have."""
     failed = [row for row in batch.rows if row.became == "failed"]
     return sheet_of(batch, failed) if failed else None
-
-
-_RECENT = 20
-"""Batches that are looked through for one that is open."""
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:

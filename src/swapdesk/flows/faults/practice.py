@@ -93,7 +93,7 @@ PRACTICE = (
         steps=(Step("fault", "hold"), PAY, Step("until", "VERIFYING")),
         rule="held",
         money="held at Halyard",
-        owner=Owner.SUPPORT,
+        owner="you",
         why="A compliance check holds the deposit. Only the provider can release it, so pass it"
         " on.",
     ),
@@ -104,7 +104,7 @@ PRACTICE = (
         steps=(Step("fault", "hold", leg="out"), PAY, Step("until", "VERIFYING")),
         rule="held",
         money="Held at the second exchange",
-        owner=Owner.SUPPORT,
+        owner="you",
         why="The second leg is held. Nobody can push it, and a refund is not possible any more.",
     ),
     Case(
@@ -114,7 +114,7 @@ PRACTICE = (
         steps=(Step("fault", "fail_after_deposit"), PAY, Step("until", "FAILED")),
         rule="failed-stuck",
         money="with the service",
-        owner=Owner.SUPPORT,
+        owner="you",
         why="The exchange failed after the deposit. A refund address is known; the service must"
         " act.",
     ),
@@ -124,7 +124,7 @@ PRACTICE = (
         steps=(Step("fault", "refund"), PAY, Step("until", "FAILED")),
         rule="failed-stuck",
         money="with the service",
-        owner=Owner.SUPPORT,
+        owner="you",
         why="The money could not be sent back: the order names no address for a refund. Ask for"
         " one.",
     ),
@@ -136,7 +136,7 @@ PRACTICE = (
         steps=(Step("fault", "refund"), PAY, Step("until", "REFUNDED")),
         rule="refunded",
         money="came back to",
-        owner=Owner.NOBODY,
+        owner="nobody",
         why="The refund arrived at the refund address, less the provider's fee. Say where to look.",
     ),
     Case(
@@ -146,7 +146,7 @@ PRACTICE = (
         steps=(Step("fault", "fail_after_deposit", leg="out"), PAY, Step("until", "FAILED")),
         rule="not-refundable",
         money="with the service or its provider",
-        owner=Owner.SUPPORT,
+        owner="you",
         why="A private order that fails in its second leg is not refunded. Promise nothing.",
     ),
     Case(
@@ -155,7 +155,7 @@ PRACTICE = (
         steps=(Step("fault", "expire"), Step("until", "EXPIRED")),
         rule="expired",
         money="In the customer's wallet",
-        owner=Owner.NOBODY,
+        owner="nobody",
         why="No deposit came in time. Nothing was paid, and nothing may be sent to the old"
         " address.",
     ),
@@ -165,7 +165,7 @@ PRACTICE = (
         steps=(Step("clock", "31m"), Step("until", "EXPIRED"), PAY, Step("clock", "10m")),
         rule="late-stuck",
         money="after the deadline",
-        owner=Owner.SUPPORT,
+        owner="you",
         why="The deposit came after the deadline, and no address for a refund is known. Ask for"
         " one.",
     ),
@@ -178,7 +178,7 @@ PRACTICE = (
         steps=(Step("pay", memo=""), Step("clock", "1m")),
         rule="payment-memo-missing",
         money="at the deposit address on XRP Ledger",
-        owner=Owner.SUPPORT,
+        owner="you",
         why="The exchange cannot tell whose deposit it is. Give it the hash and the memo.",
     ),
     Case(
@@ -188,7 +188,7 @@ PRACTICE = (
         steps=(Step("fault", "reroute"), PAY, Step("until", "SWAP_COMPLETED")),
         rule="rerouted",
         money="arrived at the recipient",
-        owner=Owner.NOBODY,
+        owner="nobody",
         why="The first exchange declined and another one finished, for a little less.",
     ),
     Case(
@@ -197,7 +197,7 @@ PRACTICE = (
         steps=(Step("fault", "fallback"), PAY, Step("until", "SWAP_COMPLETED")),
         rule="paid-by-fallback",
         money="arrived at the recipient",
-        owner=Owner.NOBODY,
+        owner="nobody",
         why="Another wallet of the exchange paid out. It is the payout that was asked for.",
     ),
     Case(
@@ -209,7 +209,7 @@ PRACTICE = (
         steps=(Step("pay", amount=Decimal("0.1")), Step("until", "SWAP_COMPLETED")),
         rule="part-returned",
         money="came back to",
-        owner=Owner.NOBODY,
+        owner="nobody",
         why="A fixed rate swaps what it asked for; the rest went back to the refund address.",
     ),
 )

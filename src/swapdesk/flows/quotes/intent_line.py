@@ -63,24 +63,19 @@ class TokenChoice(Struct, frozen=True):
         row = self.row
         return f"{row.symbol} is on {self.chains} chains: {key} chooses, now {row.chain_name}"
 
-    @property
-    def brief(self) -> str:
+    def brief(self, can: str = "is") -> str:
         """How much else it could be, in a few words; empty where there is no choice."""
         if len(self.rows) < 2:
             return ""
         if self.chains == 1:
             return f"{self.row.symbol} on {self.row.chain_name} is {len(self.rows)} tokens"
-        return f"{self.row.symbol} is on {self.chains} chains"
+        return f"{self.row.symbol} {can} on {self.chains} chains"
 
-    def hint(self, *, private: bool = False) -> str | None:
-        """What else it could be; None where there is no choice."""
-        if len(self.rows) < 2:
-            return None
-        symbol, chain, chains = self.row.symbol, self.row.chain_name, self.chains
-        if chains == 1:
-            return f"{symbol} on {chain} is {len(self.rows)} tokens, the first chosen"
-        can = "can be sent" if private else "is"
-        return f"{symbol} {can} on {chains} chains, {chain} chosen"
+    def hint(self, can: str = "is") -> str:
+        """As :meth:`brief`, with what was chosen."""
+        brief = self.brief(can)
+        chosen = "the first" if self.chains == 1 else self.row.chain_name
+        return f"{brief}, {chosen} chosen" if brief else ""
 
 
 NO_PRIVATE_REVERSE = "A private send states what is sent: leave out the =."
@@ -208,12 +203,17 @@ def parse_intent_line(
     sold: int = 0,
     held: Held | None = None,
     check: CheckPayee | None = None,
+    private: bool = False,
 ) -> IntentLine:
     """Read the line; never raises on any text.
 
     ``choose`` counts presses of one key: the token bought is walked through first, then the
     token sold, and it goes round after ``choices``. ``sold`` counts those of the key that walks
     the token sold alone; it goes round, too.
+
+    ``private``: only tokens that can be sent privately are chosen, and of them those on a chain
+    that the recipient is an address of: what is none costs no quote. Without a recipient the form
+    asks for it.
     """
     if not text.strip():
         return IntentLine("empty")
@@ -221,11 +221,15 @@ def parse_intent_line(
         return IntentLine(
             "refused", message=f"A line has at most {LONGEST:,} characters.", place=LONGEST
         )
+    known = _Known(catalog, book, held or {}, check or payee_check(catalog, book))
     try:
-        known = _Known(catalog, book, held or {}, check or payee_check(catalog, book))
-        return _read(_words(text), known, choose, sold)
+        if private:
+            line = _read_private(_words(text), known, choose + sold)
+        else:
+            line = _read(_words(text), known, choose, sold)
     except _Stop as stop:
-        return stop.line
+        line = stop.line
+    return replace(line, private_send=True) if private else line
 
 
 def _words(text: str) -> list[_Word]:
@@ -656,12 +660,12 @@ def _walked(
     walk = next((pick for pick in reversed(picks) if len(pick.rows) > 1), None)
     tied = [pick for pick in picks if pick.tied and choose == 0 and (first == 0 or pick is bought)]
     both = None
-    if bought is not None and sold.brief and bought.brief:
-        both = (sold.brief, bought.brief)
-    hints = (pick.hint(private=line.private_send) for pick in picks)
+    if bought is not None and sold.brief() and bought.brief():
+        both = (sold.brief(), bought.brief())
+    hints = (pick.hint("can be sent" if line.private_send else "is") for pick in picks)
     line = replace(
         line,
-        hints=tuple(hint for hint in hints if hint is not None),
+        hints=tuple(filter(None, hints)),
         rows=walk.rows if walk is not None else (),
         chosen=walk.at if walk is not None else 0,
         choices=len(walk.rows) if walk is not None else 1,
@@ -698,30 +702,6 @@ def _refused(line: IntentLine, message: str, place: int) -> _Stop:
     return _Stop(replace(line, state="refused", message=message, place=place))
 
 
-def parse_private_line(
-    text: str,
-    catalog: Catalog,
-    book: AddressBook,
-    *,
-    choose: int = 0,
-    held: Held | None = None,
-    check: CheckPayee | None = None,
-) -> IntentLine:
-    """Read the line; never raises. Only tokens that can be sent privately are chosen, and of them
-    those on a chain that the recipient is an address of: what is none costs no quote. Without a
-    recipient the form asks for it."""
-    if not text.strip() or len(text) > LONGEST:
-        return parse_intent_line(text, catalog, book)
-    known = _Known(catalog, book, held or {}, check or payee_check(catalog, book))
-    try:
-        line = _read_private(_words(text), known, choose)
-    except _Stop as stop:
-        line = stop.line
-    if line.message == NAME_TOKEN:
-        line = replace(line, message="Name the token you send.")
-    return replace(line, private_send=True)
-
-
 def _read_private(words: list[_Word], known: _Known, choose: int) -> IntentLine:
     linked = next((at for at, word in enumerate(words) if is_link(word.text)), None)
     if linked is not None and len(words) <= 2:
@@ -733,7 +713,7 @@ def _read_private(words: list[_Word], known: _Known, choose: int) -> IntentLine:
         return _without_amount(words, known.catalog)
     line = _amount(words[0], alone=len(words) == 1)
     if len(words) == 1:
-        return replace(line, message=NAME_TOKEN)
+        return replace(line, message="Name the token you send.")
     if line.receive:
         raise _refused(line, NO_PRIVATE_REVERSE, words[0].start)
     if len(words) == 3:

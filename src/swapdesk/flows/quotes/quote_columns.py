@@ -215,17 +215,17 @@ def _custody(board: QuoteResult, row: RankedQuote) -> tuple[str, str]:
 
 
 def _why(board: QuoteResult, kind: RouteType) -> str:
-    wish = board.wish
-    if wish.same_token and kind is not RouteType.PRIVATE:
-        return "the same token goes by private routes only"
-    if wish.route_types and kind not in wish.route_types:
-        return "not asked for"
-    if kind is RouteType.PRIVATE and wish.providers:
-        return "not asked for: chosen providers leave it out"
-    if kind is RouteType.DEX and wish.markup is not None:
-        return "not asked for: a markup leaves it out"
-    if kind is RouteType.DEX and not wish.floating:
-        return "has no fixed rate"
+    wish, private, dex = board.wish, kind is RouteType.PRIVATE, kind is RouteType.DEX
+    reasons = (
+        (wish.same_token and not private, "the same token goes by private routes only"),
+        (wish.route_types and kind not in wish.route_types, "not asked for"),
+        (private and wish.providers, "not asked for: chosen providers leave it out"),
+        (dex and wish.markup is not None, "not asked for: a markup leaves it out"),
+        (dex and not wish.floating, "has no fixed rate"),
+    )
+    reason = next((reason for holds, reason in reasons if holds), None)
+    if reason is not None:
+        return reason
     entry = next((e for e in board.ranking.unusable if e.quote.type == kind), None)
     if entry is not None:
         return f'the service says: "{entry.reason}"' if entry.server_says else entry.reason
@@ -342,26 +342,21 @@ def remark(found: Waterfall, lines: str, net: str) -> str:
 
     ``lines`` and ``net`` are the two amounts as the screen writes them; empty for no remark.
     """
-    if found.verdict == "differs":
-        size = percent(found.gap).lstrip("−+")
-        return (
-            f"Δ {size}: the lines give {lines}, the service says {net}."
-            " Ranked by the service's number."
-        )
-    if found.verdict == "gross":
-        return "The service took no fee out of this amount: it flatters the route."
-    if found.verdict == "unstated":
-        return f"The service pays out {lines} and calls {net} net; it does not say why."
-    if found.net <= 0:
-        return "The fees take more than the provider pays out."
-    return ""
+    size = percent(found.gap).lstrip("−+")
+    said = {
+        "differs": f"Δ {size}: the lines give {lines}, the service says {net}."
+        " Ranked by the service's number.",
+        "gross": "The service took no fee out of this amount: it flatters the route.",
+        "unstated": f"The service pays out {lines} and calls {net} net; it does not say why.",
+        "sums": "",
+    }[found.verdict]
+    nothing_left = "The fees take more than the provider pays out." if found.net <= 0 else ""
+    return said or nothing_left
 
 
 def _sends(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     amount, price = board.amount_in(row), board.token_in.price
-    value = row.quote.amount_in_usd
-    if value is None and price is not None:
-        value = ROUGH.multiply(amount, price)
+    value = board.value_difference(row).value_in_usd
     how = "no price known"
     if value is not None:
         how = usd(value) if price is None else f"{usd(value)} at {usd(price)}"

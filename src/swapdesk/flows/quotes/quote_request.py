@@ -99,19 +99,43 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
     """Of the wallet, by name or address: who pays an on-chain route; empty for the first one."""
 
     def __post_init__(self) -> None:
-        if not (self.fixed or self.floating):
-            raise WishRefused("rates", "Choose floating or fixed rates, or both.")
-        if self.markup is not None and not 0 <= self.markup <= MOST_MARKUP:
-            raise WishRefused("markup", "A markup is 0 to 4 percent.")
-        if self.markup is not None and tuple(self.types) == (RouteType.DEX,):
-            raise WishRefused("markup", "On-chain routes take no markup.")
-        if self.providers and tuple(self.types) == (RouteType.PRIVATE,):
-            raise WishRefused("providers", "Private routes name no provider: use the legs.")
-        if self.slippage is not None and not 0 <= self.slippage <= MOST_SLIPPAGE:
-            raise WishRefused("slippage", f"Slippage is 0 to {MOST_SLIPPAGE} percent, or auto.")
-        elsewhere = not self.floating or (self.types and RouteType.DEX not in self.types)
-        if self.slippage is not None and elsewhere:
-            raise WishRefused("slippage", "Slippage goes with on-chain routes alone.")
+        types = tuple(self.types)
+        markup, slippage = self.markup, self.slippage
+        on_chain = self.floating and (not types or RouteType.DEX in types)
+        for wrong, name, message in (
+            (
+                not (self.fixed or self.floating),
+                "rates",
+                "Choose floating or fixed rates, or both.",
+            ),
+            (
+                markup is not None and not 0 <= markup <= MOST_MARKUP,
+                "markup",
+                "A markup is 0 to 4 percent.",
+            ),
+            (
+                markup is not None and types == (RouteType.DEX,),
+                "markup",
+                "On-chain routes take no markup.",
+            ),
+            (
+                self.providers and types == (RouteType.PRIVATE,),
+                "providers",
+                "Private routes name no provider: use the legs.",
+            ),
+            (
+                slippage is not None and not 0 <= slippage <= MOST_SLIPPAGE,
+                "slippage",
+                f"Slippage is 0 to {MOST_SLIPPAGE} percent, or auto.",
+            ),
+            (
+                slippage is not None and not on_chain,
+                "slippage",
+                "Slippage goes with on-chain routes alone.",
+            ),
+        ):
+            if wrong:
+                raise WishRefused(name, message)
         for name, codes in (
             ("providers", self.providers),
             ("in leg", self.in_leg.only + self.in_leg.without),
@@ -146,33 +170,25 @@ class QuoteOptions(Struct, frozen=True, kw_only=True):
         promise it (contract 6.10)."""
         return replace(self.options, fixed=True, floating=False)
 
-    @property
-    def leg_filters(self) -> dict[str, list[str]]:
-        """The leg filters by their field names in queries and bodies; empty ones left out."""
-        lists = {
-            "in_leg_included_swaps": self.in_leg.only,
-            "in_leg_excluded_swaps": self.in_leg.without,
-            "out_leg_included_swaps": self.out_leg.only,
-            "out_leg_excluded_swaps": self.out_leg.without,
-        }
-        return {name: list(codes) for name, codes in lists.items() if codes}
-
     def _route_options(self, *, fixed: bool) -> dict[str, Any]:
-        options: dict[str, Any] = dict(self.leg_filters)
-        if fixed:
-            options["fixed"] = True
-        if self.markup is not None:
-            options["markup"] = self.markup
-        if self.use_xmr is not None:
-            options["use_xmr"] = self.use_xmr
-        if self.rotation is not None:
-            options |= {
-                "rotate_payout_wallets": True,
-                "deviation_threshold": self.rotation.deviation,
-                "rotation_lookback": self.rotation.lookback,
-                "rotate_fallback": self.rotation.fallback,
-            }
-        return options
+        """What both kinds of quotes take; None for what was not chosen."""
+        turn = self.rotation
+        rotation = {} if turn is None else {
+            "rotate_payout_wallets": True,
+            "deviation_threshold": turn.deviation,
+            "rotation_lookback": turn.lookback,
+            "rotate_fallback": turn.fallback,
+        }  # fmt: skip
+        return {
+            "in_leg_included_swaps": list(self.in_leg.only) or None,
+            "in_leg_excluded_swaps": list(self.in_leg.without) or None,
+            "out_leg_included_swaps": list(self.out_leg.only) or None,
+            "out_leg_excluded_swaps": list(self.out_leg.without) or None,
+            "fixed": fixed or None,
+            "markup": self.markup,
+            "use_xmr": self.use_xmr,
+            **rotation,
+        }
 
 
 def with_slippage(options: QuoteOptions, slippage: Decimal | None) -> QuoteOptions:
@@ -261,29 +277,28 @@ class QuoteRequest(QuoteOptions, frozen=True):
 
     def query(self, *, fixed: bool) -> QuoteQuery:
         """Parameters of ``GET /quotes`` for one call; only what was chosen is sent."""
-        options = self._route_options(fixed=fixed)
-        if self.route_types:
-            options["types"] = list(self.route_types)
-        if self.providers:
-            options["swaps"] = list(self.providers)
-        if self.receive:
-            options["amount_type"] = AmountType.RECEIVE
-        if self.asks_on_chain and not fixed:
-            if self.sender is not None:
-                options["sender_address"] = self.sender
-            if self.receiver is not None:
-                options["receiver_address"] = self.receiver
-            if self.slippage is not None:
-                options["slippage"] = self.slippage
+        on_chain = self.asks_on_chain and not fixed
+        options = {
+            **self._route_options(fixed=fixed),
+            "types": list(self.route_types) or None,
+            "swaps": list(self.providers) or None,
+            "amount_type": AmountType.RECEIVE if self.receive else None,
+            "sender_address": self.sender if on_chain else None,
+            "receiver_address": self.receiver if on_chain else None,
+            "slippage": self.slippage if on_chain else None,
+        }
         return QuoteQuery(
-            amount=self.amount, from_=self.token_in.id, to=self.token_out.id, **options
+            amount=self.amount, from_=self.token_in.id, to=self.token_out.id, **_chosen(options)
         )
 
     def private_send_query(self, *, fixed: bool) -> PrivateSendQuery:
         """Parameters of ``GET /quotes/private-send`` for one call."""
-        return PrivateSendQuery(
-            amount=self.amount, from_=self.token_in.id, **self._route_options(fixed=fixed)
-        )
+        options = _chosen(self._route_options(fixed=fixed))
+        return PrivateSendQuery(amount=self.amount, from_=self.token_in.id, **options)
+
+
+def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 Named = Callable[[str], str | None]
@@ -292,41 +307,37 @@ Named = Callable[[str], str | None]
 
 def options_in_words(options: QuoteOptions, named: Named = lambda code: code) -> str:
     """``fixed and floating, markup 0.5%, only Alder, Birch``; empty for plain options."""
-    parts: list[str] = []
-    if options.fixed:
-        parts.append("fixed and floating" if options.floating else "fixed rates")
-    if options.types:
-        parts.append(f"only {' and '.join(options.types)}")
-    if options.markup is not None:
-        parts.append(f"markup {options.markup.normalize():f}%" if options.markup else "no markup")
-    if options.providers:
-        parts.append(f"only {_names(options.providers, named)}")
-    parts += _leg_in_words("first leg", options.in_leg, named) + _leg_in_words(
-        "second leg", options.out_leg, named
+    rates = "fixed and floating" if options.floating else "fixed rates"
+    hop = "private routes over XMR" if options.use_xmr else "private routes over any coin"
+    markup, slippage, turn = options.markup, options.slippage, options.rotation
+    parts = [
+        rates if options.fixed else "",
+        f"only {' and '.join(options.types)}" if options.types else "",
+        "" if markup is None else f"markup {markup.normalize():f}%" if markup else "no markup",
+        f"only {_names(options.providers, named)}" if options.providers else "",
+        *_leg_in_words("first leg", options.in_leg, named),
+        *_leg_in_words("second leg", options.out_leg, named),
+        f"slippage {slippage.normalize():f}%" if slippage is not None else "",
+        f"paid by {options.account}" if options.account else "",
+        hop if options.use_xmr is not None else "",
+        _rotation_in_words(turn) if turn is not None else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _rotation_in_words(turn: Rotation) -> str:
+    strict = "" if turn.fallback else ", or no private route"
+    return (
+        f"another payout wallet than your last {counted(turn.lookback, 'order')} had, for"
+        f" {turn.deviation.normalize():f}% less at most{strict}"
     )
-    if options.slippage is not None:
-        parts.append(f"slippage {options.slippage.normalize():f}%")
-    if options.account:
-        parts.append(f"paid by {options.account}")
-    if options.use_xmr is not None:
-        parts.append(
-            "private routes over XMR" if options.use_xmr else "private routes over any coin"
-        )
-    if options.rotation is not None:
-        turn = options.rotation
-        strict = "" if turn.fallback else ", or no private route"
-        parts.append(
-            f"another payout wallet than your last {counted(turn.lookback, 'order')} had, for"
-            f" {turn.deviation.normalize():f}% less at most{strict}"
-        )
-    return ", ".join(parts)
 
 
 def cost_in_words(asked: QuoteOptions, most: int = 1) -> str:
     """``1 quote``, ``2 quotes``; ``1 to 3 quotes`` where each call may become ``most``."""
     if most > 1:
         return f"{asked.cost} to {asked.cost * most} quotes"
-    return "1 quote" if asked.cost == 1 else f"{asked.cost} quotes"
+    return counted(asked.cost, "quote")
 
 
 def _names(codes: Sequence[str], named: Named) -> str:
@@ -334,12 +345,8 @@ def _names(codes: Sequence[str], named: Named) -> str:
 
 
 def _leg_in_words(name: str, leg: LegFilter, named: Named) -> list[str]:
-    said = []
-    if leg.only:
-        said.append(f"{name} only {_names(leg.only, named)}")
-    if leg.without:
-        said.append(f"{name} without {_names(leg.without, named)}")
-    return said
+    sides = (("only", leg.only), ("without", leg.without))
+    return [f"{name} {word} {_names(codes, named)}" for word, codes in sides if codes]
 
 
 class OptionText(Struct, frozen=True):

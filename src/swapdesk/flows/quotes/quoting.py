@@ -335,7 +335,7 @@ class QuoteDesk:
                 refused = error
         assert asked_at is not None  # one call at least was answered
         received_at = self._clock.now()
-        ranking = ranked_for(wish, rows, received_at)
+        ranking = rank(rows, wish, received_at)
         limits = self.known_limits(wish.token_in, wish.token_out)
         return QuoteResult(asked_at, received_at, ranking, wish, wish.cost, refused, limits)
 
@@ -358,7 +358,7 @@ class QuoteDesk:
             floating=board.wish.floating or not fixed,
         )
         now = self._clock.now()
-        ranking = ranked_for(wish, [*others, *answer], now)
+        ranking = rank([*others, *answer], wish, now)
         return QuoteResult(board.asked_at, now, ranking, wish, cost=1, limits=board.limits)
 
     async def _call(
@@ -389,11 +389,10 @@ class QuoteDesk:
 
     async def limits(self, token_in: Token, token_out: Token) -> PairLimits:
         """Smallest and largest amounts of a pair, at most a minute old."""
+        known = self.known_limits(token_in, token_out)
+        if known is not None:
+            return known
         pair = (token_in.id, token_out.id)
-        now = self._clock.monotonic()
-        kept = self._limits.get(pair)
-        if kept is not None and now - kept[0] < LIMITS_AGE:
-            return kept[1]
         limits = await self._api.get_pair_limits(
             PairLimitsQuery(token_id_from=token_in.id, token_id_to=token_out.id)
         )
@@ -430,28 +429,6 @@ def end_of(quote: Quote, asked_at: datetime) -> datetime:
     if quote.valid_until is not None:
         return quote.valid_until
     return asked_at if quote.fixed else asked_at + VALIDITY
-
-
-def ranked_for(
-    wish: QuoteRequest, rows: Sequence[tuple[Quote, datetime]], now: datetime
-) -> Ranking:
-    """Quotes with their ends, ranked for what was asked."""
-    # Quotes without an id are not usable, whatever their end; of one that two answers repeat the
-    # earlier end counts.
-    ends: dict[str | None, datetime] = {}
-    for quote, end in rows:
-        ends[quote.quote_id] = min(end, ends.get(quote.quote_id, end))
-    return rank(
-        [quote for quote, _ in rows],
-        now=now,
-        expires=lambda quote: ends[quote.quote_id],
-        amount=None if wish.receive else wish.amount,
-        symbol_in=wish.token_in.symbol,
-        receive=wish.amount if wish.receive else None,
-        symbol_out=wish.token_out.symbol,
-        memo=bool(wish.token_in.chain_data.memo_needed),
-        fixed_only=not wish.floating,
-    )
 
 
 def _as_quote(quote: PrivateSendQuote) -> Quote:

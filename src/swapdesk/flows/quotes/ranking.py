@@ -20,7 +20,7 @@ one. ``markup``: the route was priced with one. ``region``: not for everyone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import ClassVar, Literal, get_args
@@ -29,6 +29,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.quotes.quote_request import QuoteRequest
 from swapdesk.wire.encoding.numbers import ROUGH
 from swapdesk.wire.quotes import AmountType, FilteredReason, Quote, RouteType
 
@@ -72,33 +73,25 @@ FEWEST_LEFT_OUT = 2
 
 def badges_of(quote: Quote, key: Decimal, *, memo: bool = False) -> tuple[str, ...]:
     """The words for a quote that pays ``key``, most important first."""
-    badges: list[str] = []
-    if quote.fixed:
-        badges.append("fixed")
-    if quote.fee_usd is not None and quote.fee_usd > 0 and quote.net_amount_out is not None:
-        if quote.net_amount_out == quote.amount_out:
-            # No USD price: the service could not take its fee out of the amount.
-            badges.append("gross")
-        elif not _follows(quote):
-            badges.append("differs")
-    if key <= 0:
-        badges.append("pays nothing")
-    if quote.requires_refund_address or quote.fixed:
-        badges.append("refund address")
-    if quote.type == RouteType.DEX:
-        if quote.supports_signatures:
-            badges.append("sign")
-        elif quote.requires_approval:
-            badges.append("approve")
-        if quote.deposit_address_supported:
-            badges.append("deposit")
-    elif memo:
-        badges.append("memo")
-    if quote.applied_api_markup:
-        badges.append("markup")
-    if quote.restricted_countries:
-        badges.append("region")
-    return tuple(badges)
+    fee, net = quote.fee_usd, quote.net_amount_out
+    compared = fee is not None and fee > 0 and net is not None
+    # No USD price: the service could not take its fee out of the amount.
+    gross = compared and net == quote.amount_out
+    on_chain = quote.type == RouteType.DEX
+    badges = {
+        "fixed": quote.fixed,
+        "gross": gross,
+        "differs": compared and not gross and not _follows(quote),
+        "pays nothing": key <= 0,
+        "refund address": quote.requires_refund_address or quote.fixed,
+        "sign": on_chain and quote.supports_signatures,
+        "approve": on_chain and quote.requires_approval and not quote.supports_signatures,
+        "deposit": on_chain and quote.deposit_address_supported,
+        "memo": memo and not on_chain,
+        "markup": quote.applied_api_markup,
+        "region": quote.restricted_countries,
+    }
+    return tuple(badge for badge, borne in badges.items() if borne)
 
 
 def noted(badges: tuple[str, ...]) -> tuple[str, ...]:
@@ -168,55 +161,60 @@ class UnusableQuote(Struct, frozen=True):
     server_says: bool = False
 
 
-def problem_of(quote: Quote, amount: Decimal | None, symbol: str) -> UnusableQuote | None:
-    """Why it is not ranked, None for a usable one. ``amount`` in ``symbol`` names the bound."""
-    if quote.filtered:
-        known = _FILTERED.get(quote.filtered_reason or "")
-        reason = known or f"filtered: {quote.filtered_reason or 'no reason given'}"
-        return UnusableQuote(quote, reason, server_says=known is None)
-    if quote.error is not None:
-        bound = _missed_bound(quote, amount, symbol)
-        if bound is not None:
-            return UnusableQuote(quote, bound)
-        return UnusableQuote(quote, quote.error or "no reason given", server_says=True)
-    if quote.quote_id is None:
-        return UnusableQuote(quote, "no quote id in the answer")
-    if not is_known_kind(quote):
-        return UnusableQuote(quote, "this desk does not know this kind of route")
-    if quote.amount_out is None:
-        return UnusableQuote(quote, "no amount in the answer")
-    net = quote.net_amount_out
-    if net is not None and TIES.plus(net) > TIES.plus(quote.amount_out):
-        return UnusableQuote(quote, "the net amount exceeds what is paid out")
-    return None
-
-
 def is_known_kind(quote: Quote) -> bool:
     """Whether the route is of a type that this desk compares (an open set, contract 6.7)."""
     return quote.type in _COMPARED
 
 
-def reverse_problem(quote: Quote, receive: Decimal, symbol: str) -> UnusableQuote | None:
-    """Why an otherwise usable quote does not answer "receive exactly this much"."""
-    if quote.amount_in is None or quote.amount_in <= 0:
-        return UnusableQuote(quote, "it does not say how much it takes")
-    if not quote.fixed:
-        return UnusableQuote(quote, "its rate is not fixed, so the amount may move")
-    net = quote.net_amount_out if quote.net_amount_out is not None else quote.amount_out
-    least = ROUGH.multiply(receive, ROUGH.subtract(Decimal(1), _SHORT))
-    if net is not None and TIES.plus(net) < TIES.plus(least):
-        return UnusableQuote(quote, f"it pays {exact_amount(net)} {symbol}, less than asked for")
-    return None
+def _problem(
+    quote: Quote, end: datetime, wish: QuoteRequest, now: datetime, *, alone: bool
+) -> UnusableQuote | None:
+    """Why it is not ranked, None for a usable one. ``alone``: nothing else of the answer has its
+    id."""
+    if quote.filtered:
+        known = _FILTERED.get(quote.filtered_reason or "")
+        reason = known or f"filtered: {quote.filtered_reason or 'no reason given'}"
+        return UnusableQuote(quote, reason, server_says=known is None)
+    if quote.error is not None:
+        bound = "" if wish.receive else _missed_bound(quote, wish)
+        reason = bound or quote.error or "no reason given"
+        return UnusableQuote(quote, reason, server_says=not bound)
+    out, taken, paid = quote.amount_out, quote.amount_in, comparison_key(quote) or Decimal(0)
+    least = ROUGH.multiply(wish.amount, ROUGH.subtract(Decimal(1), _SHORT))
+    kept = not (quote.fixed and quote.valid_until is None)
+    problems = (
+        (quote.quote_id is None, "no quote id in the answer"),
+        (not is_known_kind(quote), "this desk does not know this kind of route"),
+        (out is None, "no amount in the answer"),
+        (
+            out is not None and TIES.plus(paid) > TIES.plus(out),
+            "the net amount exceeds what is paid out",
+        ),
+        (not alone, "another quote of this answer has the same id"),
+        (wish.receive and (taken is None or taken <= 0), "it does not say how much it takes"),
+        (wish.receive and not quote.fixed, "its rate is not fixed, so the amount may move"),
+        (
+            wish.receive and TIES.plus(paid) < TIES.plus(least),
+            f"it pays {exact_amount(paid)} {wish.token_out.symbol}, less than asked for",
+        ),
+        (
+            quote.amount_type == (AmountType.SEND if wish.receive else AmountType.RECEIVE),
+            "its amount is not the one that was asked about",
+        ),
+        (not wish.floating and not quote.fixed, "its rate is not fixed"),
+        (end <= now, "expired: ask again" if kept else _NO_END),
+    )
+    found = next((reason for wrong, reason in problems if wrong), None)
+    return None if found is None else UnusableQuote(quote, found)
 
 
-def _missed_bound(quote: Quote, amount: Decimal | None, symbol: str) -> str | None:
-    if amount is None:
-        return None
-    if quote.min is not None and amount < quote.min:
+def _missed_bound(quote: Quote, wish: QuoteRequest) -> str:
+    symbol = wish.token_in.symbol
+    if quote.min is not None and wish.amount < quote.min:
         return f"below minimum: this route takes {exact_amount(quote.min)} {symbol} or more"
-    if quote.max is not None and quote.max < amount:
+    if quote.max is not None and quote.max < wish.amount:
         return f"above maximum: this route takes {exact_amount(quote.max)} {symbol} or less"
-    return None
+    return ""
 
 
 class RankedQuote(Struct, frozen=True):
@@ -239,10 +237,7 @@ class RankedQuote(Struct, frozen=True):
     @property
     def figure(self) -> Decimal:
         """What it is ranked on: what it pays, or in reverse what it takes."""
-        if self.reverse:
-            assert self.quote.amount_in is not None  # a row without one is not usable
-            return self.quote.amount_in
-        return self.key
+        return _figure(self.quote, self.reverse)
 
     @property
     def quote_id(self) -> str:
@@ -297,66 +292,39 @@ class Ranking(Struct, frozen=True):
         return next((row for row in self.rows if _identity(row.quote) == wanted), None)
 
 
-def rank(
-    quotes: Sequence[Quote],
-    *,
-    now: datetime,
-    expires: Callable[[Quote], datetime],
-    amount: Decimal | None = None,
-    symbol_in: str = "",
-    receive: Decimal | None = None,
-    symbol_out: str = "",
-    memo: bool = False,
-    fixed_only: bool = False,
-) -> Ranking:
+def rank(offered: Sequence[tuple[Quote, datetime]], wish: QuoteRequest, now: datetime) -> Ranking:
     """Usable rows by what they pay, best first, and the others with their reason.
 
-    ``expires`` gives the end of a quote on the desk's clock. ``amount`` and ``symbol_in``
-    let a reason name the bound that was missed. ``receive`` is what reverse quotes have to
-    pay out, in ``symbol_out``: then the route that takes least is first. ``memo``: a deposit
-    on the chain of the token sold carries one. ``fixed_only``: no floating rate was asked for.
-    What is named by an id must be one quote: others of the same id cannot be told from it.
+    ``offered`` are quotes with their ends on the desk's clock. Where ``wish`` says what is to
+    arrive, the route that takes least is first. What is named by an id must be one quote: others of
+    the same id cannot be told from it.
     """
     usable: list[tuple[Quote, datetime]] = []
     unusable: list[UnusableQuote] = []
-    distinct = _without_repeats(quotes)
-    named = Counter(quote.quote_id for quote in distinct)
-    other = AmountType.RECEIVE if receive is None else AmountType.SEND
-    for quote in distinct:
-        problem = problem_of(quote, amount, symbol_in)
-        if problem is None and named[quote.quote_id] > 1:
-            problem = UnusableQuote(quote, "another quote of this answer has the same id")
-        if problem is None and receive is not None:
-            problem = reverse_problem(quote, receive, symbol_out)
-        if problem is None and quote.amount_type == other:
-            problem = UnusableQuote(quote, "its amount is not the one that was asked about")
-        if problem is None and fixed_only and not quote.fixed:
-            problem = UnusableQuote(quote, "its rate is not fixed")
-        expires_at = expires(quote)
-        if problem is None and expires_at <= now:
-            problem = UnusableQuote(
-                quote,
-                _NO_END if quote.fixed and quote.valid_until is None else "expired: ask again",
-            )
+    distinct = _without_repeats(offered)
+    named = Counter(quote.quote_id for quote, _ in distinct)
+    for quote, end in distinct:
+        problem = _problem(quote, end, wish, now, alone=named[quote.quote_id] == 1)
         if problem is None:
-            usable.append((quote, expires_at))
+            usable.append((quote, end))
         else:
             unusable.append(problem)
-    reverse = receive is not None
-    usable.sort(key=lambda entry: _order(entry[0], reverse))
-    return Ranking(_placed(usable, reverse, memo), tuple(unusable))
+    usable.sort(key=lambda entry: _order(entry[0], wish.receive))
+    return Ranking(_placed(usable, wish), tuple(unusable))
 
 
-def _without_repeats(quotes: Iterable[Quote]) -> list[Quote]:
-    """A quote that is given twice, word by word, is one."""
-    known: dict[str, list[Quote]] = {}
+def _without_repeats(offered: Iterable[tuple[Quote, datetime]]) -> list[tuple[Quote, datetime]]:
+    """Drops exact duplicates; of a quote that two answers repeat the earlier end counts."""
+    known: dict[str | None, list[Quote]] = {}
+    ends: dict[str | None, datetime] = {}
     distinct: list[Quote] = []
-    for quote in quotes:
-        same = known.setdefault(quote.quote_id, []) if quote.quote_id is not None else []
-        if quote not in same:
+    for quote, end in offered:
+        same = known.setdefault(quote.quote_id, [])
+        if quote.quote_id is None or quote not in same:
             same.append(quote)
             distinct.append(quote)
-    return distinct
+        ends[quote.quote_id] = min(end, ends.get(quote.quote_id, end))
+    return [(quote, ends[quote.quote_id]) for quote in distinct]
 
 
 def comparison_key(quote: Quote) -> Decimal | None:
@@ -404,8 +372,9 @@ def _identity(quote: Quote) -> tuple[str, str | None, bool]:
 
 
 def _placed(
-    usable: Iterable[tuple[Quote, datetime]], reverse: bool, memo: bool
+    usable: Iterable[tuple[Quote, datetime]], wish: QuoteRequest
 ) -> tuple[RankedQuote, ...]:
+    reverse, memo = wish.receive, bool(wish.token_in.chain_data.memo_needed)
     rows: list[RankedQuote] = []
     best: Decimal | None = None
     for place, (quote, expires_at) in enumerate(usable, start=1):

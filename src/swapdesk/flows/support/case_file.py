@@ -356,33 +356,29 @@ def read_bytes(data: bytes) -> CaseFile:
     schema = document.get("schema") if isinstance(document, dict) else None
     if type(schema) is not int or schema < 1:
         raise CaseFileRefused("It is no support case: it names no schema.")
-    _refuse_long(document)
+    for part in _each_part(document):
+        if isinstance(part, list | dict) and len(part) > LONGEST_LIST:
+            raise CaseFileRefused(f"A list in it has more than {LONGEST_LIST} entries.")
     try:
         safe = _each_text(document, lambda text: safe_text(text, LONGEST_TEXT))
         file = msgspec.convert(safe, CaseFile)
     except msgspec.ValidationError as error:
         newer = f" It was written by a newer version (schema {schema})." if schema > SCHEMA else ""
         raise CaseFileRefused(f"It is no whole support case: {error}.{newer}") from None
-    _refuse_times(msgspec.to_builtins(file, builtin_types=(datetime,)))
+    # Times are compared with each other and shown in UTC, where the first and the last day of the
+    # calendar may have none.
+    for part in _each_part(msgspec.to_builtins(file, builtin_types=(datetime,))):
+        if isinstance(part, datetime) and (part.tzinfo is None or not 1 < part.year < MAXYEAR):
+            raise CaseFileRefused(f"A time in it is none of an order: {part.isoformat()}.")
     return file
 
 
-def _refuse_long(value: Any) -> None:
-    if isinstance(value, list | dict):
-        if len(value) > LONGEST_LIST:
-            raise CaseFileRefused(f"A list in it has more than {LONGEST_LIST} entries.")
-        for one in value.values() if isinstance(value, dict) else value:
-            _refuse_long(one)
-
-
-def _refuse_times(value: Any) -> None:
-    """Times are compared with each other and shown in UTC, where the first and the last day of the
-    calendar may have none."""
-    if isinstance(value, datetime) and (value.tzinfo is None or not 1 < value.year < MAXYEAR):
-        raise CaseFileRefused(f"A time in it is none of an order: {value.isoformat()}.")
+def _each_part(value: Any) -> Iterator[Any]:
+    """The value, and all that is in it."""
+    yield value
     if isinstance(value, list | tuple | dict):
-        for one in value.values() if isinstance(value, dict) else value:
-            _refuse_times(one)
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _each_part(inner)
 
 
 # As a web page, for a colleague without the desk

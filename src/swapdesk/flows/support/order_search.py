@@ -256,9 +256,11 @@ class OrderSearch:
             self._say(Place.JOURNAL, "nothing", "no")
             return
         self._groups = self._groups_of([name for name in new if self.order(name) is None])
-        ways = ", ".join(dict.fromkeys(self.found[name] for name in new))
-        count = "1 order" if len(new) == 1 else f"{len(new)} orders"
-        self._say(Place.JOURNAL, "found", f"{count}, by {ways}")
+        self._say(Place.JOURNAL, "found", f"{counted(len(new), 'order')}, by {self._ways(new)}")
+
+    def _ways(self, service_ids: Iterable[str]) -> str:
+        """What these orders were found by."""
+        return ", ".join(dict.fromkeys(self.found[name] for name in service_ids))
 
     def _groups_of(self, service_ids: list[str]) -> list[str]:
         """The groups that these orders are of, by the service's ids for them."""
@@ -298,8 +300,7 @@ class OrderSearch:
         """Ids, addresses and hashes of an order, as far as they are known here."""
         tracked = self.order(service_id)
         if tracked is not None:
-            yield from (str(value) for field, _ in _FIELDS
-                        if (value := getattr(tracked.order, field)) is not None)  # fmt: skip
+            yield from (value for value, _ in _values_of(tracked.order))
             yield from (one.hash for one in tracked.payments)
         with suppress(JournalUnavailable):
             yield from (one.hash for one in self._desk.journal.orders.transactions_of(service_id))
@@ -329,11 +330,12 @@ class OrderSearch:
             if service_id is not None and self.order(service_id) is not None:
                 self.found.setdefault(service_id, "a request of this run")
         last = logged_call(calls[-1])
-        count = "1 request" if len(calls) == 1 else f"{len(calls)} requests"
-        said = (
-            f"{count}, the last {last.method} {last.path} at {clock_time(last.at)}, {last.status}"
+        self._say(
+            Place.REQUESTS,
+            "found",
+            f"{counted(len(calls), 'request')}, the last {last.method} {last.path} at"
+            f" {clock_time(last.at)}, {last.status}",
         )
-        self._say(Place.REQUESTS, "found", said)
 
     # what costs something
 
@@ -369,14 +371,13 @@ class OrderSearch:
             each = 1 if self._desk.link.connection.read_only else 2
             by_id = len(self._groups) or len(self._ids()) * each
             reads += by_id
-            said.append(f"{_reads(by_id)} by id")
+            said.append(f"{counted(by_id, 'read')} by id")
         if Place.LISTS in self._left:
             pages = self._list_reads
             reads += pages
-            said.append(f"up to {_reads(pages)} of the lists")
+            said.append(f"up to {counted(pages, 'read')} of the lists")
         if Place.CHAINS in self._left:
-            nodes = len(self._nodes())
-            said.append("1 node" if nodes == 1 else f"{nodes} nodes")
+            said.append(counted(len(self._nodes()), "node"))
         return reads, ", ".join(said)
 
     @property
@@ -470,7 +471,7 @@ class OrderSearch:
         try:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
-            read = f" after {_reads(self._page - 1)}" if self._page > 1 else ""
+            read = f" after {counted(self._page - 1, 'read')}" if self._page > 1 else ""
             said = f"{_why(error)}{read}; the rest was not searched"
             self._say(Place.LISTS, "failed", said)
             return True
@@ -487,13 +488,12 @@ class OrderSearch:
         self._match_beginnings()
         self._match_payments()
         new = [name for name in self.found if name not in before]
-        spent = _reads(self._page)
+        spent = counted(self._page, "read")
         over = self._page >= answer.total_pages or answer.empty
         self._page += 1
         if new:
-            ways = ", ".join(dict.fromkeys(self.found[name] for name in new))
-            said = f"matched {len(new)} of {answer.total:,} by {ways}, {spent}"
-            self._say(Place.LISTS, "found", said)
+            matched = f"matched {len(new)} of {answer.total:,} by {self._ways(new)}"
+            self._say(Place.LISTS, "found", f"{matched}, {spent}")
         else:
             so_far = "" if over else " so far"
             gap = f"; {self._skipped} could not be read" if self._skipped else ""
@@ -526,18 +526,26 @@ class OrderSearch:
         """What chains can be asked for: the hashes in the text, and of the one order that was found
         what this desk sent for it, and what was in no block yet."""
         readings = self.pasted.of("transaction")
-        if readings or len(self.found) != 1:
+        if readings:
             return readings
-        tracked = self.order(next(iter(self.found)))
-        token = tracked.order.in_token if tracked is not None else None
-        if tracked is None or token is None or deposit_arrived(tracked.order):
+        unpaid = self._unpaid()
+        if unpaid is None:
             return []
+        tracked, token = unpaid
         sent = [one.hash for one in self._sent(tracked.service_id)[-1:]]
         waited = [one.hash for one in tracked.payments if one.confirmations is None]
         return [
             Reading("transaction", hash_, "", (), (token.chain_data.kind,))
             for hash_ in dict.fromkeys((*sent, *waited))
         ]
+
+    def _unpaid(self) -> tuple[TrackedOrder, Token] | None:
+        """The one order that was found, where its deposit is not known to have arrived, and what
+        it is paid in."""
+        tracked = self.order(next(iter(self.found))) if len(self.found) == 1 else None
+        if tracked is None or tracked.order.in_token is None or deposit_arrived(tracked.order):
+            return None
+        return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
         """Whom to ask for the transactions; None stands for the ledger of a sandbox."""
@@ -590,10 +598,10 @@ class OrderSearch:
     def _note_missing(self, readings: list[Reading]) -> None:
         """What paid the one order that was found, by this desk or by the word of its customer, and
         its chain does not know."""
-        tracked = self.order(next(iter(self.found))) if len(self.found) == 1 else None
-        token = tracked.order.in_token if tracked is not None else None
-        if tracked is None or token is None or deposit_arrived(tracked.order):
+        unpaid = self._unpaid()
+        if unpaid is None:
             return
+        tracked, token = unpaid
         sent = {one.hash for one in self._sent(tracked.service_id)}
         for reading in readings:
             chains = {chain for text in reading.texts for chain in self._answered.get(text, {})}
@@ -756,18 +764,22 @@ _FIELDS = (
 def _field_of(order: Order, reading: Reading) -> str | None:
     """Which field of the order has a text of the reading."""
     texts = {text.lower() for text in reading.texts}
-    for field, name in _FIELDS:
-        value = getattr(order, field)
-        if value is not None and str(value).lower() in texts:
-            return name
+    values = _values_of(order)
+    exact = next((name for value, name in values if value.lower() in texts), None)
+    if exact is not None:
+        return exact
     if reading.kind == "amount":
         return "amount" if _has_amount(order, reading) else None
     begun = len(reading.value) >= SHORTEST_PREFIX and order.service_id.startswith(reading.value)
     if begun and reading.kind == "id":
         return _BEGINNING
+    return next((name for value, name in values if reading.cut_from(value)), None)
+
+
+def _values_of(order: Order) -> list[tuple[str, str]]:
+    """Ids, addresses, memos and hashes of an order, each with what it is."""
     values = ((getattr(order, field), name) for field, name in _FIELDS)
-    cut = (name for value, name in values if value is not None and reading.cut_from(str(value)))
-    return next(cut, None)
+    return [(str(value), name) for value, name in values if value is not None]
 
 
 _BEGINNING = "the beginning of its id"
@@ -808,10 +820,6 @@ def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
         return reading.texts
     with_mark = tuple(text for text in reading.texts if text.startswith("0x"))
     return with_mark[:1] or ((reading.value,) if "sol" in reading.chains else ())
-
-
-def _reads(count: int) -> str:
-    return "1 read" if count == 1 else f"{count} reads"
 
 
 def _why(error: ClientError) -> str:

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -85,14 +84,8 @@ QUIET = timedelta(minutes=5)
 """From so long on it is said that nothing new was heard."""
 
 
-class Owner(StrEnum):
-    """Who acts next, as support sees it."""
-
-    CUSTOMER = "the customer"
-    SUPPORT = "you"
-    SERVICE = "the service"
-    CHAIN = "the chain"
-    NOBODY = "nobody"
+Owner = Literal["the customer", "you", "the service", "the chain", "nobody"]
+"""Who acts next, as support sees it: "you" is whoever helps the customer."""
 
 
 class DeskFacts(Struct, frozen=True):
@@ -193,7 +186,7 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
             "not-private",
             "A private route was confirmed, and the service tells the order as one that is not"
             " private: whoever watches the chain may join both ends",
-            Owner.SUPPORT,
+            "you",
             pass_on,
         )
     elif status.late_by is not None and status.situation.level == "moving" and not ahead:
@@ -205,7 +198,7 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
             "service-silent",
             f"The service has not answered since {_moment(silent, now)}. What is said of the order"
             f" is what was heard last",
-            Owner.SERVICE,
+            "the service",
             "it answers again",
         )
     cause = f"{found.cause}."
@@ -244,8 +237,8 @@ def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagno
         cause = f"{cause}. {NO_REFUND_ADDRESS.removesuffix('.')}"
     owner, act = _owner(status, tracked), status.act
     # A provider has a name of its own.
-    actor = status.actor if owner is Owner.SERVICE else owner
-    if owner is Owner.SUPPORT and not tracked.in_batch:
+    actor = status.actor if owner == "the service" else owner
+    if owner == "you" and not tracked.in_batch:
         act = f"if it was paid, {pass_on}" if act.startswith("if you paid") else pass_on
     return Diagnosis(
         rule=status.situation.code.replace(" ", "-"),
@@ -286,18 +279,18 @@ def _owner(status: OrderStatus, tracked: TrackedOrder) -> Owner:
     if status.actor == "you":
         # What a batch waits for is done at this desk.
         mine = tracked.in_batch or _SUPPORT_ACT in status.act
-        return Owner.SUPPORT if mine else Owner.CUSTOMER
+        return "you" if mine else "the customer"
     if status.actor == "whoever made it":
-        return Owner.CUSTOMER
+        return "the customer"
     # Any other name is a provider's, which acts for the service.
-    return next((owner for owner in Owner if owner.value == status.actor), Owner.SERVICE)
+    return next((owner for owner in get_args(Owner) if owner == status.actor), "the service")
 
 
 def _overdue(found: Diagnosis, status: OrderStatus, known: DeskFacts, pass_on: str) -> Diagnosis:
     """An order under way is over the time that the service expected."""
     passed, due = status.elapsed, status.expected
     if passed is not None and due is not None and passed >= due * MUCH_LATER:
-        found = replace(found, owner=Owner.SUPPORT, acts=f"{Owner.SUPPORT}: {pass_on}")
+        found = replace(found, owner="you", acts=f"you: {pass_on}")
     if known.provider_off is None:
         by = "the expected time has passed; the service names no other"
         return replace(found, rule="late", by=by)
@@ -315,34 +308,38 @@ def _shown_facts(facts: CaseFacts, status: OrderStatus) -> tuple[str, ...]:
     order = tracked.order
     heard = f"{tracked.source} {_moment(tracked.seen_at, now)}"
     legs = " and ".join(str(leg) if leg is not None else "not given" for leg in status.legs)
+    flags = {
+        "actionRequired": order.action_required,
+        "nonRefundable": order.non_refundable,
+        "rerouted": order.rerouted,
+    }
+    silent = known.silent_since
+    archived = tracked.archived(now)
     said = [
         f"displayStatus {status.display or 'not given'}, {heard}",
         f"leg state{'s' if len(status.legs) > 1 else ''} {legs}, {heard}",
+        *(f"{name} true, {heard}" for name, value in flags.items() if value),
+        f"expires {_moment(order.expires, now)}" if order.expires is not None else "",
+        f"refund told, {heard}" if order.refund_hash or order.refund_amount is not None else "",
+        *(
+            f"the service names {one.role} {one.hash}"
+            if one.fate == "seen"
+            else f"journal: {one.fate} {one.role} {one.hash}"
+            for one in facts.made
+        ),
+        *(
+            f"chain: {paid.said}, {_moment(paid.at, now)}, {paid.hash}"
+            if paid.at is not None
+            else f"chain: {paid.said}, {paid.hash}"
+            for paid in tracked.payments
+        ),
+        f"no answer of the service since {_moment(silent, now)}" if silent is not None else "",
+        "older than the 48 hours that the service answers for" if archived else "",
+        "the service did not know the order when it was asked last"
+        if tracked.gone and not archived
+        else "",
     ]
-    for name, value in (
-        ("actionRequired", order.action_required),
-        ("nonRefundable", order.non_refundable),
-        ("rerouted", order.rerouted),
-    ):
-        if value:
-            said.append(f"{name} true, {heard}")
-    if order.expires is not None:
-        said.append(f"expires {_moment(order.expires, now)}")
-    if order.refund_hash or order.refund_amount is not None:
-        said.append(f"refund told, {heard}")
-    for one in facts.made:
-        who = "the service names" if one.fate == "seen" else f"journal: {one.fate}"
-        said.append(f"{who} {one.role} {one.hash}")
-    for payment in tracked.payments:
-        at = f", {_moment(payment.at, now)}" if payment.at is not None else ""
-        said.append(f"chain: {payment.said}{at}, {payment.hash}")
-    if known.silent_since is not None:
-        said.append(f"no answer of the service since {_moment(known.silent_since, now)}")
-    if tracked.archived(now):
-        said.append("older than the 48 hours that the service answers for")
-    elif tracked.gone:
-        said.append("the service did not know the order when it was asked last")
-    return tuple(said)
+    return tuple(filter(None, said))
 
 
 def _moment(at: datetime, now: datetime) -> str:
@@ -353,12 +350,17 @@ def _moment(at: datetime, now: datetime) -> str:
 # What is written of it
 
 
-_NOT_AGAIN = "Do not send anything to this order any more."
 _IF_PAID = "If you have paid, send us the transaction hash."
-_WATCH = "You do not need to do anything. We keep an eye on it."
 _WHERE_BACK = "Tell us the address of yours that a refund should go to."
 _BACK_THERE = "Is {} the address of yours that a refund should go to?"
 _DONE = "Nothing is left to do."
+_SENTENCES = {
+    "not_again": "Do not send anything to this order any more.",
+    "watch": "You do not need to do anything. We keep an eye on it.",
+    "passed_on": PASSED_ON,
+    "done": _DONE,
+}
+"""What any reply may say, under the names that the texts of situations have for it."""
 
 _SENT_OTHERWISE = "You sent {sent}; your order asked for {asked}."
 _OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}. " + _DONE
@@ -392,7 +394,7 @@ def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
     if len(facts.addresses) == 1:
         where_back = _BACK_THERE.format(facts.addresses[0])
     failed = tracked.batch_payment is not None and tracked.batch_payment.problem
-    words |= {
+    words |= _SENTENCES | {
         "yours": yours,
         "sent": deposit.words if deposit is not None else "",
         "Yours": f"{yours[:1].upper()}{yours[1:]}",
@@ -408,10 +410,6 @@ def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
         "batch_failed": " That payment was not carried out." if failed else "",
         "hash": f" {deposit.hash}" if deposit is not None else "",
         "if_paid": if_paid,
-        "not_again": _NOT_AGAIN,
-        "passed_on": PASSED_ON,
-        "watch": _WATCH,
-        "done": _DONE,
         "ask_hash": "" if shown or deposit_arrived(order) else f" {if_paid}",
         "why_back": _why_back(facts, words["asked"], deposit),
     }
@@ -425,7 +423,7 @@ def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
     if diagnosis.rule == "not-private":
         body = f"{_NOT_PRIVATE}{body} {PASSED_ON}"
     if diagnosis.rule in ("late", "provider-off"):
-        passed_on = f" {PASSED_ON}" if diagnosis.owner is Owner.SUPPORT else ""
+        passed_on = f" {PASSED_ON}" if diagnosis.owner == "you" else ""
         body = f"{body}{_OVERDUE}{passed_on}"
     if diagnosis.rule == "service-silent":
         body = f"{_SILENT}{body}"
@@ -510,14 +508,17 @@ def escalation(facts: CaseFacts, diagnosis: Diagnosis) -> str:
         f"Refund {order.refund_hash}" if order.refund_hash else "",
         f"Finding ({diagnosis.rule}, {diagnosis.certainty}): {diagnosis.cause}",
         f"Money: {diagnosis.money}",
-        f"Asked: {_ASKED_CLOSED if ended(display_of(order)) else _ASKED_OPEN}",
+        f"Asked: {_ASKED[ended(display_of(order))]}",
         f"Written {iso(facts.at)}",
     ]
     return "\n".join(line for line in lines if line)
 
 
-_ASKED_OPEN = "what the order waits for, who has to act, and until when."
-_ASKED_CLOSED = "whether this is its last state, and how each amount of it came about."
+_ASKED = {
+    False: "what the order waits for, who has to act, and until when.",
+    True: "whether this is its last state, and how each amount of it came about.",
+}
+"""Of an order that goes on, and of one that ended."""
 
 
 def _legs(*statuses: int | None) -> str:
@@ -619,10 +620,9 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
     """What stands in the way of knowing more."""
     link, now = desk.link, desk.service_clock.now()
     tracker = link.tracker
-    offline = tracker.stream_state == "offline"
-    silent = tracker.stream_since if offline and tracker.stream_age() > SILENT_SECONDS else None
-    if silent is not None and (now - tracked.seen_at).total_seconds() < SILENT_SECONDS:
-        silent = None
+    offline = tracker.stream_state == "offline" and tracker.stream_age() > SILENT_SECONDS
+    heard = (now - tracked.seen_at).total_seconds() < SILENT_SECONDS
+    silent = tracker.stream_since if offline and not heard else None
     code = tracked.order.in_
     off = next(
         (one.name for one in desk.catalog.providers if one.short_name == code and not one.enabled),
@@ -713,7 +713,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
         """What is concluded, under its labels."""
         return ("Cause", self.cause), ("Money", self.money), ("Acts", self.acts), ("By", self.by)
 
-    def facts_of_order(self, *, whole: bool = False) -> Iterator[CaseRow]:
+    def facts_of_order(self, *, whole: bool = False) -> list[CaseRow]:
         """Where it pays, and what else is known of it; ``whole`` where there is room for every
         character of an address."""
         # In a file it may be a name that stands for the address.
@@ -722,16 +722,16 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
             pays = grouped_address(pays)
         if self.refund and refund.isalnum():
             refund = grouped_address(refund) if whole else short_address(refund)
-        yield CaseRow("Payout", pays)
-        if self.memo:
-            yield CaseRow("Memo", self.memo)
-        yield CaseRow("Refund", refund)
-        yield CaseRow("Request", self.request_id or "not made at this desk")
-        if self.time:
-            yield CaseRow("Time", self.time, "status-trouble" if self.late else "")
-        if self.archived:
-            old = "older than 48 h: the service no longer answers for it"
-            yield CaseRow("Known", old, "status-waiting")
+        old = "older than 48 h: the service no longer answers for it" if self.archived else ""
+        rows = (
+            CaseRow("Payout", pays),
+            CaseRow("Memo", self.memo or ""),
+            CaseRow("Refund", refund),
+            CaseRow("Request", self.request_id or "not made at this desk"),
+            CaseRow("Time", self.time, "status-trouble" if self.late else ""),
+            CaseRow("Known", old, "status-waiting"),
+        )
+        return [row for row in rows if row.text]
 
 
 class CaseRow(Struct, frozen=True):

@@ -18,10 +18,24 @@ ACCEPT_LOWER = Verb(
     writes=True,
     money=True,
 )
-COPY_MEMO = Verb("copy-memo", "m", "copy memo", "Copy the memo or destination tag.")
-COPY_AMOUNT = Verb("copy-amount", "Y", "copy amount", "Copy the exact amount to send.")
+COPY_MEMO = Verb(
+    "copy-memo", "m", "copy memo", "Copy the memo or destination tag.", act="copy", given=("memo",)
+)
+COPY_AMOUNT = Verb(
+    "copy-amount",
+    "Y",
+    "copy amount",
+    "Copy the exact amount to send.",
+    act="copy",
+    given=("amount",),
+)
 COPY_ADDRESS = Verb(
-    "copy-address", "y", "copy address", "Copy the deposit address, without spaces."
+    "copy-address",
+    "y",
+    "copy address",
+    "Copy the deposit address, without spaces.",
+    act="copy",
+    given=("address",),
 )
 READ_ON = Verb(
     "read-on",

@@ -13,6 +13,8 @@ BUMP = Verb(
     "pay more gas",
     "Pay more gas for the transaction that waits: the same call again, in its place.",
     writes=True,
+    act="replace",
+    given=(False,),
 )
 CANCEL = Verb(
     "cancel",
@@ -20,6 +22,8 @@ CANCEL = Verb(
     "cancel it",
     "Take back the transaction that waits, by one that moves nothing in its place.",
     writes=True,
+    act="replace",
+    given=(True,),
 )
 RAW_FIELDS = Verb("raw-fields", "J", "raw fields", "Every field as it came from the service.")
 COPY_DIGEST = Verb("copy-digest", "y", "copy digest", "Copy the digest of what would be signed.")

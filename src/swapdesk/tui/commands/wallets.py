@@ -17,6 +17,7 @@ READ_CHAINS = Verb(
     "read again",
     "Read balances and allowances from the chains again.",
     writes=True,
+    act="read",
 )
 REVOKE_ALLOWANCE = Verb(
     "revoke-allowance",
@@ -24,6 +25,7 @@ REVOKE_ALLOWANCE = Verb(
     "revoke",
     "End this allowance; what is signed is shown first.",
     writes=True,
+    act="sign",
     money=True,
 )
 WITHDRAW_ALL = Verb(
@@ -32,6 +34,7 @@ WITHDRAW_ALL = Verb(
     "withdraw",
     "Take back everything that this smart account holds; what is signed is shown first.",
     writes=True,
+    act="sign",
     money=True,
 )
 SET_LIMITS = Verb(

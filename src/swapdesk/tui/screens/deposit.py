@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from functools import partial
 
 from textual.containers import Horizontal
 from textual.geometry import Size
@@ -67,28 +68,17 @@ from swapdesk.tui.spans import Line, LineLike, Span, joined
 from swapdesk.tui.widgets.deposit_card import DepositCard, DepositState, Payment
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.lines_view import TextRows
-from swapdesk.tui.widgets.order_table import payout_memo
-from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.order_table import payout_memo, stage_mark
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.qr_code import CodePanel, QrCode, code_size
 from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
-
-if TYPE_CHECKING:
-    from swapdesk.flows.deposits.funding import PayBy
 
 STEP = 3
 """Rows one key scrolls."""
 ACCEPT = "accept"
 FACTS = 34
 """Cells beside the code for what it was made of."""
-_MARKS = {
-    "waiting": StageMark.WAITING,
-    "moving": StageMark.MOVING,
-    "done": StageMark.DONE,
-    "trouble": StageMark.TROUBLE,
-    "back": StageMark.ENDED,
-    "expired": StageMark.EXPIRED,
-}
 NOT_YET = "Do not pay before you accept that. A deposit already sent goes on at this rate."
 COMPARED = "recipient, amount, tokens are as confirmed"
 FLOATING_NOTE = "for the deposit; the rate may still move"
@@ -132,30 +122,25 @@ class DepositPage(OneOrderPage):
             return ()
         return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
 
-    def copy_standing(self, verb: Verb) -> CommandState:
+    def copied(self, part: str) -> tuple[str, str] | None:
+        """What is called how that a copy key takes; None where there is nothing of it now."""
         payment = self.payment()
-        if verb is COPY_MEMO:
-            if payment is None or payment.memo is None:
-                return HIDDEN
-            return CommandState(verb=f"copy {memo_word(payment.memo_label)}")
-        if verb in (COPY_AMOUNT, COPY_ADDRESS):
-            return READY if payment is not None else HIDDEN
-        return READY
+        if payment is None or (part == "memo" and payment.memo is None):
+            return None
+        label = payment.memo_label.lower() if part == "memo" else part
+        amount = copied_amount(payment.exact)
+        return label, {"memo": payment.memo or "", "amount": amount}.get(part, payment.address)
 
-    def do_copy_memo(self) -> None:
-        payment = self.payment()
-        if payment is not None and payment.memo is not None:
-            self.controls.copy_value(payment.memo_label.lower(), payment.memo)
+    def verb_standing(self, verb: Verb) -> CommandState:
+        if verb not in (COPY_MEMO, COPY_AMOUNT, COPY_ADDRESS):
+            return READY
+        copied = self.copied(str(verb.given[0]))
+        return HIDDEN if copied is None else CommandState(verb=f"copy {memo_word(copied[0])}")
 
-    def do_copy_amount(self) -> None:
-        payment = self.payment()
-        if payment is not None:
-            self.controls.copy_value("amount", copied_amount(payment.exact))
-
-    def do_copy_address(self) -> None:
-        payment = self.payment()
-        if payment is not None:
-            self.controls.copy_value("address", payment.address)
+    def do_copy(self, part: str) -> None:
+        copied = self.copied(part)
+        if copied is not None:
+            self.controls.copy_value(*copied)
 
 
 def memo_word(label: str) -> str:
@@ -192,19 +177,17 @@ class DepositScreen(DepositPage):
 
     def __init__(self, session: Session, service_id: str) -> None:
         super().__init__(session, service_id)
-        self._payer: PayBy | None = None
         self._card = DepositCard(DepositState(DepositPhase.HIDDEN, ""))
         self._code = CodePanel(classes="beside")
 
     def compose_body(self) -> Iterable[Widget]:
-        yield self._card
+        return (self._card,)
 
     def compose_side(self) -> Iterable[Widget]:
-        yield self._code
+        return (self._code,)
 
     def on_mount(self) -> None:
         self.show()
-        self.step_changed(self._step())
 
     def on_resize(self) -> None:
         self.show()
@@ -230,24 +213,14 @@ class DepositScreen(DepositPage):
             simulated=ways.simulated(tracked),
             lack=ways.lack_of(tracked),
         )
-        before = self._card.state
         self._card.show(state)
         self.settle_notice(state.phase)
-        payer = ways.of(tracked)
-        same = payer is self._payer and state.payment == before.payment
-        if state.phase is not before.phase or not same:
-            self._payer = payer
-            self.step_changed(self._step())
         captions = [(one.text, *code_caption(one, tracked)) for one in self.codes()]
         self._code.show(captions, self.app.size)
         self.say_money(tracked)
-        self.refresh_keys()
-
-    def _step(self) -> str:
-        """What a money key of this card acts on."""
-        payment = self._card.state.payment
-        payer = self._payer or ""
-        return f"{self._card.state.phase.value} {payment.address if payment else ''} {payer}"
+        # What a money key of this card acts on.
+        funding = "funding" if self.service_id in self.paying else ways.of(tracked)
+        self.step_is(f"{state.phase.value} {state.payment} {funding}")
 
     # keys
 
@@ -260,7 +233,7 @@ class DepositScreen(DepositPage):
             return self._reading.standing(verb)
         if verb is SHOW_CODE:
             return READY if self.codes() else HIDDEN
-        return self.copy_standing(verb)
+        return super().verb_standing(verb)
 
     @property
     def _reading(self) -> BodyReading:
@@ -271,7 +244,6 @@ class DepositScreen(DepositPage):
         self.call_after_refresh(self.refresh_keys)
 
     def do_show_code(self) -> None:
-
         self.app.push_screen(DepositCodeScreen(self.session, self.service_id))
 
     def do_follow(self) -> None:
@@ -283,19 +255,19 @@ class DepositScreen(DepositPage):
             return
         given, said = lower
         question = Question("Accept less", said, ACCEPT, "accept")
+        self.confirm(question, partial(self._accept, given))
 
-        def accepted(yes: bool | None) -> None:
-            if not yes or self.link is None:
-                return
-            try:
-                self.desk.journal.orders.accept_output(self.service_id, given)
-            except JournalUnavailable:
-                self.show_notice(f"{NO_JOURNAL.cause} Nothing was accepted.", "error")
-                return
-            self.link.tracker.adopt(self.service_id)
-            self.show()
-
-        self.app.push_screen(TypedConfirm(question), accepted)
+    def _accept(self, given: Decimal) -> None:
+        link = self.link
+        if link is None:
+            return
+        try:
+            self.desk.journal.orders.accept_output(self.service_id, given)
+        except JournalUnavailable:
+            self.show_notice(f"{NO_JOURNAL.cause} Nothing was accepted.", "error")
+            return
+        link.tracker.adopt(self.service_id)
+        self.show()
 
 
 class DepositCodeScreen(DepositPage):
@@ -313,12 +285,13 @@ class DepositCodeScreen(DepositPage):
 
     def __init__(self, session: Session, service_id: str) -> None:
         super().__init__(session, service_id)
-        self._at: int | None = None
+        self._wanted = ""
+        """The name of the code that the key went to."""
         self._code = QrCode()
         self._facts = TextRows()
 
     def compose_body(self) -> Iterable[Widget]:
-        yield Horizontal(self._code, self._facts, id="code")
+        return (Horizontal(self._code, self._facts, id="code"),)
 
     def on_mount(self) -> None:
         self.show()
@@ -336,11 +309,10 @@ class DepositCodeScreen(DepositPage):
         return self._code.text
 
     def show(self) -> None:
-        tracked, codes = self.tracked, self.codes()
+        tracked, code = self.tracked, next(iter(self._ordered), None)
         if tracked is None:
             return
         self.say_money(tracked)
-        code = self._current(codes)
         if code is None:
             self._code.show("")
             self._facts.show(no_code_lines(tracked, self.service_time()))
@@ -359,32 +331,25 @@ class DepositCodeScreen(DepositPage):
         around = 4 if size.height < 28 else 6
         return Size(size.width - FACTS - 2, size.height - around)
 
-    def _current(self, codes: tuple[DepositCode, ...]) -> DepositCode | None:
-        """The code chosen; at first the fullest one that fits."""
-        if not codes:
-            return None
-        if self._at is None:
-            fitting = (at for at, one in enumerate(codes)
-                       if self._code.fits(one.text, self._room()))  # fmt: skip
-            return codes[next(fitting, 0)]
-        return codes[self._at % len(codes)]
+    @property
+    def _ordered(self) -> list[DepositCode]:
+        """The code to show before the others: the one chosen, at first the fullest one that
+        fits."""
+        codes, room = self.codes(), self._room()
+        fitting = [one for one in codes if self._code.fits(one.text, room)]
+        chosen = [one for one in codes if one.name == self._wanted]
+        shown = next(iter([*chosen, *fitting, *codes]), None)
+        return sorted(codes, key=lambda one: one is not shown)
 
     def verb_standing(self, verb: Verb) -> CommandState:
-        if verb is NEXT_CODE:
-            codes = self.codes()
-            current = self._current(codes)
-            if current is None or len(codes) < 2:
-                return HIDDEN
-            following = codes[(codes.index(current) + 1) % len(codes)]
-            return CommandState(verb=f"next: {following.name}")
-        return self.copy_standing(verb)
+        if verb is not NEXT_CODE:
+            return super().verb_standing(verb)
+        others = self._ordered[1:]
+        return CommandState(verb=f"next: {others[0].name}") if others else HIDDEN
 
     def do_next_code(self) -> None:
-        codes = self.codes()
-        current = self._current(codes)
-        if current is not None:
-            self._at = (codes.index(current) + 1) % len(codes)
-            self.show()
+        self._wanted = self._ordered[1].name
+        self.show()
 
 
 def payment_of(tracked: TrackedOrder, now: datetime, *, simulated: bool = False) -> Payment | None:
@@ -467,12 +432,14 @@ def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, li
     """What stands above and below the code on the card."""
     held = ", ".join(word for word, inside in code.holds if inside)
     head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
+    expires = tracked.order.expires
+    until = clock_time(expires) if expires is not None else "the end"
     rows: list[LineLike] = [_by_hand(code, tracked)] if code.by_hand else []
-    rows.append(
-        [Span("The code goes away at ", "muted"), Span(_until(tracked)), Span(".", "muted")]
-    )
-    rows.append(Span("Do not send after the deadline.", "muted"))
-    return head, rows
+    return head, [
+        *rows,
+        [Span("The code goes away at ", "muted"), Span(until), Span(".", "muted")],
+        Span("Do not send after the deadline.", "muted"),
+    ]
 
 
 def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
@@ -554,17 +521,13 @@ def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
     return Span(f"{TROUBLE} not in the code, enter by hand: {', '.join(parts)}", "status-waiting")
 
 
-def _until(tracked: TrackedOrder) -> str:
-    return clock_time(tracked.order.expires) if tracked.order.expires is not None else "the end"
-
-
-def stage_of(state: OrderStatus) -> StageState:
-    """The stage line of an order."""
-    return StageState(state.stage, len(state.stages), _MARKS[state.level])
+def _mark(state: OrderStatus) -> StageMark:
+    """What came back is over for this card."""
+    return StageMark.ENDED if state.level == "back" else stage_mark(state.level)
 
 
 def _seen_head(state: OrderStatus) -> Line:
-    mark = _MARKS[state.level]
+    mark = _mark(state)
     glyph = DONE if mark is StageMark.MOVING else mark.glyph
     return [Span(f"{glyph} ", mark.role), Span(state.cause)]
 
@@ -590,7 +553,7 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
     if kind == "private":
         provider = "two legs"
     eta = expected_minutes(order.eta)
-    mark = _MARKS[state.level]
+    mark = _mark(state)
     facts = [_proceeds(tracked, state)]
     if order.receiver_address is not None:
         label = intent.recipient_label if intent else None
@@ -601,7 +564,7 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
                    Span(f"{eta} after the deposit", "muted")]  # fmt: skip
     facts.append(Fact("Route", route))
     now_line: Line = [
-        *stage_spans(stage_of(state)),
+        *stage_spans(StageState(state.stage, len(state.stages), mark)),
         Span(f"  {mark.glyph} ", mark.role),
         Span(state.cause, mark.role),
     ]

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 from msgspec import Struct, to_builtins
-from msgspec.structs import replace
 from textual import on
 from textual.containers import VerticalScroll
 from textual.message import Message
@@ -19,7 +18,7 @@ from textual.widget import Widget
 from swapdesk.acts import State
 from swapdesk.flows.intents.intent import COIN_DECIMALS
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.notation import age, countdown, exact_amount, grouped_address
+from swapdesk.flows.notation import countdown, exact_amount, grouped_address
 from swapdesk.flows.orders.raw_json import raw_lines
 from swapdesk.flows.signing.review_words import (
     NOTHING_SIGNED,
@@ -57,16 +56,17 @@ from swapdesk.tui.spans import (
     Span,
     cut,
     fill,
-    line_of,
+    joined,
     rule,
     ruled,
     width_of,
     wrapped,
 )
+from swapdesk.tui.widgets.detail_rows import Fact, fact_lines, facts_lines
 from swapdesk.tui.widgets.frame import FrameState, MoneyState
 from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
 from swapdesk.tui.widgets.match_lines import ADDRESS, LEAST_LABEL, match_heads, match_table
-from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.text_field import PassphraseField
 from swapdesk.wallet.answers import Match, Review, Severity, objections
 from swapdesk.wallet.promise import (
@@ -190,13 +190,10 @@ class SignScreen(Page):
         """The review that the view shows."""
 
     def compose_body(self) -> Iterable[Widget]:
-        yield self._steps
-        yield self._heading
-        yield self._reading
-        yield self._phrase
+        return (self._steps, self._heading, self._reading, self._phrase)
 
     def compose_side(self) -> Iterable[Widget]:
-        yield VerticalScroll(self._raw, classes="side", can_focus=False)
+        return (VerticalScroll(self._raw, classes="side", can_focus=False),)
 
     def on_mount(self) -> None:
         self.show()
@@ -208,14 +205,7 @@ class SignScreen(Page):
         return not self.signing.over
 
     def frame_now(self) -> FrameState:
-        """The place of the budget tells whether keys are open, and for how long."""
-        state = super().frame_now()
-        signing = getattr(self, "signing", None)
-        if signing is None or not self.session.opened:
-            return state
-        seconds = self.desk.wallet.locks_in
-        lock = "locked" if seconds is None else f"unlocked {age(seconds)} left"
-        return replace(state, context=context_of(signing), budget=None, lock=lock)
+        return self.with_lock(super().frame_now())
 
     def on_tick(self) -> None:
         self.show()
@@ -232,6 +222,7 @@ class SignScreen(Page):
         if not self.is_mounted:
             return
         signing = self.signing
+        self.context = context_of(signing)
         locked = signing.stage is Stage.LOCKED
         self.set_class(locked, "-locked")
         if locked and self.focused is not self._phrase:
@@ -357,14 +348,9 @@ class SignScreen(Page):
         if phrase is None:
             self.signing.agree(review.id)
             return
-
-        def typed(yes: bool | None) -> None:
-            if yes:
-                self.signing.agree(review.id, phrase)
-
         heading = f"Not all of this is in the {self.signing.kind.promise}"
         asked = Question(heading, phrase_question(self.signing, review), phrase, "sign")
-        self.app.push_screen(TypedConfirm(asked), typed)
+        self.confirm(asked, partial(self.signing.agree, review.id, phrase))
 
     def do_refuse(self) -> None:
         review = self.signing.review
@@ -374,11 +360,8 @@ class SignScreen(Page):
     def do_go_on(self) -> None:
         self.controls.signing.go_on(self.signing)
 
-    def do_bump(self) -> None:
-        self.controls.signing.replace(self.signing, cancels=False)
-
-    def do_cancel(self) -> None:
-        self.controls.signing.replace(self.signing, cancels=True)
+    def do_replace(self, cancels: bool) -> None:
+        self.controls.signing.replace(self.signing, cancels=cancels)
 
     @on(PassphraseField.Complete)
     def do_unlock(self) -> None:
@@ -504,12 +487,11 @@ def _kind(session: SigningSession[Any]) -> str:
 
 
 def _objections(review: Review, width: int) -> list[Line]:
-    rows: list[Line] = []
-    for said in objections(review.findings):
-        rows += wrapped(Span(f"{REFUSED} {said}", "status-trouble"), width, indent=2)
-    for said in objections(review.findings, Severity.WARN):
-        rows += wrapped(Span(f"{TROUBLE} {said}", "status-waiting"), width, indent=2)
-    return rows
+    found = review.findings
+    said = [Span(f"{REFUSED} {one}", "status-trouble") for one in objections(found)]
+    said += [Span(f"{TROUBLE} {one}", "status-waiting")
+             for one in objections(found, Severity.WARN)]  # fmt: skip
+    return [row for one in said for row in wrapped(one, width, indent=2)]
 
 
 def _happens(session: SigningSession[Any], review: Review, width: int) -> list[Line]:
@@ -537,28 +519,17 @@ def _happens(session: SigningSession[Any], review: Review, width: int) -> list[L
 
 def _moved(one: Moved, wallet: str, width: int) -> list[Line]:
     name = (wallet or "wallet") if one.yours else "others"
-    line: Line = []
-    for amount, symbol in one.amounts:
-        if line:
-            line.append(Span("     "))
-        line += [Span(f"{symbol} "), Span(_signed(amount), _role(amount), amount=True)]
+    amounts = [[Span(f"{symbol} "), _signed(amount)] for amount, symbol in one.amounts]
     if one.yours:
-        line += [
-            Span("     "),
-            Span(f"{VALID} ", "status-done"),
-            Span("nothing else moves", "muted"),
-        ]
-    else:
-        line += [Span("  "), Span(grouped_address(one.holder), "muted")]
-    return _labelled(name, line, width)
+        rest: Line = [Span(f"{VALID} ", "status-done"), Span("nothing else moves", "muted")]
+        return _labelled(name, joined([*amounts, rest], " " * 5), width)
+    holder = Span(grouped_address(one.holder), "muted")
+    return _labelled(name, [*joined(amounts, " " * 5), Span("  "), holder], width)
 
 
-def _signed(amount: Decimal) -> str:
-    return f"{'−' if amount < 0 else '+'}{exact_amount(amount.copy_abs())}"
-
-
-def _role(amount: Decimal) -> str:
-    return "amount-down" if amount < 0 else "amount-up"
+def _signed(amount: Decimal) -> Span:
+    sign, role = ("−", "amount-down") if amount < 0 else ("+", "amount-up")
+    return Span(f"{sign}{exact_amount(amount.copy_abs())}", role, amount=True)
 
 
 def _matched(session: SigningSession[Any], review: Review) -> Line:
@@ -585,17 +556,15 @@ def _agreement(review: Review, *, brief: bool) -> Line:
     """Whether the desk, which hashed by itself what is shown here, came to the same."""
     if review.agreed is None or not review.digest:
         return []
+    verb = "agree" if review.agreed else "differ"
+    said = f"desk {verb}s" if brief else f"desk and agent {verb}"
     if review.agreed:
-        said = "desk agrees" if brief else "desk and agent agree"
         return [Span(f"  {VALID}  ", "status-done"), Span(said, "muted")]
-    said = "desk differs" if brief else "desk and agent differ"
     return [Span(f"  {REFUSED}  {said}", "status-trouble")]
 
 
 def _labelled(label: str, content: LineLike, width: int) -> list[Line]:
-    rows = wrapped(line_of(content), max(20, width - LABEL))
-    heads = [fill(Span(label, "muted"), LABEL), *([Span(" " * LABEL)] for _ in rows[1:])]
-    return [[*head, *row] for head, row in zip(heads, rows, strict=True)]
+    return fact_lines(Fact(label, content), width, LABEL)
 
 
 def _locked_lines(session: SigningSession[Any], width: int) -> list[Line]:
@@ -616,13 +585,14 @@ def _end_lines(
     glyph, role = (TROUBLE, "status-waiting") if outcome.open else (REFUSED, "status-trouble")
     rows = wrapped(Span(f"{glyph} {failure.cause}", role), width, indent=2)
     rows += [] if short else [[]]
-    rows += _labelled("Funds", _sentence(failure.money), width)
-    rows += _labelled("Next", _sentence(failure.next), width)
-    if outcome.order_id is not None:
-        rows += _labelled("Order", outcome.order_id, width)
-    if outcome.hash is not None:
-        rows += _labelled("Transaction", outcome.hash, width)
-    rows += _labelled("Code", outcome.code, width)
+    facts = [
+        Fact("Funds", _sentence(failure.money)),
+        Fact("Next", _sentence(failure.next)),
+        Fact("Order", outcome.order_id or ""),
+        Fact("Transaction", outcome.hash or ""),
+        Fact("Code", outcome.code),
+    ]
+    rows += facts_lines([one for one in facts if one.value], width, LABEL)
     refused = session.refused
     if refused is not None:
         rows += [[], [Span(NOTHING_SIGNED, bold=True)], []]
@@ -680,13 +650,13 @@ def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[st
 
 def under_way(sessions: Sequence[SigningSession[Any]]) -> list[LineLike]:
     """One row each, those first that wait for the trader."""
-    found = sorted(sessions, key=lambda one: not one.waits)
-    rows: list[LineLike] = []
-    for one in found[:MOST]:
-        glyph, role, said = _SAID[one.stage]
-        rows.append(
-            [Span(f"{glyph} ", role), Span(subject_of(one), bold=True), Span(f"  {said}", role)]
-        )
-    if len(found) > MOST:
-        rows.append(Span(f"  and {len(found) - MOST} more", "muted"))
-    return rows
+    waiting_first = sorted(sessions, key=lambda one: not one.waits)
+    rows = list(map(_under_way, waiting_first[:MOST]))
+    more = len(sessions) - MOST
+    return [*rows, Span(f"  and {more} more", "muted")] if more > 0 else rows
+
+
+def _under_way(session: SigningSession[Any]) -> LineLike:
+    glyph, role, said = _SAID[session.stage]
+    name = Span(subject_of(session), bold=True)
+    return [Span(f"{glyph} ", role), name, Span(f"  {said}", role)]

@@ -4,8 +4,8 @@ outcome became. Compare the candidates, take one, or give it up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Awaitable, Iterable
+from functools import partial
 
 from textual import on
 from textual.widget import Widget
@@ -26,7 +26,7 @@ from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, SectionLabel, TextRows
-from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.table_layout import Column, Prose, Row, TableRow
 
 _SIGNS = {
@@ -52,7 +52,6 @@ class UnfinishedScreen(Page):
     NAME = "Unfinished business"
     SPENDS = "read"
     VERBS = (OPEN_FOUND, GO_ON, BACK)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     UnfinishedScreen #intro { margin: 0 0 1 0; }
     UnfinishedScreen.-short #intro { margin: 0; }
@@ -67,9 +66,10 @@ class UnfinishedScreen(Page):
         self._table = LineTable(COLUMNS, heads=False)
 
     def compose_body(self) -> Iterable[Widget]:
-        yield TextRows([_intro(len(self._found))], id="intro")
-        yield SectionLabel("Found", str(len(self._found)))
-        yield self._table
+        count = len(self._found)
+        said = "One order was" if count == 1 else f"{count} orders were"
+        intro = f"{said} being created when the desk ended. The desk asked the service about it."
+        return (TextRows([intro], id="intro"), SectionLabel("Found", str(count)), self._table)
 
     def on_mount(self) -> None:
         rows: list[TableRow] = []
@@ -79,13 +79,11 @@ class UnfinishedScreen(Page):
             rows.append(
                 Row(key, {"mark": Span(glyph, role), "id": name, "what": Span(one.what, bold=True)})
             )
-            rows.append(Prose(f"said {key}", [Span("         "), Span(one.said, _said_role(one))]))
+            role = "status-trouble" if one.kind == "withheld" else "muted"
+            rows.append(Prose(f"said {key}", [Span(" " * 9), Span(one.said, role)]))
             rows.append(Prose(f"gap {key}"))
         self._table.set_rows(rows)
         self._table.focus()
-        self._say_money()
-
-    def _say_money(self) -> None:
         kinds = {one.kind for one in self._found.values()}
         if "unknown" in kinds:
             next_ = "the desk: it looks again; enter shows what it found"
@@ -124,15 +122,6 @@ class UnfinishedScreen(Page):
         self.post_message(self.Go(ORDERS))
 
 
-def _intro(count: int) -> LineLike:
-    said = "One order was" if count == 1 else f"{count} orders were"
-    return [Span(f"{said} being created when the desk ended. The desk asked the service about it.")]
-
-
-def _said_role(one: OpenFinding) -> str:
-    return "status-trouble" if one.kind == "withheld" else "muted"
-
-
 CANDIDATE_COLUMNS = (
     Column("id", "Order", 8),
     Column("sure", "Match", 28),
@@ -155,31 +144,27 @@ class CandidatesScreen(Page):
     NAME = "Which order"
     SPENDS = "read"
     VERBS = (TAKE_ORDER, GIVE_UP, LOOK_AGAIN)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, session: Session, intent_id: str) -> None:
         super().__init__(session)
         self._intent_id = intent_id
         self.look: Look | None = None
         """What the last look found."""
-        self._busy = False
         self._intro = TextRows(id="intro")
         self._table = LineTable(CANDIDATE_COLUMNS)
         self._pane = TextRows(id="pane")
 
     def compose_body(self) -> Iterable[Widget]:
-        yield self._intro
-        yield self._table
-        yield RuleRow()
-        yield self._pane
+        return (self._intro, self._table, RuleRow(), self._pane)
 
     def on_mount(self) -> None:
         self.do_look_again()
 
-    def _candidates(self) -> Candidates | None:
+    def _candidates(self) -> Candidates:
+        """Raises CandidateRefused while nothing is connected."""
         link = self.link
         if link is None:
-            return None
+            raise CandidateRefused("The service is not connected.")
         return Candidates(link.api, self.desk.journal, link.exchange, self.desk.clock)
 
     @property
@@ -188,7 +173,7 @@ class CandidatesScreen(Page):
         found = self.look.candidates if self.look is not None else ()
         return next((one for one in found if one.service_id == key), None)
 
-    def _show(self) -> None:
+    def show(self) -> None:
         look = self.look
         if look is not None:
             asked = Span(intent_words(look.intent), bold=True)
@@ -230,53 +215,35 @@ class CandidatesScreen(Page):
     # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
-        if verb in (TAKE_ORDER, GIVE_UP, LOOK_AGAIN) and self._busy:
+        if verb in self.VERBS and self.fetching:
             return CommandState(locked="the service is asked")
         shown = {TAKE_ORDER: self.current is not None, GIVE_UP: self.look is not None}
         return READY if shown.get(verb, True) else HIDDEN
 
     def do_look_again(self) -> None:
-        self._busy = True
-        self.run_worker(self._fetch(), group="candidates", exclusive=True, exit_on_error=False)
-        self.refresh_keys()
-
-    async def _fetch(self) -> None:
-        candidates = self._candidates()
-        try:
-            if candidates is None:
-                raise CandidateRefused("The service is not connected.")
-            self.look = await candidates.look(self._intent_id)
-        except CandidateRefused as refused:
-            self.show_notice(str(refused), "warning")
-        finally:
-            self._busy = False
-        self._show()
+        self._ask(self._candidates_seen())
 
     def do_take_order(self) -> None:
         current = self.current
-        if current is None or self.look is None:
-            return
-        self._busy = True
-        self.run_worker(
-            self._take(self.look, current.service_id),
-            group="candidates",
-            exclusive=True,
-            exit_on_error=False,
-        )
+        if current is not None and self.look is not None:
+            self._ask(self._taken(self.look, current.service_id))
+
+    def _ask(self, work: Awaitable[None]) -> None:
+        self.fetch("candidates", self._or_told(work), lambda _: self.show())
         self.refresh_keys()
 
-    async def _take(self, look: Look, service_id: str) -> None:
-        candidates = self._candidates()
+    async def _or_told(self, work: Awaitable[None]) -> None:
+        """Do the work, or tell why it was refused."""
         try:
-            if candidates is None:
-                raise CandidateRefused("The service is not connected.")
-            await candidates.choose(look, service_id)
+            await work
         except CandidateRefused as refused:
-            self._busy = False
             self.show_notice(str(refused), "warning")
-            self._show()
-            return
-        self._busy = False
+
+    async def _candidates_seen(self) -> None:
+        self.look = await self._candidates().look(self._intent_id)
+
+    async def _taken(self, look: Look, service_id: str) -> None:
+        await self._candidates().choose(look, service_id)
         if self.link is not None:
             self.link.tracker.adopt(service_id)
         self.app.call_later(self._leave_for, service_id)
@@ -300,15 +267,12 @@ class CandidatesScreen(Page):
             "give up",
         )
 
-        def typed(yes: bool | None) -> None:
-            candidates = self._candidates()
-            if not yes or candidates is None:
-                return
-            try:
-                candidates.give_up(look, look.phrase)
-            except CandidateRefused as refused:
-                self.show_notice(str(refused), "warning")
-                return
-            self.post_message(self.Go(everywhere.BACK))
+        self.confirm(question, partial(self._give_up, look))
 
-        self.app.push_screen(TypedConfirm(question), typed)
+    def _give_up(self, look: Look) -> None:
+        try:
+            self._candidates().give_up(look, look.phrase)
+        except CandidateRefused as refused:
+            self.show_notice(str(refused), "warning")
+        else:
+            self.post_message(self.Go(everywhere.BACK))

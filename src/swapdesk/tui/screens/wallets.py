@@ -4,16 +4,15 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 from textual import on
 from textual.widget import Widget
 
-from swapdesk.flows.batch.bundle_promise import smart_accounts
+from swapdesk.flows.batch.bundles import smart_accounts
 from swapdesk.flows.failure_messages import POLICY_ANEW
-from swapdesk.flows.notation import age, counted, exact_amount, short_address, usd
+from swapdesk.flows.notation import counted, exact_amount, short_address, usd
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings
 from swapdesk.flows.wallet.own_accounts import has_keys
 from swapdesk.flows.wallet.policy_change import (
@@ -49,7 +48,7 @@ from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
 from swapdesk.tui.widgets.overlay import Overlay, TextOverlay
 from swapdesk.tui.widgets.table_layout import Cell, Column, Prose, Row, Section, TableRow
 from swapdesk.tui.widgets.text_field import PassphraseField
-from swapdesk.wallet.accounts import Account, ChainLink
+from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.answers import Allowance
 from swapdesk.wallet.protocol import Refused, WalletError, WrongPassphrase
 from swapdesk.wallet.spending import PolicyStatus, SpendingPolicy, plain_amount
@@ -133,13 +132,11 @@ def wallet_rows(
         cells: dict[str, Cell] = {
             "account": among.account.name,
             "chain": among.chain_name,
-            "amount": "any amount" if each.unlimited else _units(each),
+            "amount": Span("any amount", "status-waiting") if each.unlimited else _units(each),
             "token": each.token.symbol,
             "note": f"to {each.venue or 'an unknown contract'}"
             + (", by Permit2" if each.permit2 else ""),
         }
-        if each.unlimited:
-            cells["amount"] = Span("any amount", "status-waiting")
         rows.append(Row(key, cells))
     failed = {one.place for one in told.holdings if one.problem is not None}
     for asked in told.allowances:
@@ -160,11 +157,9 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
         said = f"{status.problem[:1].upper()}{status.problem[1:]}. Nothing is signed."
         yield Prose("limits problem", Span(said, "status-trouble"))
         yield Prose("limits next", Span(f"Next {POLICY_ANEW}.", "muted"))
-    policy = status.policy
-    if policy is None or policy == SpendingPolicy():
-        if status.problem is None:
-            yield Prose("limits none", Span(f"{NO_POLICY} m sets one.", "muted"))
-        return
+    policy = status.policy or SpendingPolicy()
+    if policy == SpendingPolicy() and status.problem is None:
+        yield Prose("limits none", Span(f"{NO_POLICY} m sets one.", "muted"))
     for one in status.uses:
         limit = one.limit
         cells: dict[str, Cell] = {
@@ -182,25 +177,21 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
 def wallet_pane(subject: Subject) -> list[LineLike]:
     """What stands below the table of the row under the cursor: its whole address, and of what
     could not be read where its money is and who acts next."""
-    facts = _address_facts(subject)
+    name, facts, allowance = subject.account.name, [], subject.allowance
+    if subject.smart:
+        facts.append(Fact("Account", address=subject.address))
+    if subject.smart is not None:
+        back = name or short_address(subject.account.address)
+        facts.append(Fact("Back", f"d takes it back to {back}"))
+    elif allowance is None:
+        facts.append(Fact(name, address=subject.address))
+    else:
+        facts += [Fact("Venue", allowance.venue)] if allowance.venue else []
+        facts.append(Fact("May take", address=subject.address))
     if subject.unread is not None:
         facts.append(Fact("Funds", "where they are; only the reading failed"))
         facts.append(Fact("Next", subject.unread or READ_AGAIN))
     return list(facts_lines(facts, PANE))
-
-
-def _address_facts(subject: Subject) -> list[Fact]:
-    if subject.smart is not None:
-        back = (
-            f"d takes it back to {subject.account.name or short_address(subject.account.address)}"
-        )
-        facts = [Fact("Account", address=subject.address)] if subject.smart else []
-        return [*facts, Fact("Back", back)]
-    allowance = subject.allowance
-    if allowance is None:
-        return [Fact(subject.account.name, address=subject.address)]
-    facts = [Fact("Venue", allowance.venue)] if allowance.venue else []
-    return [*facts, Fact("May take", address=subject.address)]
 
 
 def _on_chain(
@@ -211,33 +202,25 @@ def _on_chain(
     first = f"{base} coin"
     unread = None if one.problem is None else one.next
     subject = Subject(one.account, one.chain, smart=one.smart, unread=unread)
-    if one.problem is not None:
+    place: dict[str, Cell] = {"account": name, "chain": one.chain_name}
+    if one.problem is not None or one.reading:
         subjects[first] = subject
-        said = Span(f"{TROUBLE} {one.problem}", "status-waiting")
-        cells: dict[str, Cell] = {"account": name, "chain": one.chain_name}
-        return [Row(first, cells, tail=said, tail_from="amount")]
-    if one.reading:
-        key = first
-        subjects[key] = subject
-        cells = {"account": name, "chain": one.chain_name}
-        return [Row(key, cells, tail=Span("reading…", "muted"), tail_from="amount")]
+        said = Span("reading…", "muted")
+        if one.problem is not None:
+            said = Span(f"{TROUBLE} {one.problem}", "status-waiting")
+        return [Row(first, place, tail=said, tail_from="amount")]
+    place["note"] = _counted(allowing)
     rows: list[TableRow] = []
-    for place, held in enumerate(one.holdings):
+    for held in one.holdings:
         key = f"{base} {held.asset.contract or 'coin'}"
         subjects[key] = subject
-        rows.append(
-            Row(
-                key,
-                {
-                    "account": name if place == 0 else "",
-                    "chain": one.chain_name if place == 0 else "",
-                    "amount": "?" if held.amount is None else exact_amount(held.amount),
-                    "token": held.asset.symbol,
-                    "usd": "—" if held.usd is None else usd(held.usd),
-                    "note": _counted(allowing) if place == 0 else "",
-                },
-            )
-        )
+        cells: dict[str, Cell] = {
+            "amount": "?" if held.amount is None else exact_amount(held.amount),
+            "token": held.asset.symbol,
+            "usd": "—" if held.usd is None else usd(held.usd),
+        }
+        # Where it is stands in the first of its rows alone.
+        rows.append(Row(key, cells if rows else {**place, **cells}))
     return rows
 
 
@@ -282,15 +265,13 @@ HOW = (
 
 def limits_head(status: PolicyStatus | None) -> list[LineLike]:
     """What may be signed now, above the field that changes it."""
+    policy = (status.policy if status is not None else None) or SpendingPolicy()
     rows: list[LineLike] = [[Span("What the wallet may sign at most", bold=True)]]
-    policy = status.policy if status is not None else None
-    if policy is None or policy == SpendingPolicy():
-        rows.append(Span(NO_POLICY, "muted"))
-    for limit in policy.limits if policy is not None else ():
+    rows += [Span(NO_POLICY, "muted")] if policy == SpendingPolicy() else []
+    for limit in policy.limits:
         unit = "USD" if limit.token is None else named_token(limit.token)
         rows.append(Span(f"per {limit.window.value}: {exact_amount(limit.most)} {unit}"))
-    for name, value in policy_facts(policy) if policy is not None else ():
-        rows.append(Span(f"{name}: {value}", "muted"))
+    rows += [Span(f"{name}: {value}", "muted") for name, value in policy_facts(policy)]
     return [*rows, []]
 
 
@@ -331,7 +312,6 @@ class WalletsScreen(Page):
         READ_CHAINS,
         LOCK_WALLET,
     )
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     WalletsScreen LineTable { height: 1fr; }
     """
@@ -348,38 +328,28 @@ class WalletsScreen(Page):
         self._pane = TextRows(id="pane")
 
     def compose_body(self) -> Iterable[Widget]:
-        yield self._table
-        yield RuleRow()
-        yield self._pane
+        return (self._table, RuleRow(), self._pane)
 
     def on_mount(self) -> None:
         self.desk.wallet.on_locked = self._lock_heard
         self.set_money("in your wallet.", "you: read, or esc goes back")
         if not (self.session.live or has_keys(self.desk)):
             self._table.set_empty(MAKING)
-        self._read()
-
-    def _lock_heard(self) -> None:
-        self.call_later(self._locked)
+        self.do_read()
 
     def on_tick(self) -> None:
         self.refresh_frame()
 
     def frame_now(self) -> FrameState:
-        """The place of the budget tells whether keys are open, and for how long."""
-        state = super().frame_now()
-        if not self.session.opened:
-            return state
-        seconds = self.desk.wallet.locks_in
-        if seconds is not None:
-            lock = f"unlocked {age(seconds)} left"
-        else:
-            lock = "locked" if has_keys(self.desk) else "no accounts yet"
-        return replace(state, budget=None, lock=lock)
+        shut = "locked" if has_keys(self.desk) else "no accounts yet"
+        return self.with_lock(super().frame_now(), shut)
+
+    def _lock_heard(self) -> None:
+        self.call_later(self._locked)
 
     # reading
 
-    def _read(self) -> None:
+    def do_read(self) -> None:
         self.busy = "reading"
         self.fills_wallet()
         self.refresh_keys()
@@ -436,7 +406,7 @@ class WalletsScreen(Page):
     def _read_stale(self) -> None:
         if self._stale and not self.busy:
             self._stale = False
-            self._read()
+            self.do_read()
 
     @property
     def current(self) -> Subject | None:
@@ -473,9 +443,6 @@ class WalletsScreen(Page):
             return CommandState(locked=OTHER_DESK)
         return CommandState(locked=self.busy) if signs or verb is READ_CHAINS else READY
 
-    def do_read_chains(self) -> None:
-        self._read()
-
     def do_copy_wallet_address(self) -> None:
         if (subject := self.current) is not None:
             self.controls.copy_value("address", subject.address)
@@ -487,28 +454,20 @@ class WalletsScreen(Page):
         try:
             await self.desk.wallet.lock()
         except WalletError as error:
-            self.call_later(self._failed, failure_of_wallet(error).cause)
+            self.call_later(self._finished, failure_of_wallet(error).cause, "error")
         else:
             self.call_later(self._finished, "Locked.")
 
-    def do_revoke_allowance(self) -> None:
+    def do_sign(self) -> None:
+        """End the allowance of this row, or take back what its smart account holds."""
         subject = self.current
-        link = self._link(subject)
-        if subject is not None and subject.allowance is not None and link is not None:
-            self.controls.signing.revoke(subject.account, link, subject.allowance)
-
-    def do_withdraw_all(self) -> None:
-        subject = self.current
-        link = self._link(subject)
-        if subject is not None and subject.smart and link is not None:
-            self.controls.signing.withdraw(subject.account, link)
-
-    def _link(self, subject: Subject | None) -> ChainLink | None:
-        """The chain of a row; a notice where it is not connected any more."""
         link = self.desk.wallet.link(subject.chain) if subject is not None else None
-        if link is None:
+        if subject is None or link is None:
             self.show_notice("The chain is not connected any more.", "warning")
-        return link
+        elif subject.allowance is not None:
+            self.controls.signing.revoke(subject.account, link, subject.allowance)
+        else:
+            self.controls.signing.withdraw(subject.account, link)
 
     def do_set_limits(self) -> None:
         status = self.told.policy if self.told is not None else None
@@ -528,7 +487,7 @@ class WalletsScreen(Page):
         try:
             await wallet.set_policy(await proposed_policy(wallet, change), phrase)
         except PolicyProblem as problem:
-            self.call_later(self._failed, str(problem))
+            self.call_later(self._finished, str(problem), "error")
         except WrongPassphrase:
             why = "That is not the pass phrase of the wallet."
             self.call_later(self._ask_phrase, change, why)
@@ -537,12 +496,12 @@ class WalletsScreen(Page):
                 why = "Only the pass phrase of the wallet allows more than before."
                 self.call_later(self._ask_phrase, change, why)
             else:
-                self.call_later(self._failed, failure_of_wallet(refused).cause)
+                self.call_later(self._finished, failure_of_wallet(refused).cause, "error")
         except WalletError as error:
-            self.call_later(self._failed, failure_of_wallet(error).cause)
+            self.call_later(self._finished, failure_of_wallet(error).cause, "error")
         else:
             self.call_later(self._finished, "The limits are set.")
-            self.call_later(self._read)
+            self.call_later(self.do_read)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
         """A live wallet changes its limits by its pass phrase alone."""
@@ -554,9 +513,6 @@ class WalletsScreen(Page):
                 self._set_limits(change, phrase)
 
         self.app.push_screen(PassphraseOverlay(why), typed)
-
-    def _failed(self, said: str) -> None:
-        self._finished(said, "error")
 
     def _finished(self, said: str, severity: str = "information") -> None:
         """What was asked of the wallet is over."""

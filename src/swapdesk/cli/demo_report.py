@@ -1,4 +1,5 @@
-"""A demonstration told stage by stage, in a world of its own that repeats.
+"""A demonstration without a screen, in a world of its own that repeats: told stage by stage, and
+written as one web page that leaves the program, drawn and to step through.
 
 The same seed gives the same bytes: the world is made anew in a directory that goes away with it,
 and its time moves only when everybody waits (``sandbox.repeatable``).
@@ -6,28 +7,44 @@ and its time moves only when everybody waits (``sandbox.repeatable``).
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.chain.node_http import NodeError
+from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input
 from swapdesk.cli.output import Output
 from swapdesk.cli.quotes import find_token
-from swapdesk.cli.sandbox_lifetime import require_sandbox
+from swapdesk.cli.sandbox_lifetime import require_extra
 from swapdesk.flows.connection import sandbox_connection
 from swapdesk.flows.demo.demonstration import DemoChoice, DemoFailed, Demonstration
+from swapdesk.flows.demo.link_graph import link_graph
 from swapdesk.flows.demo.link_search import Comparison
-from swapdesk.flows.demo.stage import DEMOS, Pane, PaneLine, Stage, link_pane
+from swapdesk.flows.demo.stage import (
+    DEMOS,
+    Demo,
+    Pane,
+    PaneLine,
+    Stage,
+    edge_said,
+    link_pane,
+    path_of,
+    payment_lines,
+)
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.notation import clock_time, copied_amount, exact_amount
+from swapdesk.flows.notation import clock_time, copied_amount, exact_amount, tracker_amount
+from swapdesk.flows.orders.order_export import write_export_file
 from swapdesk.paths import Home
 from swapdesk.settings import load_settings
+from swapdesk.web_page import MARKED_WITHIN, is_page, web_page
 
+PAGE = "demo"
 _LABEL = 10
 IN_MEMORY = "/dev/shm"
 USUAL_SPEED = Decimal(1)
@@ -35,15 +52,15 @@ USUAL_SPEED = Decimal(1)
 
 def tell_demo(output: Output, choice: DemoChoice) -> Demonstration:
     """Carry it out, print what happened and give it back."""
-    require_sandbox()
+    require_extra("sandbox")
     try:
         return tell_in_new_world(output, choice)
     except DemoFailed as error:
         if error.field:
             raise bad_input("CANNOT_SHOW", str(error), field=error.field) from None
-        raise _failed(str(error)) from None
+        raise CommandError(Exit.REFUSED, "DEMO_FAILED", str(error)) from None
     except NodeError as error:
-        raise _failed(f"{error}.") from None
+        raise CommandError(Exit.REFUSED, "DEMO_FAILED", f"{error}.") from None
 
 
 def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
@@ -75,16 +92,13 @@ def _quick_place() -> str | None:
     return IN_MEMORY if os.access(IN_MEMORY, os.W_OK | os.X_OK) else None
 
 
-def _failed(said: str) -> CommandError:
-    return CommandError(Exit.REFUSED, "DEMO_FAILED", said)
-
-
 async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
     if choice.token is not None:
         find_token(choice.token, desk, field="token")
     shown = Demonstration(desk, DEMOS[choice.name], choice, str(choice.seed))
     told = _Transcript(output, shown)
-    told.head(headline(shown, choice))
+    if not output.json:
+        output.say(f"{shown.demo.title}: {headline(shown, choice)}")
     try:
         await shown.begin()
         await shown.run(told.stage)
@@ -120,21 +134,17 @@ class _Transcript:
         self._shown = shown
         self._said: set[tuple[str, PaneLine]] = set()
 
-    def head(self, about: str) -> None:
-        if not self._output.json:
-            self._output.say(f"{self._shown.demo.title}: {about}")
-
     def stage(self, stage: Stage) -> None:
-        row = stage.row
-        if self._output.json:
-            self._output.document(stage)
-            return
-        many = len(self._shown.demo.rows)
+        row, rows = stage.row, self._shown.demo.rows
         self._output.say(
             "",
-            f"{stage.number} of {many}  {row.title}, {clock_time(stage.at)} on the sandbox clock",
+            f"{stage.number} of {len(rows)}  {row.title}, {clock_time(stage.at)}"
+            " on the sandbox clock",
             f"  {row.sentence}",
+            document=stage,
         )
+        if self._output.json:
+            return
         for pane in stage.panes:
             self._pane(pane)
         self._output.say(f"  Funds {stage.money} Next {stage.next}.")
@@ -143,10 +153,11 @@ class _Transcript:
         if last.search is None or not last.can_be_linked:
             return
         pane, rows = link_pane(last.search), last.compared
+        self._output.say(
+            "", "Link search, from Alice to Bob", document=LinkSearchDocument(pane, rows)
+        )
         if self._output.json:
-            self._output.document(LinkSearchDocument(pane, rows))
             return
-        self._output.say("", "Link search, from Alice to Bob")
         self._lines([*pane.lines, PaneLine(pane.ending)])
         if rows:
             self._output.say("", "What a watcher can still compare")
@@ -162,3 +173,85 @@ class _Transcript:
 
     def _lines(self, lines: Iterable[PaneLine]) -> None:
         self._output.say(*(f"    {line.head:{_LABEL}}{line.whole or line.text}" for line in lines))
+
+
+# The page
+
+
+class PageDocument(Struct, frozen=True):
+    """The text of the page, or where it was written."""
+
+    page: str | UnsetType = UNSET
+    file: str | UnsetType = UNSET
+
+
+def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told: bool) -> None:
+    """Carry it out in a new world, print its stages where they are to be ``told``, and write the
+    page into ``file``."""
+    if file is None:
+        tell_demo(call.output, choice)
+        return
+    printed = str(file) == "-"
+    if printed and told:
+        raise bad_input(
+            "TWO_CHOICES",
+            "--auto tells the stages on standard output, where --page - writes the page.",
+            field="page",
+        )
+    if not printed:
+        _check_place(file)
+    output = call.output if told else Output("table", stdout=io.StringIO())
+    shown = tell_demo(output, choice)
+    page = demo_page(DEMOS[choice.name], shown.record, headline(shown, choice))
+    if printed:
+        call.output.file(page.encode(), document=PageDocument(page=page))
+        return
+    _check_place(file)
+    try:
+        write_export_file(file, page.encode())
+    except OSError as error:
+        raise _not_written(file, error) from None
+    call.output.talk(f"Written: {file}.", document=PageDocument(file=str(file)))
+
+
+def demo_page(demo: Demo, record: Sequence[Stage], about: str) -> str:
+    """The same record gives the same bytes."""
+    last = record[-1]
+    islands, left_out = link_graph(last)
+    return web_page(
+        PAGE,
+        title=demo.title,
+        about=about,
+        stages=[(stage, stage.panes, path_of(stage)) for stage in record],
+        link=link_pane(last.search) if last.search is not None and last.can_be_linked else None,
+        islands=islands,
+        left_out=left_out,
+        edge_said=edge_said,
+        payment_lines=payment_lines,
+        clock_time=clock_time,
+        amount=tracker_amount,
+    )
+
+
+def _check_place(file: Path) -> None:
+    """A page of a demonstration may be replaced by another one, and nothing else may. A pipe or a
+    device is written into."""
+    try:
+        if not file.parent.is_dir():
+            raise bad_input("FILE", f"There is no folder {file.parent}.", field="page")
+        if not file.is_file():
+            return
+        with file.open("rb") as old:
+            ours = is_page(PAGE, old.read(MARKED_WITHIN))
+    except OSError as error:
+        raise _not_written(file, error) from None
+    if not ours:
+        raise bad_input(
+            "FILE_EXISTS",
+            f"{file} is there already and is no page of a demonstration; it was not replaced.",
+            field="page",
+        )
+
+
+def _not_written(file: Path, error: OSError) -> CommandError:
+    return bad_input("FILE", f"{file} cannot be written: {error.strerror or error}.", field="page")
