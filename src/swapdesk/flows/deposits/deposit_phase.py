@@ -15,13 +15,13 @@ from swapdesk.chain.addresses.payments import payment_link
 from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import waits_for_signature
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.orders.deposit_destination import amount_to_pay
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.order_status import reported_status, short_place, withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import waits_for_signature
 from swapdesk.wire.orders import DisplayStatus
 
 
