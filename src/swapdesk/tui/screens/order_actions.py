@@ -38,7 +38,7 @@ NOT_THIS_ONE = "A deposit is being paid. This one was not."
 FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "open the payment"
 
 
-class OrderPage(Page, bare=True):
+class OrderActions(Page, bare=True):
     """A page with an order to be paid, asked for again or put away: the one that it is about, or
     the one under the cursor."""
 
@@ -147,7 +147,7 @@ class OrderPage(Page, bare=True):
             self.show_notice(NOT_THIS_ONE, "warning")
 
 
-class OneOrderPage(OrderPage, bare=True):
+class OneOrderPage(OrderActions, bare=True):
     """A page about the order ``service_id``, which may be one that only the service knows."""
 
     def __init__(self, session: Session, service_id: str, context: str) -> None:

@@ -45,7 +45,7 @@ from swapdesk.tui.commands.orders import (
 )
 from swapdesk.tui.glyphs import UNKNOWN
 from swapdesk.tui.screens.order import order_facts
-from swapdesk.tui.screens.order_actions import OrderPage, ask_export
+from swapdesk.tui.screens.order_actions import OrderActions, ask_export
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.form_fields import FilterField
@@ -80,7 +80,7 @@ def not_read(kept: FilterLine) -> str:
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
-class OrdersScreen(OrderPage):
+class OrdersScreen(OrderActions):
     """The tracker: every order this desk knows, open ones first.
 
     Rows keep their place while their cells change; the cursor stays on its order.
