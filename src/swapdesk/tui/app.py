@@ -371,10 +371,10 @@ class DeskApp(SafeApp[int]):
             await done
 
     async def do_new_swap(self) -> None:
-        await self.navigation.begin_swap(private=False)
+        (await self.navigation.home()).begin(private=False)
 
     async def do_private_send(self) -> None:
-        await self.navigation.begin_swap(private=True)
+        (await self.navigation.home()).begin(private=True)
 
     async def do_back(self) -> None:
         await self.navigation.back()

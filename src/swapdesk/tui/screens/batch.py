@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -352,7 +353,9 @@ class BatchScreen(Page):
         for a file where nothing is due at all."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
-        found = self._left_open()
+        found = None
+        with suppress(JournalUnavailable):
+            found = left_open(self.desk.journal, self.now())
         if found is not None and found.id != self.work.batch_id:
             self._open(found)
         if (self.plan is None and found is None) or self._over:
@@ -368,12 +371,6 @@ class BatchScreen(Page):
         """Whether a batch is shown on which nothing is due, and no row failed."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
-
-    def _left_open(self) -> Batch | None:
-        try:
-            return left_open(self.desk.journal, self.now())
-        except JournalUnavailable:
-            return None
 
     # drawing
 
@@ -937,7 +934,6 @@ class BatchScreen(Page):
 
     def verb_standing(self, verb: Verb) -> CommandState:
         plan, progress, creating = self.plan, self.progress, self.work.creating
-        failed = progress is not None and bool(progress.failed)
         if verb in FIELD_VERBS:
             in_cell = self._cell is not None
             if not self.writing or verb in (FILE_VERBS if in_cell else (OTHER_COLUMN,)):
@@ -951,34 +947,30 @@ class BatchScreen(Page):
             return CommandState(locked=CREATING if creating else "")
         if verb is EXPORT_BATCH:
             return CommandState(verb="export" if self.made is not None else "template")
-        if verb is FAILED_AGAIN and progress is not None and failed:
+        if verb in (FAILED_AGAIN, BACK_TO_BATCH):
+            again, failed = verb is FAILED_AGAIN, progress is not None and progress.failed > 0
+            shown = failed if again else self.work.unpaid is not None and not failed
             # With the same input, unless something of the batch is just on its way.
-            return CommandState(locked=CREATING if creating or progress.creating else self.doing)
-        if verb is BACK_TO_BATCH and self.work.unpaid is not None and not failed:
-            return CommandState(locked=CREATING if creating else self.doing)
-        if verb in PAYING_VERBS and not creating:
-            return self.paying_standing(verb)
-        if plan is None or verb in (FAILED_AGAIN, BACK_TO_BATCH, *PAYING_VERBS):
+            busy = creating or (again and progress is not None and progress.creating)
+            return CommandState(locked=CREATING if busy else self.doing, hidden=not shown)
+        if verb in PAYING_VERBS:
+            return HIDDEN if creating else self.paying_standing(verb)
+        if plan is None:
             return HIDDEN
         if verb in (NEXT_PROBLEM, PREVIOUS_PROBLEM):
             found = self.made is None and any(row.findings and not row.skipped for row in plan.rows)
             return READY if found else HIDDEN
         if verb is DECIMAL_COMMA:
-            return self._comma_standing()
+            # Said with an amount of the file: whether that is meant is for the trader to say.
+            row = plan.comma_problem if self.made is None else None
+            amount = row.cell("sell_amount") if row is not None else ""
+            return CommandState(verb=f"read {amount} as {pointed(amount)}", hidden=row is None)
         if verb in (EDIT_ROW, SKIP_ROW):
             if self.work.batch_id is not None:
                 return HIDDEN
             row = self.row
             return CommandState(verb="keep row" if verb is SKIP_ROW and row and row.skipped else "")
-        return self._create_standing()
-
-    def _comma_standing(self) -> CommandState:
-        """Said with an amount of the file: whether that is meant is for the trader to say."""
-        row = self.plan.comma_problem if self.plan is not None and self.made is None else None
-        if row is None:
-            return HIDDEN
-        amount = row.cell("sell_amount")
-        return CommandState(verb=f"read {amount} as {pointed(amount)}")
+        return self._create_standing(plan)
 
     @property
     def cut_off(self) -> str:
@@ -987,22 +979,21 @@ class BatchScreen(Page):
             return "not connected"
         return "read only" if self.link.connection.read_only else ""
 
-    def _create_standing(self) -> CommandState:
-        plan, progress = self.plan, self.progress
+    def _create_standing(self, plan: BatchPlan) -> CommandState:
+        progress, count = self.progress, len(plan.problems)
         if self.work.creating:
             return CommandState(locked=CREATING)
         if progress is not None and not progress.creating:
             return HIDDEN
         if self.busy:
             return CommandState(locked=self.busy)
-        count = len(plan.problems) if plan is not None else 0
         if progress is None and count:
             return CommandState(locked=counted(count, "problem"))
         if self.cut_off:
             return CommandState(locked=self.cut_off)
         if progress is not None:
             return CommandState(verb="go on")
-        if plan is None or not plan.limits_known:
+        if not plan.limits_known:
             return CommandState(locked="limits not known")
         if not plan.groups:
             return CommandState(locked="no rows")

@@ -419,10 +419,6 @@ class SwapScreen(Page):
         self.begin(private=False)
         self.line.set_value(line)
 
-    def finished(self) -> None:
-        """The order of this line exists; the next one starts empty."""
-        self.begin(private=False)
-
     def write_token(self, spec: str) -> None:
         """Put a chosen token behind what is written, or before an amount still to be typed."""
         value = self.line.value.strip()
