@@ -29,7 +29,7 @@ from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.controllers.create_controller import BatchController, CreateController
 from swapdesk.tui.controllers.navigation import Navigation, PrivacyMode
-from swapdesk.tui.controllers.order_follower import EndBell, Notify, OrderFollower, terminal_notice
+from swapdesk.tui.controllers.order_follower import EndBell, OrderFollower, terminal_notice
 from swapdesk.tui.controllers.signing_controller import SigningController
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.keys_in_turn import KeyQueue, KeyTaken
@@ -169,7 +169,7 @@ class DeskApp(SafeApp[int]):
         self.keys = KeyQueue(self, self.session.clock, super().on_event)
         self.navigation = Navigation(self, SwapScreen(self.session))
         self.privacy = PrivacyMode(self)
-        ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
+        ends = EndBell(settings.notify.value, self._tell_terminal)
         self.orders = OrderFollower(self, ends)
         self.creates = CreateController(self)
         self.signing = SigningController(self)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -87,19 +86,12 @@ class OrderFollower:
 LONGEST = 120
 
 
-class Notify(StrEnum):
-    """``notify`` in the configuration."""
-
-    AWAY = "away"
-    """While the terminal is not known to have the focus."""
-    ALWAYS = "always"
-    OFF = "off"
-
-
 class EndBell:
-    """``tell`` writes to the terminal: the bell, and a sequence with the sentence."""
+    """``tell`` writes to the terminal: the bell, and a sequence with the sentence. ``choice`` is
+    that of the configuration: ``away``, while the terminal is not known to have the focus,
+    ``always`` or ``off``."""
 
-    def __init__(self, choice: Notify, tell: Callable[[str], None]) -> None:
+    def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
         self._tell = tell
         self._told: dict[str, str] = {}
@@ -116,8 +108,8 @@ class EndBell:
         news = [one for one in ended if self._told.get(one.service_id) != _end(one)]
         self.begin(news)
         said = [end_sentence(one, now) for one in news]
-        away = not self.focused or self._choice is Notify.ALWAYS
-        if said and away and self._choice is not Notify.OFF:
+        away = not self.focused or self._choice == "always"
+        if said and away and self._choice != "off":
             several = f"{len(said)} orders ended. " if len(said) > 1 else ""
             self._tell(f"{several}{said[0]}")
         return said

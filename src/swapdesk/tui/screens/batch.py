@@ -152,7 +152,6 @@ _DOING = {
     Until.SUBMITTED: "submitting",
     Until.SETTLED: "submitting",
 }
-_STANDS_AFTER = {BUILD_BUNDLE: Until.BUILT, SIGN_BUNDLE: Until.SIGNED, SUBMIT_BUNDLE: Until.SETTLED}
 ROOMY = 100
 """Cells from which the route has a column of its own."""
 NAMED = 120
@@ -904,31 +903,22 @@ class BatchScreen(Page):
 
     # paying
 
-    def do_build_bundle(self) -> None:
-        self._pay(Until.BUILT)
-
-    def do_sign_bundle(self) -> None:
-        signing = self._pay(Until.SIGNED)
-        if signing is not None:
-            self.controls.signing.open(signing)
-
-    def do_submit_bundle(self) -> None:
-        self._pay(Until.SETTLED)
-
-    def _pay(self, until: Until) -> GroupSession | None:
+    def do_pay(self, until: str) -> None:
+        """Go on with the group that is next, ``until`` it stands so; what is to be signed is
+        shown."""
         current = self.current
         if current is None:
-            return None
+            return
         try:
-            signing = self.controls.signing.pay_group(current.group.act.id, until)
+            signing = self.controls.signing.pay_group(current.group.act.id, Until[until])
         except Stopped as error:
             self.show_notice(f"{error} Next {error.next}.", "warning")
-            return None
         except JournalUnavailable:
             self.show_notice(NO_JOURNAL.cause, "error")
-            return None
-        self.show()
-        return signing
+        else:
+            self.show()
+            if until == Until.SIGNED.name:
+                self.controls.signing.open(signing)
 
     # keys
 
@@ -1012,7 +1002,7 @@ class BatchScreen(Page):
             return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
         # What was never built is built and shown by one key; what failed is looked at in between.
         at_once = verb is SIGN_BUNDLE and due is Until.BUILT and bundle is None
-        if due is not _STANDS_AFTER[verb] and not at_once:
+        if due is not Until[str(verb.given[0])] and not at_once:
             return HIDDEN
         if doing:
             return HIDDEN if at_once else CommandState(locked=doing)
