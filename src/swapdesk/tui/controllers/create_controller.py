@@ -24,7 +24,6 @@ class CreateController:
 
     def __init__(self, app: DeskApp) -> None:
         self._app = app
-        self._session = app.session
         self._paying: str | None = None
         self.creating: str | None = None
 
@@ -41,7 +40,7 @@ class CreateController:
             self._app.call_later(self._waits)
 
         try:
-            outcome = await self._session.desk.link.exchange.create(intent, on_waiting=waiting)
+            outcome = await self._app.session.desk.link.exchange.create(intent, on_waiting=waiting)
         finally:
             self.creating = None
         self._app.call_later(self._create_ended, intent, outcome)
@@ -55,7 +54,7 @@ class CreateController:
         return True
 
     async def _pay(self, tracked: TrackedOrder) -> None:
-        faucet = self._session.desk.link.faucet
+        faucet = self._app.session.desk.link.faucet
         assert faucet is not None  # the key exists only with one
         try:
             outcome = await faucet.pay(tracked)
@@ -100,9 +99,9 @@ class CreateController:
         from swapdesk.tui.screens.deposit import DepositScreen
 
         order = created.order
-        tracked = self._session.desk.link.tracker.adopt(order.service_id)
+        tracked = self._app.session.desk.link.tracker.adopt(order.service_id)
         if open_it:
-            page = DepositScreen(self._session, order.service_id)
+            page = DepositScreen(self._app.session, order.service_id)
             await self._app.navigation.finish_with(page)
         if created.withheld is not None:
             return
@@ -127,7 +126,6 @@ class BatchController:
 
     def __init__(self, app: DeskApp) -> None:
         self._app = app
-        self._session = app.session
         self.planner: BatchPlanner | None = None
         self.plan: BatchPlan | None = None
         self.means: tuple[Means, ...] = ()
@@ -165,7 +163,7 @@ class BatchController:
     def _creation(self) -> BatchCreation:
         from swapdesk.flows.batch.creation import BatchCreation
 
-        desk = self._session.desk
+        desk = self._app.session.desk
         return BatchCreation(desk.link.api, desk.journal, desk.clock)
 
     async def _create_groups(self, batch_id: str) -> None:

@@ -24,7 +24,6 @@ class Navigation:
 
     def __init__(self, app: DeskApp, first: SwapScreen) -> None:
         self._app = app
-        self._session = app.session
         self.first = first
 
     @property
@@ -43,14 +42,14 @@ class Navigation:
 
     def open(self, verb: Verb) -> None:
         """Open the page that a verb names, once the desk is open or where the page needs none."""
-        if not (self._session.opened or verb.before_opened):
-            session = self._session
+        if not (self._app.session.opened or verb.before_opened):
+            session = self._app.session
             failed = session.phase == "failed"
             self._app.notify(f"{NOT_STARTED} {session.reason}" if failed else STARTING)
             return
         module, _, name = verb.opens.rpartition(".")
         page: type[Page] = getattr(import_module(module), name)
-        self.push(page(self._session))
+        self.push(page(self._app.session))
 
     def push(self, page: Screen[None]) -> None:
         self._app.push_screen(page)
@@ -82,19 +81,19 @@ class Navigation:
     def open_order(self, service_id: str) -> None:
         from swapdesk.tui.screens.order import OrderScreen
 
-        self.push(OrderScreen(self._session, service_id))
+        self.push(OrderScreen(self._app.session, service_id))
 
     def open_demo(self, choice: DemoChoice) -> None:
         from swapdesk.tui.screens.demo import DemoScreen
 
-        self.push(DemoScreen(self._session, choice))
+        self.push(DemoScreen(self._app.session, choice))
 
     def open_orders(self, filter_line: str) -> None:
         """The tracker, which begins with this filter line."""
         from swapdesk.flows.orders.order_listing import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
-        self.push(OrdersScreen(self._session, read_filter(filter_line)))
+        self.push(OrdersScreen(self._app.session, read_filter(filter_line)))
 
 
 HIDDEN = "Amounts are hidden; f9 shows them again. What is copied or sent is not changed."

@@ -25,7 +25,6 @@ class OrderFollower:
 
     def __init__(self, app: DeskApp, ends: EndBell) -> None:
         self._app = app
-        self._session = app.session
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
@@ -33,7 +32,7 @@ class OrderFollower:
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
-        told = self._session.background.keep(
+        told = self._app.session.background.keep(
             "telling of orders", partial(self._follow_orders, link)
         )
         self._app.run_worker(told, group="orders", exclusive=True, exit_on_error=False)
@@ -45,19 +44,19 @@ class OrderFollower:
 
     def _tell_unfinished(self) -> None:
         """What the start found out; in the middle of something else only as a notice."""
-        report = self._session.report
+        report = self._app.session.report
         if report is None or report.empty:
             return
         from swapdesk.tui.screens.unfinished import UnfinishedScreen
 
         if len(self._app.screen_stack) == 1:
-            self._app.navigation.push(UnfinishedScreen(self._session))
+            self._app.navigation.push(UnfinishedScreen(self._app.session))
         else:
             self._app.notify("The desk settled what was left open. o shows the orders.")
 
     def _past_known(self) -> None:
         """Every order of the journal is in view."""
-        if (link := self._session.link) is not None:
+        if (link := self._app.session.link) is not None:
             self.ends.begin(link.tracker.orders())
         if (page := self._app.navigation.page) is not None:
             page.refresh_frame()
@@ -72,14 +71,14 @@ class OrderFollower:
         self._app.navigation.tell_orders()
 
     def _orders_changed(self, ids: frozenset[str]) -> None:
-        link = self._session.link
+        link = self._app.session.link
         known = map(link.tracker.get, ids) if link is not None else ()
         changed = [one for one in known if one is not None]
-        sentences = self.ends.changed(changed, self._session.service_clock.now())
+        sentences = self.ends.changed(changed, self._app.session.service_clock.now())
         for said in sentences:
             self._app.notify(said)
         # What was paid out or came back may be in the own wallet.
-        self._session.moves += bool(sentences)
+        self._app.session.moves += bool(sentences)
         self._app.navigation.tell_orders(ids)
 
 

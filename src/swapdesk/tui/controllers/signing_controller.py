@@ -27,7 +27,6 @@ class SigningController:
 
     def __init__(self, app: DeskApp) -> None:
         self._app = app
-        self._session = app.session
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
         """The transaction that a session waits for, as it stood when the page was told of it
@@ -57,7 +56,7 @@ class SigningController:
 
         if self._begun is None:
             moved = partial(self._app.call_later, self.moved)
-            self._begun = RunningSignings(self._session.desk, moved)
+            self._begun = RunningSignings(self._app.session.desk, moved)
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
@@ -115,7 +114,7 @@ class SigningController:
         goes on meanwhile."""
         from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
-        desk = self._session.desk
+        desk = self._app.session.desk
         kind = CANCELLATION if cancels else HIGHER_FEE
         replacement = Replacement(desk.wallet, desk.clock, kind)
         asked = self._replace(signing, replacement)
@@ -136,7 +135,7 @@ class SigningController:
     def open(self, signing: SigningSession[Any]) -> None:
         from swapdesk.tui.screens.sign import SignScreen
 
-        self._app.navigation.push(SignScreen(self._session, signing))
+        self._app.navigation.push(SignScreen(self._app.session, signing))
 
     def take_on(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
@@ -147,8 +146,8 @@ class SigningController:
         from swapdesk.flows.journal.payments import unanswered
         from swapdesk.flows.signing.signing_session import Stage
 
-        journal = self._session.desk.journal
-        if self._session.settings.reads_only:
+        journal = self._app.session.desk.journal
+        if self._app.session.settings.reads_only:
             return
         try:
             if open_swaps(journal.ledger):
@@ -185,7 +184,7 @@ class SigningController:
 
     def moved(self, signing_id: str) -> None:
         """Something is to be shown of a session: a step, a review, a confirmation."""
-        if (link := self._session.link) is not None:
+        if (link := self._app.session.link) is not None:
             link.tracker.look_at_payments()
             signing = self.running.get(signing_id)
             if signing is not None and signing.kind.shows_order and signing.order_id is not None:
@@ -197,7 +196,7 @@ class SigningController:
         from swapdesk.tui.screens.order import OrderScreen
         from swapdesk.tui.screens.sign import SignScreen, subject_of
 
-        link, screen = self._session.link, self._app.screen
+        link, screen = self._app.session.link, self._app.screen
         outcome, order_id = signing.outcome, signing.order_id
         if outcome is None:
             return
@@ -207,7 +206,7 @@ class SigningController:
         shown = isinstance(screen, SignScreen) and screen.signing is signing
         if shown and outcome.failure is None:
             if shows_order is not None:
-                await self._app.navigation.finish_with(OrderScreen(self._session, shows_order))
+                await self._app.navigation.finish_with(OrderScreen(self._app.session, shows_order))
             else:
                 await self._app.navigation.back()
         page = self._app.navigation.page
@@ -230,7 +229,7 @@ class SigningController:
         if sent is not None:
             known[signing_id] = (sent.hash, sent.word)
         if ended or before != known.get(signing_id):
-            self._session.moves += 1
+            self._app.session.moves += 1
         page = self._app.navigation.page
         if page is not None and page.is_mounted:
             page.refresh_frame()

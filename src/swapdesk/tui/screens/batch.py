@@ -938,7 +938,8 @@ class BatchScreen(Page):
         if verb is EXPORT_BATCH:
             return CommandState(verb="export" if self.made is not None else "template")
         if verb in (FAILED_AGAIN, BACK_TO_BATCH):
-            again, failed = verb is FAILED_AGAIN, progress is not None and progress.failed > 0
+            again = verb is FAILED_AGAIN
+            failed = progress is not None and progress.failed > 0
             shown = failed if again else self.work.unpaid is not None and not failed
             # With the same input, unless something of the batch is just on its way.
             busy = creating or (again and progress is not None and progress.creating)
@@ -1240,8 +1241,7 @@ def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
             else f"{len(sold)} tokens"
         )
         bought = {row.order.token_out.id for row in plan.rows if row.order and not row.skipped}
-        word = "token" if len(bought) == 1 else "tokens"
-        tokens = [Span(text, bold=True), Span(f" {BECOMES} {len(bought)} {word}   ")]
+        tokens = [Span(text, bold=True), Span(f" {BECOMES} {counted(len(bought), 'token')}   ")]
     if made is not None:
         for end, (glyph, role, _, word) in _ENDS.items():
             if count := sum(row.became == end for row in made.rows):
@@ -1299,18 +1299,17 @@ def plan_facts(
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
     """Two facts in a row where both have half of it; what has not wraps under its label."""
     half = width // 2
+    rest = list(facts)
     rows: list[Line] = []
-    at = 0
-    while at < len(facts):
-        first = _labelled(facts[at])
-        second = _labelled(facts[at + 1]) if at + 1 < len(facts) else None
-        fits = second is not None and width_of(first) < half and width_of(second) <= width - half
-        if width >= TWO_COLUMNS and fits and second is not None:
-            rows.append([*fill(first, half), *second])
-            at += 2
-            continue
-        rows += fact_lines(facts[at], width, LABEL)
-        at += 1
+    while rest:
+        beside = [_labelled(fact) for fact in rest[:2]]
+        fits = width_of(beside[0]) < half and width_of(beside[-1]) <= width - half
+        if width >= TWO_COLUMNS and len(beside) == 2 and fits:
+            rows.append([*fill(beside[0], half), *beside[1]])
+        else:
+            rows += fact_lines(rest[0], width, LABEL)
+            beside = beside[:1]
+        rest = rest[len(beside) :]
     return rows
 
 
