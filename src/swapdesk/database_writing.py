@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def durable(connection: sqlite3.Connection) -> None:
@@ -15,3 +17,11 @@ def durable(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA fullfsync=ON")
     connection.execute("PRAGMA checkpoint_fullfsync=ON")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """All that is done inside or nothing. The lock is taken before anything is read."""
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        yield connection

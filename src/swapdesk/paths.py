@@ -205,6 +205,15 @@ def write_private(path: Path, content: bytes, *, replace: bool = False) -> None:
         raise
 
 
+def keep_names(directory: Path) -> None:
+    """Have the names of the files of a directory on the disk when this returns."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def without_mark(content: bytes) -> bytes:
     """A text in UTF-8 without the byte order mark that editors of Windows write before it."""
     return content.removeprefix(codecs.BOM_UTF8)

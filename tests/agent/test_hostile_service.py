@@ -89,8 +89,8 @@ from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem
 from swapdesk.flows.deposits.wallet_funding import deposit_payload, deposit_promise
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
-from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import Sum
 from swapdesk.flows.transactions import NotAgreed
 from swapdesk.flows.wallet.call_payments import CallPayer
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
@@ -701,7 +701,7 @@ def _taken(call: InnerCall) -> Taken:
 async def bundle(trader: Trader, service: Service) -> bool:
     multi_id = f"group-{service.random.random()}"
     coin, built, item = bundle_of(trader, service, multi_id)
-    promise = item_promise(multi_id, coin, built, item, multi_id)
+    promise = item_promise(multi_id, coin, built, item)
     data = bytes.fromhex(item.document["userOperation"]["callData"][2:])
     taken = [_taken(one) for one in decode_batch(data, EntryPointVersion.V07)]
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({DEPOSIT}))
@@ -713,7 +713,7 @@ async def funding(trader: Trader, service: Service) -> bool:
     coin, built, item = bundle_of(trader, service, multi_id)
     contract = service.contract(item.contract)
     need = Sum(item.symbol, item.decimals, item.contract, service.units(item.sum.units))
-    promise = funding_promise(coin, built, need, f"{multi_id} fund 0")
+    promise = funding_promise(multi_id, coin, built, need)
     payload = funding_payload(built, replace(need, contract=contract))
     confirmed = Confirmed(ETHEREUM, item.symbol, Decimal("7.5"), frozenset({trader.smart_account}))
     return await trader.signs(

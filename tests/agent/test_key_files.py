@@ -17,7 +17,6 @@ from solders.keypair import Keypair
 from swapdesk.agent.keys.key_file import (
     Keystore,
     Scrypt,
-    WrongPassword,
     encrypt,
     file_name,
     read_derivation,
@@ -156,7 +155,7 @@ def test_keystores_of_the_reference_are_read(kdf: Any) -> None:
     file = read_foreign_keystore(json.dumps(made).encode())
     opened = file.open(file.derivation.derive(SecretBytes(b"theirs")))
     assert opened.reveal() == key.reveal()
-    with pytest.raises(WrongPassword):
+    with pytest.raises(Refused, match="does not open"):
         file.open(file.derivation.derive(SecretBytes(b"other")))
 
 
@@ -186,7 +185,7 @@ def test_what_is_written_is_read_and_bound_to_what_it_says(kind: Kind) -> None:
         "created": "2026-11-23T00:00:00+00:00",
     }.items():
         other = {**whole, "swapdesk": {**whole["swapdesk"], field: value}}
-        with pytest.raises((Refused, WrongPassword)):
+        with pytest.raises(Refused):
             read_key(name, json.dumps(other).encode()).open(key)
 
 

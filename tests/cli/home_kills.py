@@ -279,10 +279,11 @@ class Home:
         return paid.code == Exit.DONE or paid.error["code"] in ("PAID_BEFORE", "NOT_PAYABLE")
 
     def _arrived(self) -> bool:
+        """Of a swap on chains that the wallet refused, as its gas had risen, nothing arrives."""
         return all(
             order["ended"]
             for order in self.listed().values()
-            if order["depositHash"] or order["order"]["isDex"]
+            if order["depositHash"] or any(act["for"] == "swap" for act in order["transactions"])
         )
 
     # What became of it

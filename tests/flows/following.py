@@ -6,13 +6,15 @@ import asyncio
 import random
 
 from flows.orders import NOW
+from swapdesk.background import BackgroundTasks
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.live import OrderStream
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.order_payments import OrderPayments
+from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.orders.order_transactions import Source
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.flows.tracking.self_paid_orders import BatchPayments
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wire.orders import Order
 from world import FIRST_KEY, URL
@@ -22,14 +24,15 @@ def tracker_of(
     journal: Journal,
     clock: ManualClock | None = None,
     *,
-    batch_payments: BatchPayments | None = None,
     loaded: bool = True,
 ) -> Tracker:
     """The orders of a journal as a desk that starts now knows them. Nobody is asked."""
     clock = clock or ManualClock(NOW)
     api = PartnerApi(URL, FIRST_KEY, clock=clock)
     stream = OrderStream(None, FIRST_KEY, clock, api, random.Random(2))
-    tracker = Tracker(journal, api, clock, stream, batch_payments=batch_payments)
+    flow = ExchangeFlow(api, journal, clock)
+    background = BackgroundTasks(clock)
+    tracker = Tracker(journal, api, clock, stream, flow, OrderPayments(journal), background)
     if loaded:
         tracker.load_newest()
     return tracker

@@ -21,18 +21,21 @@ import manual_time
 from flows.following import announced, sighted, tracker_of
 from flows.orders import NOW, created_here, order
 from flows.test_order_transactions import HASH, OTHER
+from swapdesk.background import BackgroundTasks
 from swapdesk.cli.order_reports import deposit_of, order_facts
 from swapdesk.client.live import OrderStream, StreamState
 from swapdesk.clock import ManualClock
+from swapdesk.flows.batch.order_payments import OrderPayments
+from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.flows.orders.order_listing import NEVER, Group, stale_words
 from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.order_transactions import PaidOnChain, Source
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.flows.tracking.open_business import recent_events, waits_for_you
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus
@@ -47,6 +50,23 @@ STEPS = (
     (LegStatus.FINISHED, DisplayStatus.SWAP_COMPLETED),
 )
 OVER: dict[str, Any] = {"display_status": DisplayStatus.SWAP_COMPLETED.value, "status": 4}
+
+
+def following(
+    trade: World,
+    stream: OrderStream,
+    flow: ExchangeFlow | None = None,
+    background: BackgroundTasks | None = None,
+) -> Tracker:
+    return Tracker(
+        trade.journal,
+        trade.api,
+        trade.clock,
+        stream,
+        flow or trade.flow,
+        OrderPayments(trade.journal),
+        background or BackgroundTasks(trade.clock),
+    )
 
 
 class Followed:
@@ -97,8 +117,7 @@ class Followed:
 
     def begun(self, **parts: Any) -> Tracker:
         """A tracker that starts now on the same journal and stream."""
-        trade = self.trade
-        return Tracker(trade.journal, trade.api, trade.clock, self.tracker._stream, **parts)
+        return following(self.trade, self.tracker._stream, **parts)
 
 
 @pytest.fixture
@@ -108,7 +127,7 @@ async def followed(trade: World) -> AsyncIterator[Followed]:
         trade.api = trade.new_api(url=url)
         created = await trade.created()
         stream = OrderStream(None, FIRST_KEY, trade.clock, trade.api, random.Random(2))
-        tracker = Tracker(trade.journal, trade.api, trade.clock, stream)
+        tracker = following(trade, stream)
         await tracker.load_past()
         task = asyncio.create_task(tracker.run())
         followed = Followed(trade, tracker, created.order.service_id)

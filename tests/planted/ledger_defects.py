@@ -5,7 +5,7 @@ from __future__ import annotations
 from .defect import Defect
 
 ACTS = "swapdesk/flows/journal/ledger.py"
-FILE = "swapdesk/flows/journal/journal_file.py"
+DATABASE = "swapdesk/database_writing.py"
 FILLING = "swapdesk/flows/journal/journal_filling.py"
 MIGRATION = "swapdesk/flows/journal/journal_migration.py"
 OLD = "tests/flows/test_old_journals.py"
@@ -81,7 +81,7 @@ LEDGER = (
     Defect(
         "claim-looked-at-before-the-lock",
         "Of two desks that pay one deposit at a time the slower one is told of a broken journal.",
-        FILE,
+        DATABASE,
         'execute("BEGIN IMMEDIATE")',
         'execute("BEGIN")',
         (f"{TESTS}::test_who_asks_waits_for_who_reads_before_it_writes",),
@@ -164,13 +164,9 @@ LEDGER = (
     Defect(
         "commit-of-a-half",
         "A batch that broke off while it was written is there with a part of its rows.",
-        FILE,
-        "                except BaseException:\n"
-        '                    self._connection.execute("ROLLBACK")\n'
-        "                    raise\n",
-        "                except BaseException:\n"
-        '                    self._connection.execute("COMMIT")\n'
-        "                    raise\n",
+        DATABASE,
+        "    with connection:\n        yield connection\n",
+        "    try:\n        yield connection\n    finally:\n        connection.commit()\n",
         (f"{TESTS}::test_what_breaks_off_leaves_nothing",),
     ),
     Defect(

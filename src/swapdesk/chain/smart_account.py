@@ -132,10 +132,11 @@ class PackedUserOperation(NamedTuple):
 
 
 def pack(operation: UserOperation) -> PackedUserOperation:
+    factory = bytes.fromhex((operation.factory or "")[2:])
     return PackedUserOperation(
         sender=operation.sender,
         nonce=operation.nonce,
-        init_code=_joined(operation.factory, operation.factory_data),
+        init_code=factory + operation.factory_data,
         call_data=operation.call_data,
         account_gas_limits=_halves(operation.verification_gas_limit, operation.call_gas_limit),
         pre_verification_gas=operation.pre_verification_gas,
@@ -166,10 +167,6 @@ def unpack(packed: PackedUserOperation) -> UserOperation:
         paymaster_and_data=packed.paymaster_and_data,
         signature=packed.signature,
     )
-
-
-def _joined(address: str | None, data: bytes) -> bytes:
-    return b"" if address is None else bytes.fromhex(address[2:]) + data
 
 
 def _leading_address(field: str, data: bytes) -> str:

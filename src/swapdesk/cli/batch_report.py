@@ -8,7 +8,6 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -49,6 +48,7 @@ from swapdesk.flows.batch.plan import (
 )
 from swapdesk.flows.batch.planner import BatchPlanner
 from swapdesk.flows.batch.progress import (
+    NOT_PAID,
     BatchProgress,
     GroupStanding,
     Payouts,
@@ -81,15 +81,16 @@ from swapdesk.flows.batch.rows import (
     Group,
     Row,
     Sheet,
+    selling,
     skipping,
 )
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.notation import about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payments import Sum, paid_orders
 from swapdesk.flows.transactions import Agreed, Outcome, Turn, Watch
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.answers import Review, SignedTransaction
@@ -120,7 +121,7 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
             budget = BudgetDocument(left.left, left.limit, round(left.resets_in))
         output.document(PlanDocument(plan, budget))
         return
-    rows = [_row(row) for row in plan.rows]
+    rows, calls = [_row(row) for row in plan.rows], plan.calls
     output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
     wanted = [row for row in plan.rows if not row.skipped]
     for row in wanted:
@@ -148,7 +149,10 @@ def tell_plan(session: CommandSession, plan: BatchPlan, output: Output | None = 
             ("Arrives", arrives_words(plan)),
             ("Orders", ", ".join(f"{count} {route}" for route, count in plan.routes.items())),
             *((f"Group {group.number}", group_words(group)) for group in plan.groups),
-            ("Calls", calls_words(plan)),
+            (
+                "Calls",
+                f"{calls.create} create, {calls.build} build, {calls.submit} submit",
+            ),
             ("Budget", "" if left is None else f"exchanges {left.left} of {left.limit} left"),
         ]
     )
@@ -193,11 +197,6 @@ def group_words(group: Group) -> str:
     if group.paid == "solana":
         return f"{words}, {group.signatures} transactions or more, each signed"
     return f"{words}, each deposit paid by itself"
-
-
-def calls_words(plan: BatchPlan) -> str:
-    """``1 create, 1 build, 1 submit``."""
-    return f"{plan.calls.create} create, {plan.calls.build} build, {plan.calls.submit} submit"
 
 
 def _row(row: Row) -> tuple[str, ...]:
@@ -284,19 +283,17 @@ def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
 async def planned_sheet(
     session: CommandSession, sheet: Sheet, sell: str, *, payer: str = ""
 ) -> BatchPlan:
-    """The plan of rows that were read. Without a ``payer`` any account of the wallet may pay."""
+    """The plan of rows that were read, which ``sell`` this token where they name none. Without a
+    ``payer`` any account of the wallet may pay."""
     await session.load_catalog()
-    planner, desk = _planner(session, sell), session.desk
-    plan = await planner.with_limits(await planner.judged(sheet), session.link.api)
+    desk = session.desk
+    planner = BatchPlanner(
+        desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
+    )
+    judged = await planner.judged(selling(sheet, sell))
+    plan = await planner.with_limits(judged, session.link.api)
     means = await means_of_command(desk, plan, payer)
     return with_payers(against_means(plan, means), means)
-
-
-def _planner(session: CommandSession, sell: str) -> BatchPlanner:
-    desk = session.desk
-    return BatchPlanner(
-        desk.catalog, desk.book, desk.journal, desk.clock, sell, live=desk.settings.live
-    )
 
 
 async def show_plan(
@@ -311,8 +308,6 @@ async def show_plan(
 
 
 # Created
-
-HOME = "in your wallet; no deposit was paid"
 
 
 async def create_batch(
@@ -437,7 +432,7 @@ async def created(
         raise _before(error.holder) from None
     except JournalUnavailable:
         raise CommandError(
-            Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, HOME, NO_JOURNAL.next
+            Exit.OWN_REFUSAL, "NO_JOURNAL", NO_JOURNAL.cause, NOT_PAID, NO_JOURNAL.next
         ) from None
 
 
@@ -483,12 +478,12 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
             Exit.UNKNOWN,
             "OUTCOME_UNKNOWN",
             "Whether a group was created is not known.",
-            money=HOME,
+            money=NOT_PAID,
             next=f"you: swapdesk batch resume {batch.id[:8]} looks for it; it is never sent twice",
         )
     if stopped is not None:
         failed = of_client_error(stopped)
-        failed.money = money_with_payment(HOME, stopped)
+        failed.money = money_with_payment(NOT_PAID, stopped)
         if any(group.act.state is State.PREPARED for group in batch.groups):
             failed.next += f"; swapdesk batch resume {batch.id[:8]} goes on with what is left"
         return failed
@@ -498,7 +493,7 @@ def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError |
             Exit.OWN_REFUSAL,
             "ORDER_DIFFERS",
             f"Row {differs[0].number}: {differs[0].reason}",
-            money=HOME,
+            money=NOT_PAID,
             next="you: report it to the service with the order's id",
         )
     return None
@@ -787,18 +782,33 @@ LEFT = "swapdesk wallet balance lists what gas left over in the smart account"
 _COMMANDS = {Until.BUILT: "build", Until.SIGNED: "sign", Until.SETTLED: "submit"}
 
 
-class TransactionFacts(Struct, frozen=True, rename="camel"):
+class TransactionFacts(Struct, frozen=True):
     """One transaction that the wallet signed for a group; ``serviceIds`` are the orders whose
     deposits it pays itself."""
 
-    paying: Literal["fund", "part"] = field(name="for")
-    token: str
-    contract: str | None
-    amount: Decimal
-    state: ActWord
-    hash: str | None
-    service_ids: Sequence[str]
-    code: str | None
+    PRINTED: ClassVar = {
+        "for": "paying", "token": "sum.symbol", "contract": "sum.contract",
+        "amount": "sum.amount", "state": "state", "hash": "act.hash",
+        "serviceIds": "service_ids", "code": "act.code",
+    }  # fmt: skip
+
+    act: Operation
+
+    @property
+    def paying(self) -> Literal["fund", "part"]:
+        return "fund" if self.act.kind == "fund" else "part"
+
+    @property
+    def sum(self) -> Sum:
+        return sum_of(self.act)
+
+    @property
+    def state(self) -> ActWord:
+        return ACT_WORDS[self.act.state]
+
+    @property
+    def service_ids(self) -> Sequence[str]:
+        return paid_orders(self.act)
 
 
 class GroupDocument(Struct, frozen=True):
@@ -818,7 +828,7 @@ class GroupDocument(Struct, frozen=True):
 
     @property
     def payments(self) -> list[TransactionFacts]:
-        return [_payment(act) for act in self.standing.payments]
+        return [TransactionFacts(act) for act in self.standing.payments]
 
     @property
     def payouts(self) -> Payouts | None:
@@ -911,20 +921,6 @@ class ResultsFileDocument(Struct, frozen=True):
     batch: str
     file: str
     rows: int
-
-
-def _payment(act: Operation) -> TransactionFacts:
-    paid = sum_of(act)
-    return TransactionFacts(
-        paying="fund" if act.kind == "fund" else "part",
-        token=paid.symbol,
-        contract=paid.contract,
-        amount=paid.amount,
-        state=ACT_WORDS[act.state],
-        hash=act.hash,
-        service_ids=paid_orders(act),
-        code=act.code,
-    )
 
 
 Asked = tuple[Mapping[str, Order], ClientError | None]

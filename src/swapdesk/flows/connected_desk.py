@@ -107,9 +107,9 @@ class ConnectedDesk:
             self.api,
             service_clock,
             self.stream,
-            flow=self.exchange,
-            batch_payments=OrderPayments(journal),
-            background=background,
+            self.exchange,
+            OrderPayments(journal),
+            background,
         )
         self.control = (
             SandboxControl(*connection.control, transport=transport) if connection.control else None

@@ -102,7 +102,7 @@ class Page(DeskScreen):
 
     def _looked_for(self) -> int:
         """Creates of which nobody knows yet whether an order came of them."""
-        from swapdesk.flows.journal.creates import open_creates
+        from swapdesk.flows.creation.creates import open_creates
 
         try:
             creates = open_creates(self.desk.journal.ledger)

@@ -40,7 +40,7 @@ from swapdesk.flows.batch.progress import (
     results_csv,
     standings,
 )
-from swapdesk.flows.batch.rows import Became, Group, GroupWord, skipping
+from swapdesk.flows.batch.rows import Became, Group, GroupWord, selling, skipping
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import ClaimTaken, State
@@ -81,9 +81,9 @@ class Desk(Struct):
         (group,) = self.batch(batch_id).groups
         return move_group(self.journal.ledger, group, State.SENT, server_at=self.api.server_now())
 
-    async def plan(self, *rows: str) -> BatchPlan:
+    async def plan(self, *rows: str, sell: str = "") -> BatchPlan:
         content = (HEAD + "\n".join(rows) + "\n").encode()
-        plan = await self.planner.judged(read_sheet("payout.csv", content))
+        plan = await self.planner.judged(selling(read_sheet("payout.csv", content), sell))
         return await self.planner.with_limits(plan, self.api)
 
     async def groups(self) -> set[str | None]:
@@ -310,13 +310,11 @@ async def test_results_are_read_again_as_the_same_rows(desk: Desk) -> None:
     """Also where cells would be computed, and where a token was named beside the file."""
     to, memos = derive_address("xlm", bytes(32)), ("'-7", "a;=1", "'text", "''@x", "1,5")
     rows = [*CLEAN, "@bob,101,ETH,base,,,", *(f'{to},250,XLM,stellar,"{one}",,' for one in memos)]
-    desk.planner._sell = "USDC.ethereum"
-    plan = await desk.plan(*rows)
+    plan = await desk.plan(*rows, sell="USDC.ethereum")
     assert plan.creatable
     batch_id = desk.creation.write(plan, agreed=True)
     await desk.run(batch_id)
     batch = desk.batch(batch_id)
-    desk.planner._sell = ""
     written = results_csv(result_rows(batch, {}))
     again = await desk.planner.with_limits(
         await desk.planner.judged(read_sheet("results.csv", written)), desk.api

@@ -268,7 +268,6 @@ def test_cells_beyond_the_last_column_are_kept_to_be_told() -> None:
         (b"to,to,amount,token\n@bob,@bob,1,ETH\n", "COLUMN_TWICE", 1),
         (b"to,token,sell\n@bob,ETH,USDC\n", "COLUMN_MISSING", 1),
         (HEAD + b"@bob,1,ETH,USDC\n" * (MOST_ROWS + 1), "TOO_MANY_ROWS", MOST_ROWS + 2),
-        (b"a" * (MOST_BYTES + 1), "TOO_LARGE", None),
     ],
 )
 def test_what_is_no_batch_is_refused_with_its_line(

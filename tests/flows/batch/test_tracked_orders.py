@@ -18,13 +18,12 @@ from swapdesk.flows.batch.bundles import (
     move_bundle,
     sign_bundle,
 )
-from swapdesk.flows.batch.order_payments import OrderPayments
 from swapdesk.flows.batch.progress import BatchProgress, Payouts, batch_progress
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import Sum, commit_signed, end_transaction
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.payments import Sum, commit_signed, end_transaction
 from swapdesk.wire.orders import DisplayStatus
 
 GROUP = "kXb7PqLmN4sTvWzYcDfGhJ"
@@ -77,7 +76,7 @@ class Followed:
         created(journal)
         journal.orders.record([(ORDER, "stream", False)])
         self.journal = journal
-        self.known = tracker_of(journal, batch_payments=OrderPayments(journal))
+        self.known = tracker_of(journal)
 
     def built(self, service_id: str = ORDER.service_id) -> Bundle:
         return add_bundle(
@@ -137,7 +136,7 @@ def test_the_money_of_a_bundle_that_failed_is_in_the_smart_account_of_its_orders
     sighted(followed.known, closed, "read")
     followed.known._committed([ORDER.service_id])
     journal.orders.record([(closed, "read", True)])
-    again = tracker_of(journal, clock, batch_payments=OrderPayments(journal))
+    again = tracker_of(journal, clock)
     for known in (followed.known, again):
         tracked = known.get(ORDER.service_id)
         said = order_status(tracked, NOW + timedelta(minutes=60))

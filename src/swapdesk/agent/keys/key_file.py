@@ -37,6 +37,7 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.paths import (
     PRIVATE_FILE_LIMIT,
     UnsafePlace,
+    keep_names,
     private_directory,
     read_private,
     write_private,
@@ -174,8 +175,8 @@ def _number(parameters: dict[str, Any], name: str) -> int:
 _HEX = re.compile(r"(0x)?[0-9a-fA-F]+", re.ASCII)
 
 
-class WrongPassword(Exception):
-    """The file does not open with this pass phrase."""
+def _wrong_passphrase() -> Refused:
+    return Refused("wrong_passphrase", "the file does not open with this pass phrase")
 
 
 def encrypt(secret: SecretBytes, key: SecretBytes, scrypt: Scrypt) -> dict[str, Any]:
@@ -208,11 +209,11 @@ class Keystore:
         self._mac = fixed_bytes(crypto.get("mac"), 32)
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """The 32 bytes inside. Raises WrongPassword."""
+        """The 32 bytes inside. Raises Refused."""
         held = key.reveal()
         mac = keccak(bytes(held[16:32]) + self._ciphertext)
         if not hmac.compare_digest(mac, self._mac):
-            raise WrongPassword
+            raise _wrong_passphrase()
         return SecretBytes(_cipher(held[:16], self._start).decrypt(self._ciphertext))
 
 
@@ -262,13 +263,13 @@ class Sealed:
         self._tag = fixed_bytes(crypto.get("tag"), 16)
 
     def open(self, key: SecretBytes, bound: bytes) -> SecretBytes:
-        """The 32-byte seed inside. Raises WrongPassword, also when ``bound`` was changed."""
+        """The 32-byte seed inside. Raises Refused, also when ``bound`` was changed."""
         cipher = AES.new(bytes(key.reveal()), AES.MODE_GCM, nonce=self._nonce)
         cipher.update(bound)
         try:
             return SecretBytes(cipher.decrypt_and_verify(self._ciphertext, self._tag))
         except ValueError:
-            raise WrongPassword from None
+            raise _wrong_passphrase() from None
 
 
 _FIELDS = {"profile", "origin", "path", "created"}
@@ -291,8 +292,8 @@ class KeyFile(Struct, frozen=True):
         return self._crypto.derivation
 
     def open(self, key: SecretBytes) -> SecretBytes:
-        """The 32 bytes of the key (EVM) or its seed (Solana). Raises WrongPassword, and
-        Refused when what stands in plain is not what was written."""
+        """The 32 bytes of the key (EVM) or its seed (Solana). Raises Refused, also
+        when what stands in plain is not what was written."""
         bound = _bound(self.account)
         if isinstance(self._crypto, Sealed):
             return self._crypto.open(key, bound)
@@ -469,11 +470,7 @@ class KeyDirectory:
         """A new key file, on disk when this returns. FileExistsError when there is one."""
         write_private(self.path / file_name(account.kind, account.address), content)
         self.rename(account.address, account.name)
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        keep_names(self.path)
 
     def rename(self, address: str, name: str) -> None:
         names = {**self._names(), address: name}

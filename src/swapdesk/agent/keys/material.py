@@ -308,7 +308,7 @@ def _bare(text: SecretBytes) -> str:
 
 
 def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
-    """An EVM key out of a keystore v3. Raises Refused and WrongPassword."""
+    """An EVM key out of a keystore v3. Raises Refused."""
     file = read_foreign_keystore(bytes(content.reveal()))
     key = file.derivation.derive(passphrase)
     try:

@@ -18,7 +18,6 @@ from typing import Annotated, Any
 from msgspec import Meta
 from msgspec.structs import replace
 
-from swapdesk.agent.keys.key_file import WrongPassword
 from swapdesk.agent.keys.material import (
     SUGGESTED,
     KeyMaterial,
@@ -122,18 +121,15 @@ async def _material(
     if _OF_KIND.get(origin, kind) is not kind:
         raise Refused("bad_key", f"no {kind} key comes from there")
     await opened.loaded()
-    try:
-        if origin is KeyOrigin.MNEMONIC:
-            return await asyncio.to_thread(from_mnemonic, material, kind, path)
-        if origin is KeyOrigin.RAW:
-            return from_raw(material)
-        if origin is KeyOrigin.KEYGEN:
-            return from_keygen(material)
-        if origin is KeyOrigin.KEYSTORE:
-            theirs = secret(frame, "file_passphrase")
-            return await asyncio.to_thread(from_keystore, material, theirs)
-    except WrongPassword:
-        raise Refused("wrong_passphrase", "the file does not open with this pass phrase") from None
+    if origin is KeyOrigin.MNEMONIC:
+        return await asyncio.to_thread(from_mnemonic, material, kind, path)
+    if origin is KeyOrigin.RAW:
+        return from_raw(material)
+    if origin is KeyOrigin.KEYGEN:
+        return from_keygen(material)
+    if origin is KeyOrigin.KEYSTORE:
+        theirs = secret(frame, "file_passphrase")
+        return await asyncio.to_thread(from_keystore, material, theirs)
     raise Refused("bad_request", "such a key cannot be imported")
 
 

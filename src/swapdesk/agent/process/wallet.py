@@ -15,7 +15,6 @@ from swapdesk.agent.keys.key_file import (
     KeyDirectory,
     KeyFile,
     Scrypt,
-    WrongPassword,
     is_name,
     short_name,
     write_key,
@@ -27,7 +26,6 @@ from swapdesk.agent.keys.material import (
     address_of,
 )
 from swapdesk.agent.spending.policy_file import PolicyKeeper
-from swapdesk.paths import UnsafePlace
 from swapdesk.secret import SecretBytes
 from swapdesk.wallet.accounts import SANDBOX_PROFILE, Account, Kind, UnusableKey
 from swapdesk.wallet.protocol import Refused
@@ -75,7 +73,7 @@ class Wallet:
         return tuple(sorted(self._open))
 
     def accounts(self) -> tuple[tuple[Account, ...], tuple[UnusableKey, ...]]:
-        files, unusable = self._read()
+        files, unusable = self._directory.read()
         return tuple(file.account for file in files), unusable
 
     def account(self, address: str) -> Account:
@@ -86,12 +84,6 @@ class Wallet:
                 return account
         raise Refused("no_account", "there is no such account in this wallet")
 
-    def _read(self) -> tuple[tuple[KeyFile, ...], tuple[UnusableKey, ...]]:
-        try:
-            return self._directory.read()
-        except UnsafePlace as unsafe:
-            raise Refused("unsafe_files", str(unsafe)) from None
-
     # Open and closed
 
     async def unlock(
@@ -100,7 +92,7 @@ class Wallet:
         """Open key files, each derivation in a thread of its own; those that did not open. Raises
         Refused when none opens."""
         wanted = None if addresses is None else set(addresses)
-        files, unusable = self._read()
+        files, unusable = self._directory.read()
         files = tuple(f for f in files if wanted is None or f.account.address in wanted)
         if not files:
             words = unusable[0].reason if unusable else "there is no account to unlock"
@@ -144,7 +136,7 @@ class Wallet:
 
     async def seal_policy(self, policy: SpendingPolicy, passphrase: SecretBytes) -> None:
         """Set the spending policy by the pass phrase that opens the keys."""
-        files, _ = self._read()
+        files, _ = self._directory.read()
         if not files:
             raise Refused("no_account", "a wallet without accounts has no pass phrase")
         _check_passphrase(passphrase)
@@ -192,7 +184,7 @@ class Wallet:
         are: one wallet has one. Wipes the key unless it is kept."""
         try:
             account = self._new_account(material, name, now)
-            files, _ = self._read()
+            files, _ = self._directory.read()
             if any(file.account.address == account.address for file in files):
                 raise Refused("account_exists", "this account is in the wallet already")
             _check_passphrase(passphrase)
@@ -254,7 +246,7 @@ class Wallet:
 
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
         """The key itself, by the pass phrase and not by what is unlocked."""
-        files, _ = self._read()
+        files, _ = self._directory.read()
         file = next((one for one in files if one.account.address == address), None)
         if file is None:
             raise Refused("no_account", "there is no such account in this wallet")
@@ -270,10 +262,8 @@ _WRONG = "the pass phrase does not open it"
 def _open(file: KeyFile, key: SecretBytes) -> SecretBytes | str:
     try:
         secret = file.open(key)
-    except WrongPassword:
-        return _WRONG
     except Refused as refused:
-        return str(refused)
+        return _WRONG if refused.code == "wrong_passphrase" else refused.words
     finally:
         key.wipe()
     if address_of(file.account.kind, secret) != file.account.address:

@@ -12,6 +12,7 @@ itself. Each call is read as the one payment that it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from swapdesk.agent.shapes.claim import (
@@ -47,16 +48,23 @@ from swapdesk.wallet.promise import OperationPayload
 Payment = tuple[tuple[ClaimField, ...], Outflow]
 
 
+@contextmanager
+def _exact_call(code: str, words: str = "") -> Iterator[None]:
+    """Data that is no exact call is a payload that is refused by ``code``."""
+    try:
+        yield
+    except CalldataError as error:
+        raise PayloadRefused(code, words or str(error)) from error
+
+
 def read_payment(number: int, call: InnerCall, code: str) -> Payment:
     """Of the chain's coin or of a token; ``number`` counts from 0. Raises PayloadRefused with
     ``code`` for anything else."""
     if call.value and not call.data:
         payee, units, token = checksummed(call.to), call.value, None
     elif call.data and not call.value:
-        try:
+        with _exact_call(code, f"call {number + 1} is no payment"):
             transfer = TRANSFER.read(call.data)
-        except CalldataError as error:
-            raise PayloadRefused(code, f"call {number + 1} is no payment") from error
         payee, units, token = transfer["to"], transfer["amount"], checksummed(call.to)
     else:
         raise PayloadRefused(code, f"call {number + 1} is no payment")
@@ -102,7 +110,8 @@ def read_bundle(payload: OperationPayload) -> Claim:
             "OPERATION_VERSION", "the release of the EntryPoint is not known here"
         ) from None
     entry_point = checksummed(payload.entry_point)
-    calls = _calls(operation, version)
+    with _exact_call("OPERATION_CALLS"):
+        calls = decode_batch(operation.call_data, version)
     paid = [read_payment(number, call, "OPERATION_CALLS") for number, call in enumerate(calls)]
     fields = (
         ClaimField("chainId", "Chain", "chain", payload.chain_id),
@@ -147,21 +156,12 @@ def _operation(payload: OperationPayload) -> UserOperation:
     return operation
 
 
-def _calls(operation: UserOperation, version: EntryPointVersion) -> tuple[InnerCall, ...]:
-    try:
-        return decode_batch(operation.call_data, version)
-    except CalldataError as error:
-        raise PayloadRefused("OPERATION_CALLS", str(error)) from error
-
-
 def _factory(operation: UserOperation) -> Iterator[ClaimField]:
     """Who makes the account, and for whom."""
     if operation.factory is None:
         return
-    try:
+    with _exact_call("OPERATION_FACTORY"):
         call = CREATE_ACCOUNT.read(operation.factory_data)
-    except CalldataError as error:
-        raise PayloadRefused("OPERATION_FACTORY", str(error)) from error
     if call["salt"] != NO_SALT:
         raise PayloadRefused("OPERATION_FACTORY", "it makes another account than the owner's one")
     yield ClaimField("factory", "Made by", "account factory", operation.factory)
@@ -177,10 +177,8 @@ def read_withdrawal(
 ) -> Claim:
     """The claim of a call of ``account`` that ``owner`` would sign. Raises PayloadRefused for one
     that does anything but pay."""
-    try:
+    with _exact_call("CALLDATA_UNREADABLE"):
         calls = decode_batch(data)
-    except CalldataError as error:
-        raise PayloadRefused("CALLDATA_UNREADABLE", str(error)) from error
     paid = [_paid(number, call) for number, call in enumerate(calls)]
     sent = ClaimField("value", "Coin sent", "value", value)
     fields = (
@@ -210,10 +208,8 @@ def _paid(number: int, call: InnerCall) -> Payment:
         return read_payment(number, call, CODE)
     if call.value:
         raise PayloadRefused(CODE, f"call {number + 1} is no payment")
-    try:
+    with _exact_call(CODE, f"call {number + 1} is no payment"):
         prepaid = WITHDRAW_TO.read(call.data)
-    except CalldataError as error:
-        raise PayloadRefused(CODE, f"call {number + 1} is no payment") from error
     fields = payment_fields(number, prepaid["payee"], prepaid["amount"])
     keeper = ClaimField(
         f"callData[{number}].entryPoint",
@@ -387,10 +383,8 @@ def read_transaction(to: str, data: str, value: int, chain_id: int | None, owner
         )
     else:
         method, shape = _known(payload)
-        try:
+        with _exact_call("CALLDATA_UNREADABLE"):
             call = method.read(payload)
-        except CalldataError as error:
-            raise PayloadRefused("CALLDATA_UNREADABLE", str(error)) from error
         fields = (
             ClaimField("to", "Contract", "contract", target),
             ClaimField("chainId", "Chain", "chain", chain_id or 0),

@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.agent.keys.key_file import Scrypt, Sealed, WrongPassword, seal
+from swapdesk.agent.keys.key_file import Scrypt, Sealed, seal
 from swapdesk.agent.transactions.file import SpentRecord
 from swapdesk.paths import UnsafePlace, read_private, write_private
 from swapdesk.secret import SecretBytes
@@ -108,7 +108,7 @@ class PolicyKeeper:
         """``key`` is derived from the pass phrase that has just opened the keys; wiped here."""
         try:
             sealed.open(key, self._bound(held.sealed)).wipe()
-        except WrongPassword:
+        except Refused:
             return
         finally:
             key.wipe()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from swapdesk.agent.spending.limits import Counted, Past, Spend, Spending, SpendSums
-from swapdesk.database_writing import durable
+from swapdesk.database_writing import durable, transaction
 from swapdesk.paths import UnsafePlace, read_private
 from swapdesk.wallet.accounts import RECORDS
 from swapdesk.wallet.protocol import Refused
@@ -129,16 +129,9 @@ class RecordsFile:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing, and on disk at the end. Raises Refused."""
-        connection = self._connection
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(self._connection) as connection:
                 yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
         except sqlite3.Error as error:
             raise Refused("records", f"{FILE} cannot be written: {error}") from None
 

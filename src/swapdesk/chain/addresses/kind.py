@@ -261,18 +261,6 @@ def in_capitals(octets: bytes) -> tuple[str, ...]:
     return (octets.hex().upper(),)
 
 
-def _no_secret(_text: str) -> bool:
-    return False
-
-
-def _same(text: str) -> str:
-    return text
-
-
-def _address_itself(address: str, _seed: bytes) -> str:
-    return address
-
-
 class AddressKind(Struct, frozen=True, kw_only=True):
     """A kind of address: how it is read, how sentences speak of it, and what goes with it.
 
@@ -295,7 +283,7 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     colon_after: tuple[str, ...] = ()
     """Beginnings, in lower case, after which the form itself has a colon."""
     unpaid: tuple[UnpaidForm, ...] = ()
-    is_secret: Callable[[str], bool] = _no_secret
+    is_secret: Callable[[str], bool] = lambda _: False
     """Whether a text is a private key of this chain."""
     networks: tuple[Network, ...] = ()
     """Chains with marks of their own, the main one first."""
@@ -320,13 +308,13 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     contract_shape: str = r"^$"
     """The pattern of token contracts; the default admits none. The issuer of a token stands for
     its contract on the XRP Ledger and on Stellar."""
-    contract_account: Callable[[str], str] = _same
+    contract_account: Callable[[str], str] = lambda text: text
     """What all spellings of a contract share."""
 
     generate: Callable[[bytes, str | int], str]
     """An address out of 32 bytes, of a network's mark where the kind has networks. Nobody holds
     its key."""
-    generate_contract: Callable[[str, bytes], str] = _address_itself
+    generate_contract: Callable[[str, bytes], str] = lambda address, _: address
     """A token's contract out of a generated address and its seed."""
     hash_bytes: int = 32
     hash_called: str = ""

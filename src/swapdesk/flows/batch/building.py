@@ -21,13 +21,20 @@ from msgspec import Struct
 
 from swapdesk.chain.addresses.checking import check_address, same_address
 from swapdesk.client.api import PartnerApi
-from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    BundleDeposit,
+    BundleItem,
+    funding_intent,
+    item_intent,
+)
 from swapdesk.flows.batch.progress import Stopped
 from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.intents.intent import gas_bound
-from swapdesk.flows.journal.payments import Sum
+from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.situations import awaits_deposit
+from swapdesk.flows.payments import Sum
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,
@@ -50,32 +57,33 @@ from swapdesk.wire.multi import (
 from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
+LEAST_LEFT = timedelta(seconds=30)
+"""Nothing is paid for an order that waits no longer than this."""
+EVM, SOLANA = "evm", "solana"
+_TRANSFER = "0xa9059cbb"
+"""``transfer(address,uint256)``; the agent decodes what was made of it."""
+
 
 def differing(asked: MultiOrderRequest, order: Order) -> str | None:
     """The first field in which the order is not what was asked for, in a word; None for none.
 
     A field that the service leaves out says nothing, but the recipient must be there.
     """
-    sent = order.in_token_id or (order.in_token.id if order.in_token is not None else None)
-    bought = order.out_token_id or (order.out_token.id if order.out_token is not None else None)
-    if sent is not None and sent.lower() != asked.from_.lower():
-        return "token sold"
-    if bought is not None and bought.lower() != asked.to.lower():
-        return "token bought"
+    for wanted, token_id, token, word in (
+        (asked.from_, order.in_token_id, order.in_token, "token sold"),
+        (asked.to, order.out_token_id, order.out_token, "token bought"),
+    ):
+        named = token_id or (token.id if token is not None else wanted)
+        if named.lower() != wanted.lower():
+            return word
     if order.receiver_address is None or not _same(order.receiver_address, asked.address_to):
         return "recipient"
-    if "receiver_tag" in order.model_fields_set or order.receiver_tag:
-        if (order.receiver_tag or None) != asked.destination_tag:
-            return "memo"
-    elif asked.destination_tag is not None:
+    if (order.receiver_tag or None) != asked.destination_tag:
         return "memo"
     if order.anonymous is not None and order.anonymous is not bool(asked.anonymous):
         return "route"
-    if order.in_amount is not None:
-        near = asked.amount * AMOUNT_TOLERANCE
-        if abs(order.in_amount - asked.amount) > near:
-            return "amount"
-    return None
+    paid = asked.amount if order.in_amount is None else order.in_amount
+    return "amount" if abs(paid - asked.amount) > asked.amount * AMOUNT_TOLERANCE else None
 
 
 def _same(one: str, other: str) -> bool:
@@ -83,10 +91,6 @@ def _same(one: str, other: str) -> bool:
     if one.startswith("0x") and other.startswith("0x"):
         return one.lower() == other.lower()
     return one == other
-
-
-LEAST_LEFT = timedelta(seconds=30)
-"""Nothing is paid for an order that waits no longer than this."""
 
 
 class PayableRow(Struct, frozen=True):
@@ -190,11 +194,9 @@ def _row(
     )
     if not address.ok:
         raise Unpayable(f"its deposit address is no address on {chain.name}", wrong=True)
-    for own in (asked.address_to, asked.refund_address):
-        if own is not None and same_address(chain.kind, address.normalized, own):
-            raise Unpayable(
-                "its deposit address is the recipient or the refund address", wrong=True
-            )
+    own = [one for one in (asked.address_to, asked.refund_address) if one is not None]
+    if any(same_address(chain.kind, address.normalized, one) for one in own):
+        raise Unpayable("its deposit address is the recipient or the refund address", wrong=True)
     try:
         units = to_base_units(order.in_amount, token.decimals)
         confirmed = to_base_units(asked.amount, token.decimals)
@@ -205,8 +207,6 @@ def _row(
 
 
 # The bundle
-
-EVM, SOLANA = "evm", "solana"
 
 
 def _not_built(differs: str) -> Stopped:
@@ -230,10 +230,9 @@ async def build_operations(
     """The operations that pay ``rows`` out of the smart account of ``account``; ``coin`` is the
     chain's. Raises Stopped and ClientError."""
     answer = await _asked(api, multi_id, EVM, account, _ids(rows))
-    parts = _partition(answer, rows)
     items: list[BundleItem] = []
     needs: list[Sum] = []
-    for told, own in parts:
+    for told, own in _partition(answer, rows):
         data = told.tx_data
         if not isinstance(data, EvmTransactionData):
             raise _not_built("the service answered with a transaction of another chain")
@@ -315,13 +314,12 @@ def _partition(
     left = {row.deposit.service_id: row for row in rows}
     found: list[tuple[MultiTransaction, list[PayableRow]]] = []
     for told in answer.transactions:
-        own = [left.pop(service_id, None) for service_id in told.service_ids]
-        if not own or any(one is None for one in own):
+        own = [left.pop(service_id) for service_id in told.service_ids if service_id in left]
+        if not own or len(own) < len(told.service_ids):
             raise _not_built("the service answered with other deposits than those asked for")
-        found.append((told, [one for one in own if one is not None]))
+        found.append((told, own))
     if left:
-        count = len(left)
-        raise _not_built(f"{count} deposit{'' if count == 1 else 's'} asked for are in no batch")
+        raise _not_built(f"{counted(len(left), 'deposit')} asked for are in no batch")
     return found
 
 
@@ -368,13 +366,8 @@ def _ids(rows: Sequence[PayableRow]) -> list[str]:
 
 # What is promised of it
 
-_TRANSFER = "0xa9059cbb"
-"""``transfer(address,uint256)``; the agent decodes what was made of it."""
 
-
-def item_promise(
-    multi_id: str, coin: Token, bundle: Bundle, item: BundleItem, intent_id: str
-) -> Promise:
+def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -> Promise:
     """What one signature may do: pay exactly these deposits."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
@@ -384,7 +377,7 @@ def item_promise(
     return _promise(
         coin,
         bundle,
-        intent_id,
+        item_intent(multi_id, bundle, item),
         sold,
         item.confirmed,
         bundle.gas_units,
@@ -392,7 +385,7 @@ def item_promise(
     )
 
 
-def funding_promise(coin: Token, bundle: Bundle, need: Sum, intent_id: str) -> Promise:
+def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Promise:
     """What may be sent to the smart account: no more than deposits and their gas can need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
     bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
@@ -400,6 +393,7 @@ def funding_promise(coin: Token, bundle: Bundle, need: Sum, intent_id: str) -> P
     if need.contract is None:
         bound += bundle.gas_units
     gas = gas_bound(coin.price, "evm")
+    intent_id = funding_intent(multi_id, bundle, need)
     return _promise(coin, bundle, intent_id, sold, bound, gas, None)
 
 

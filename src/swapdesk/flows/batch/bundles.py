@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, Ledger, Operation, State
-from swapdesk.flows.journal.payments import Sum, paid_by, pay_by
+from swapdesk.flows.payments import Sum, paid_by, pay_by
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wallet.promise import Asset
 from swapdesk.wire.encoding.numbers import from_base_units, short
@@ -407,19 +407,16 @@ def taken_of(act: Operation) -> tuple[Sum, ...]:
 # Under which names the wallet signs
 
 
-def item_intent(multi_id: str, item: BundleItem) -> str:
-    """The same however often the item is built: whatever was signed under it pays these once."""
-    return f"{multi_id} {item.contract or 'coin'} {item.part}"
+def item_intent(multi_id: str, bundle: Bundle, item: BundleItem) -> str:
+    """The same however often the item is built: whatever was signed under it pays these once. A
+    transaction on Solana stands for one partition, which is the bundle's."""
+    name = f"{multi_id} {item.contract or 'coin'} {item.part}"
+    return f"{name} {bundle.number}" if bundle.kind == "solana" else name
 
 
-def part_intent(multi_id: str, item: BundleItem, number: int) -> str:
-    """Of a transaction on Solana, which stands for one partition: that of bundle ``number``."""
-    return f"{item_intent(multi_id, item)} {number}"
-
-
-def funding_intent(multi_id: str, need: Sum, number: int) -> str:
-    """Of what bundle ``number`` of the group needs, which is sent once."""
-    return f"{multi_id} fund {number} {need.contract or 'coin'}"
+def funding_intent(multi_id: str, bundle: Bundle, need: Sum) -> str:
+    """Of what a bundle of the group needs, which is sent once."""
+    return f"{multi_id} fund {bundle.number} {need.contract or 'coin'}"
 
 
 def funded_bundle(payment: Operation) -> int:

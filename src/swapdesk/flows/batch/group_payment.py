@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -64,7 +64,6 @@ from swapdesk.flows.batch.bundles import (
     newest_bundle,
     open_bundles,
     overtaken,
-    part_intent,
     relying,
     sign_bundle,
     signed_under,
@@ -87,8 +86,8 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import Sum, paid_orders, payment_of
 from swapdesk.flows.notation import counted, exact_amount
+from swapdesk.flows.payments import Sum, paid_orders, payment_of
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
     RunningSignings,
@@ -117,7 +116,7 @@ from swapdesk.wallet.client import WalletClient
 from swapdesk.wallet.promise import Asset, Payload, Promise, Purpose, SolanaPayload
 from swapdesk.wallet.protocol import WalletError
 from swapdesk.wire.chains import Chain
-from swapdesk.wire.encoding.numbers import from_base_units, short
+from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.multi import (
     BundleStatus,
@@ -139,6 +138,7 @@ _ENDS: dict[str, tuple[State, str | None]] = {
     BundleStatus.FAILED: (State.REFUSED, "FAILED"),
     BundleStatus.WITHDRAWN: (State.REFUSED, "WITHDRAWN"),
 }
+_BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
 _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
@@ -318,7 +318,10 @@ class GroupPayment:
         self._refuse_beside_another()
         self._require_untouched(bundle)
         begun = {signed_under(act) for act in self._transactions if act.hash is not None}
-        missing = [need for need in bundle.needs if self._funding(bundle, need) not in begun]
+        multi_id = self._multi_id
+        missing = [
+            need for need in bundle.needs if funding_intent(multi_id, bundle, need) not in begun
+        ]
         await require_held(self._client, self._account, self._chain, missing)
         try:
             for number, need in enumerate(bundle.needs, start=1):
@@ -334,20 +337,15 @@ class GroupPayment:
         signatures = []
         for number, item in enumerate(bundle.items, start=1):
             self._watch.turns_to(Turn(item.sum, len(item.deposits), number, len(bundle.items)))
-            intent = item_intent(self._multi_id, item)
-            promise = item_promise(self._multi_id, self._coin, bundle, item, intent)
+            promise = item_promise(self._multi_id, self._coin, bundle, item)
             signed = await self._transactor.agree(operation_payload(item), promise)
             assert isinstance(signed, Signature)
             signatures.append(signed.signature)
         if not sign_bundle(self._ledger, bundle, signatures):
             raise Stopped("BUILT_BEFORE")
 
-    def _funding(self, bundle: Bundle, need: Sum) -> str:
-        return funding_intent(self._multi_id, need, bundle.number)
-
     async def _fund(self, bundle: Bundle, need: Sum) -> None:
-        intent = self._funding(bundle, need)
-        promise = funding_promise(self._coin, bundle, need, intent)
+        promise = funding_promise(self._multi_id, self._coin, bundle, need)
 
         async def make() -> Payload:
             return funding_payload(bundle, need)
@@ -358,7 +356,7 @@ class GroupPayment:
     def _require_funded(self, bundle: Bundle) -> None:
         """Raises Stopped where a transaction that fills the smart account failed."""
         for need in bundle.needs:
-            act = self._transaction(self._funding(bundle, need))
+            act = self._transaction(funding_intent(self._multi_id, bundle, need))
             if act is None or act.state is not State.DONE:
                 word = "" if act is None or act.code is None else f" is {act.code.lower()}"
                 raise Stopped("FUNDING_FAILED", hash_=act.hash if act else None, word=word)
@@ -483,12 +481,11 @@ class GroupPayment:
 
     def _part(self, bundle: Bundle, item: BundleItem) -> Operation | None:
         """The newest transaction of a part; None where none was begun."""
-        return self._transaction(part_intent(self._multi_id, item, bundle.number))
+        return self._transaction(item_intent(self._multi_id, bundle, item))
 
     async def _pay_part(self, bundle: Bundle, item: BundleItem) -> None:
         self._require_in_time(min(deposit.expires for deposit in item.deposits), "group")
-        intent = part_intent(self._multi_id, item, bundle.number)
-        promise = item_promise(self._multi_id, self._coin, bundle, item, intent)
+        promise = item_promise(self._multi_id, self._coin, bundle, item)
 
         async def make() -> Payload:
             """Fetched when it is shown: its blockhash lives for a minute."""
@@ -696,8 +693,6 @@ async def pay_group(
 
 # While it is signed
 
-_BUILD, _FUND, _SIGN, _SUBMIT, _PAID = range(5)
-
 
 class GroupRun(Struct):
     """``account`` is whom an earlier run paid from, empty for the first of the chain. ``until``:
@@ -721,9 +716,10 @@ def standing_of(session: GroupSession) -> GroupStanding:
 def _pays(session: GroupSession) -> tuple[Decimal, str]:
     """What the group sells of its first token, and how many deposits are paid."""
     standing = standing_of(session)
-    bundle, amounts = standing.bundle, standing.amounts
-    deposits = len(bundle.deposits) if bundle is not None else standing.created
-    return amounts[0][0] if amounts else Decimal(0), counted(deposits, "deposit")
+    items = standing.bundle.items if standing.bundle is not None else ()
+    amounts = [item.sum.amount for item in items if item.token_id == items[0].token_id]
+    deposits = sum(len(item.deposits) for item in items) if items else standing.created
+    return reduce(ROUGH.add, amounts, Decimal(0)), counted(deposits, "deposit")
 
 
 def _steps(session: GroupSession) -> tuple[FlowStep, ...]:

@@ -322,32 +322,24 @@ def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
     memo may be what is wrong."""
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
-        order = row.order
-        if order is None or row.problems or row.skipped:
-            yield row
-            continue
-        mark = (
-            order.pair,
-            order.token_out.chain_data.kind,
-            order.account,
-            order.amount,
-            order.memo,
-            order.route,
-        )
-        before = first.setdefault(mark, row.number)
+        order, before = row.order, row.number
+        if order is not None and not row.problems and not row.skipped:
+            mark = (
+                order.pair,
+                order.token_out.chain_data.kind,
+                order.account,
+                order.amount,
+                order.memo,
+                order.route,
+            )
+            before = first.setdefault(mark, row.number)
         if before == row.number:
             yield row
         else:
-            said = f"The same payment as row {before}. Both are kept."
-            yield row.with_findings(
-                look(
-                    _DUPLICATE,
-                    None,
-                    said,
-                    "Skip it if it is meant once.",
-                    f"same as row {before}; kept",
-                )
-            )
+            reason = f"The same payment as row {before}. Both are kept."
+            brief = f"same as row {before}; kept"
+            do = "Skip it if it is meant once."
+            yield row.with_findings(look(_DUPLICATE, None, reason, do, brief))
 
 
 def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:

@@ -38,9 +38,9 @@ from swapdesk.flows.batch.rows import (
     SheetColumn,
     consent,
     look,
+    orders_of,
     pair_findings,
     problem,
-    selling,
 )
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
@@ -467,8 +467,7 @@ def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
 
 
 class BatchPlanner:
-    """Plans files. ``sell`` is the token of rows that name none; ``live``: of a live profile,
-    whose wallet pays no bundles."""
+    """Plans files. ``live``: of a live profile, whose wallet pays no bundles."""
 
     def __init__(
         self,
@@ -476,7 +475,6 @@ class BatchPlanner:
         book: AddressBook,
         journal: Journal,
         clock: Clock,
-        sell: str = "",
         *,
         live: bool,
     ) -> None:
@@ -484,7 +482,6 @@ class BatchPlanner:
         self._book = book
         self._journal = journal
         self._clock = clock
-        self._sell = sell
         self._live = live
         self._limits: dict[Pair, PairLimits] = {}
 
@@ -497,7 +494,6 @@ class BatchPlanner:
     ) -> BatchPlan:
         """A plan without limits; ``on_rows`` gets the rows so far at every rest. ``made``: the
         sheet is that of a batch, whose rows were asked for before."""
-        sheet = selling(sheet, self._sell)
         judge = RowJudge(
             self._catalog,
             self._clock.now(),
@@ -519,9 +515,7 @@ class BatchPlanner:
     async def with_limits(self, plan: BatchPlan, api: PartnerApi) -> BatchPlan:
         """The plan with every amount held against the limits of its pair, which are asked for
         once. Raises nothing of the client: what could not be asked is a problem of its rows."""
-        pairs = list(
-            dict.fromkeys(row.order.pair for row in plan.rows if _has_limits(row) and row.order)
-        )
+        pairs = dict.fromkeys(order.pair for order in orders_of(plan.rows) if order.has_limits)
         failed, unasked = await self._learn(
             [pair for pair in pairs if pair not in self._limits], api
         )
@@ -571,16 +565,10 @@ class BatchPlanner:
     def _limited(self, row: Row, failed: dict[Pair, RowFinding]) -> Row:
         told = tuple(one for one in row.findings if one.code not in (LIMITS, UNKNOWN_LIMITS))
         kept = self._estimated(replace(row, findings=told))
-        if row.order is None or not _has_limits(row):
+        if row.order is None or not row.order.has_limits:
             return kept
         found = failed.get(row.order.pair) or limit_finding(row.order, self._limits)
         return kept.with_findings(found) if found is not None else kept
-
-
-def _has_limits(row: Row) -> bool:
-    """Whether a row has limits: a token sold for itself has none that could be asked for."""
-    order = row.order
-    return order is not None and order.token_in.id != order.token_out.id
 
 
 def _unknown(reason: str, do: str) -> RowFinding:

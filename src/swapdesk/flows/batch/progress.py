@@ -38,13 +38,13 @@ from swapdesk.flows.failure_messages import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
 from swapdesk.flows.orders.order_export import csv_cell
 from swapdesk.flows.orders.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.orders.payment_progress import BatchPayment
 from swapdesk.flows.orders.situations import PAY_BATCH, situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
+from swapdesk.flows.payments import paid_orders
 from swapdesk.flows.transactions import (
     NotAgreed,
     NotSignable,
@@ -56,11 +56,17 @@ from swapdesk.flows.transactions import (
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wallet.protocol import WalletError
-from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, short
+from swapdesk.wire.encoding.numbers import from_base_units, short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
 
 NOT_PAID = f"{IN_WALLET}; no deposit was paid"
+_IN_VAIN = frozenset({"FAILED", "WITHDRAWN", "REFUSED"})
+CONFIRMS = "it confirms the deposit, then pays out"
+ARRIVED = "nobody: everything arrived"
+PAY_OUT = "the exchanges: they pay the recipients"
+_RECENT = 20
+"""Batches that are looked through for one that is open."""
 
 
 def _places(count: int) -> str:
@@ -72,8 +78,7 @@ class Until(IntEnum):
 
     BUILT = 1
     SIGNED = 2
-    SUBMITTED = 3
-    SETTLED = 4
+    SETTLED = 3
 
 
 _WORDS = {
@@ -189,15 +194,6 @@ class GroupStanding(Struct, frozen=True):
         return any(
             act.state is State.DONE and funded_bundle(act) >= self.since for act in self.fundings
         )
-
-    @property
-    def amounts(self) -> tuple[tuple[Decimal, str], ...]:
-        """What its deposits are together, by token; of the rows that are in its bundle."""
-        sums: dict[str, tuple[Decimal, str]] = {}
-        for item in self.bundle.items if self.bundle else ():
-            before, _ = sums.get(item.token_id, (Decimal(0), ""))
-            sums[item.token_id] = ROUGH.add(before, item.sum.amount), item.symbol
-        return tuple(sums.values())
 
     @property
     def plan(self) -> str:
@@ -470,9 +466,6 @@ def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
 
 # Its orders
 
-_IN_VAIN = frozenset({"FAILED", "WITHDRAWN", "REFUSED"})
-CONFIRMS = "it confirms the deposit, then pays out"
-
 
 def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
     """How one order of the group is paid."""
@@ -521,9 +514,6 @@ def _left_out() -> BatchPayment:
 
 
 # What came of its orders
-
-ARRIVED = "nobody: everything arrived"
-PAY_OUT = "the exchanges: they pay the recipients"
 
 
 class Payouts(Struct, frozen=True):
@@ -663,7 +653,7 @@ class BatchProgress(Struct, frozen=True):
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
         shown = self.current or next((one for one in self.standings if one.over), None)
-        return shown.whereabouts if shown is not None else f"{IN_WALLET}; no deposit was paid"
+        return shown.whereabouts if shown is not None else NOT_PAID
 
     @property
     def brief(self) -> str:
@@ -822,10 +812,6 @@ def failed_sheet(batch: Batch) -> Sheet | None:
     file; None where every row became an order, or may have."""
     failed = [row for row in batch.rows if row.became == "failed"]
     return sheet_of(batch, failed) if failed else None
-
-
-_RECENT = 20
-"""Batches that are looked through for one that is open."""
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:

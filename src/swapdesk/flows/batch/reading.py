@@ -142,15 +142,11 @@ def read_bytes(path: Path) -> bytes:
 
 async def read_sheet(name: str, content: bytes, clock: Clock) -> Sheet:
     """The whole file, with a rest every :data:`STEP_ROWS` rows. Raises UnreadableFile."""
-    if len(content) > MOST_BYTES:
-        raise UnreadableFile("TOO_LARGE", f"{name} is larger than 10 MB.", "Split it.")
     text = _text(name, content)
     await clock.sleep(0)
     separator, text = _separator(name, text)
     records = _records(text, separator)
     begin = list(islice(records, _LOOKED_AT))
-    if not begin:
-        raise _empty(name)
     at = _head_place([cells for _, cells in begin])
     heads = begin[at][1] if at is not None else ()
     remarks = [line for line, _ in begin[:at]] if at is not None else []
@@ -258,13 +254,9 @@ def _text(name: str, content: bytes) -> str:
 
 def _encoding(content: bytes) -> str:
     """By the mark at its beginning, else by the zero bytes of a Latin letter in UTF-16."""
-    marked = next((encoding for mark, encoding in _MARKED if content.startswith(mark)), None)
-    if marked is not None:
-        return marked
-    first, second = (*content[:2], 1, 1)[:2]
-    if not first and second:
-        return "utf-16-be"
-    return "utf-16-le" if first and not second else "utf-8"
+    zeros = content[:1] == b"\0", content[1:2] == b"\0"
+    latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
+    return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:

@@ -158,6 +158,11 @@ class PlannedOrder(Struct, frozen=True):
         return self.token_in.id, self.token_out.id
 
     @property
+    def has_limits(self) -> bool:
+        """A token that is sold for itself has none that could be asked for."""
+        return self.token_in.id != self.token_out.id
+
+    @property
     def asks(self) -> tuple[object, ...]:
         """What the same payment has in common, as it is asked for."""
         return (*self.pair, self.amount, self.recipient, self.memo, self.route)
@@ -236,9 +241,7 @@ class Row(Struct, frozen=True):
 
     @property
     def act(self) -> Operation:
-        """Raises ValueError for a row that is only planned."""
-        if self.outcome is None:
-            raise ValueError(f"row {self.number} is not in the journal")
+        assert self.outcome is not None, "the row is only planned"
         return self.outcome
 
     @property
@@ -423,9 +426,7 @@ class Group(Struct, frozen=True):
 
     @property
     def act(self) -> Operation:
-        """Raises ValueError for a group that is only planned."""
-        if self.operation is None:
-            raise ValueError(f"group {self.number} is not in the journal")
+        assert self.operation is not None, "the group is only planned"
         return self.operation
 
     @property

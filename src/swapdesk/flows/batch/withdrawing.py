@@ -22,8 +22,8 @@ from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Ledger
-from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.payments import Sum
 from swapdesk.flows.signing.signing_session import (
     RunningSignings,
     SigningKind,
@@ -50,7 +50,7 @@ from swapdesk.flows.transactions import (
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
 from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
-from swapdesk.wallet.answers import SignedTransaction, SmartAccount
+from swapdesk.wallet.answers import Balance, SignedTransaction, SmartAccount
 from swapdesk.wallet.promise import (
     Asset,
     Promise,
@@ -112,9 +112,10 @@ async def propose_withdrawal(
     bundle = relying(journal, account.address, link.name, clock.now())
     if bundle is not None and not despite_bundle:
         return _needed(ledger, held.address, bundle, link)
-    taken = _taken(held, token)
+    asked = [one for one in held.balances if token is None or _is(one.asset, token)]
+    taken = _taken(held, asked)
     if not taken:
-        return _nothing(held, token, link)
+        return _nothing(held, asked, token, link)
     purpose = Purpose.WITHDRAW if held.deployment is None else Purpose.DEPLOY
     name = _name(purpose, account, link)
     intent_id = f"{name}#{len(of_name(own, name))}"
@@ -263,8 +264,9 @@ def begin_withdrawal(
     )
 
 
-def _nothing(held: SmartAccount, token: str | None, link: ChainLink) -> Outcome:
-    asked = [one for one in held.balances if token is None or _is(one.asset, token)]
+def _nothing(
+    held: SmartAccount, asked: Sequence[Balance], token: str | None, link: ChainLink
+) -> Outcome:
     unread = [one.asset.symbol for one in asked if one.units is None]
     what = f"no {token}" if token else "nothing"
     said = f"Your smart account {held.address} on {link.name} holds {what}."
@@ -303,15 +305,14 @@ def _is(asset: Asset, token: str) -> bool:
     return token.lower() in (asset.symbol.lower(), (asset.contract or "").lower())
 
 
-def _taken(held: SmartAccount, token: str | None) -> tuple[Sum, ...]:
-    """Everything of it that was asked for, what is kept for gas last."""
-    wanted = [one for one in held.balances if token is None or _is(one.asset, token)]
+def _taken(held: SmartAccount, asked: Sequence[Balance]) -> tuple[Sum, ...]:
+    """Everything of it that was ``asked`` for, what is kept for gas last."""
     taken = [
         Sum(one.asset.symbol, one.asset.decimals, one.asset.contract, one.units)
-        for one in wanted
+        for one in asked
         if one.units
     ]
-    coin = next((one.asset for one in wanted if one.asset.contract is None), None)
+    coin = next((one.asset for one in asked if one.asset.contract is None), None)
     if coin is None or not held.prepaid:
         return tuple(taken[:MOST_PAYMENTS])
     prepaid = Sum(coin.symbol, coin.decimals, None, held.prepaid, prepaid=True)

@@ -23,7 +23,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.database_writing import durable
+from swapdesk.database_writing import durable, transaction
 from swapdesk.flows.journal.journal_migration import PATIENCE_SECONDS, bring_up, refuse_others
 from swapdesk.paths import make_directories
 
@@ -42,8 +42,6 @@ class JournalFile:
         self.problem = problem
         self._path = path
         self._one_at_a_time = threading.RLock()
-        self.writes = 0
-        """Transactions begun over this connection."""
 
     @classmethod
     def open(cls, path: Path) -> JournalFile:
@@ -51,35 +49,18 @@ class JournalFile:
         that cannot be used is kept as it is and nothing is written to it, with ``problem`` saying
         why. Raises JournalRefused for one that must not even be read as a journal."""
         try:
-            make_directories(path.parent)
-            # Another process may have been quicker. A link is there as well, wherever it leads.
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR, 0o600))
-            mode = path.lstat().st_mode
-            if not stat.S_ISREG(mode) or mode & 0o077:
-                return cls(None, f"{path.name} must be a plain file of mode 0600")
-            connection = sqlite3.connect(path, timeout=PATIENCE_SECONDS, isolation_level=None)
+            return cls(_opened(path), None, path)
+        except JournalUnavailable as problem:
+            return cls(None, str(problem))
         except (OSError, sqlite3.Error) as error:
             return cls(None, f"{path.name}: {error}")
-        try:
-            problem = _begun(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-        if problem is not None:
-            connection.close()
-            return cls(None, problem)
-        return cls(connection, None, path)
 
     def second_connection(self) -> JournalFile:
         """Another connection to the same file, for writes from one thread at a time."""
         if self._path is None or self._connection is None:
             return JournalFile(None, self.problem)
         try:
-            connection = sqlite3.connect(
-                self._path, timeout=0.5, isolation_level=None, check_same_thread=False
-            )
-            connection.row_factory = sqlite3.Row
+            connection = _connection(self._path, _BUSY_SECONDS, check_same_thread=False)
             durable(connection)
         except sqlite3.Error as error:
             return JournalFile(None, f"{self._path.name}: {error}")
@@ -102,17 +83,9 @@ class JournalFile:
                 yield self._connection
                 return
             try:
-                self.writes += 1
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
+                with transaction(self._connection):
                     yield self._connection
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
-                self._connection.execute("COMMIT")
             except sqlite3.Error as error:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
                 raise JournalUnavailable(str(error)) from error
 
     def read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
@@ -125,28 +98,44 @@ class JournalFile:
             raise JournalUnavailable(str(error)) from error
 
 
-_BUSY_MILLISECONDS = 500
+_BUSY_SECONDS = 0.5
 """How long a statement waits for another process once the file is open."""
 
 
-def _begun(db: sqlite3.Connection, path: Path) -> str | None:
-    """Look at the file and bring it up; why it cannot be used, None where it can. Raises
-    JournalRefused."""
+def _connection(path: Path, patience: float, **how: Any) -> sqlite3.Connection:
+    connection: sqlite3.Connection = sqlite3.connect(
+        path, timeout=patience, isolation_level=None, **how
+    )
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection to the file as one of this version. Raises JournalRefused, and for what cannot
+    be used JournalUnavailable, OSError or sqlite3.Error."""
+    make_directories(path.parent)
+    # Another process may have been quicker. A link is there as well, wherever it leads.
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR, 0o600))
+    mode = path.lstat().st_mode
+    if not stat.S_ISREG(mode) or mode & 0o077:
+        raise JournalUnavailable(f"{path.name} must be a plain file of mode 0600")
+    db = _connection(path, PATIENCE_SECONDS)
     try:
-        db.row_factory = sqlite3.Row
         # One moment of the file: another process may be bringing it up.
         db.execute("BEGIN")
-        refuse_others(db, path.name)
-        db.execute("COMMIT")
+        with db:
+            refuse_others(db, path.name)
         if db.execute("PRAGMA quick_check").fetchone()[0] != "ok":
-            return f"{path.name} is damaged; it is kept as it is"
+            raise JournalUnavailable(f"{path.name} is damaged; it is kept as it is")
         _log_ahead(db)
         durable(db)
         bring_up(db, path)
-        db.execute(f"PRAGMA busy_timeout={_BUSY_MILLISECONDS}")
-    except (OSError, sqlite3.Error) as error:
-        return f"{path.name}: {error}"
-    return None
+        db.execute(f"PRAGMA busy_timeout={round(1000 * _BUSY_SECONDS)}")
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:

@@ -13,8 +13,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from swapdesk.database_writing import durable
+from swapdesk.database_writing import durable, transaction
 from swapdesk.flows.journal.journal_filling import OLD_TABLES, fill, tables_of
+from swapdesk.paths import keep_names
 
 PRESENT = (
     "(ended = 0 OR display IS NOT 'SWAP_COMPLETED' OR NOT json_valid(last)"
@@ -160,17 +161,11 @@ def bring_up(db: sqlite3.Connection, path: Path) -> None:
     if before == SCHEMA_VERSION:
         return
     try:
-        db.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(db):
             # Whoever had the lock may have done it, or gone further than this program knows.
             refuse_others(db, path.name)
             if version_of(db) < SCHEMA_VERSION:
                 _make(db, path)
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
     except (OSError, sqlite3.Error) as error:
         if not before:
             raise
@@ -235,11 +230,7 @@ def _copy(path: Path, version: int) -> None:
     finally:
         os.close(handle)
     part.replace(kept)
-    folder = os.open(kept.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    keep_names(kept.parent)
 
 
 def version_of(db: sqlite3.Connection) -> int:

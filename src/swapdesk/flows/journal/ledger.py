@@ -40,22 +40,9 @@ MAY_FOLLOW: Mapping[State, tuple[State, ...]] = {
 """From which states each may be reached."""
 
 Kind = Literal[
-    "create",
-    "approve",
-    "reset",
-    "sign",
-    "swap",
-    "confirm",
-    "call",
-    "deposit",
-    "batch",
-    "create_group",
-    "row",
-    "bundle",
-    "fund",
-    "part",
-    "withdraw",
-]
+    "create", "approve", "reset", "sign", "swap", "confirm", "call", "deposit",
+    "batch", "create_group", "row", "bundle", "fund", "part", "withdraw",
+]  # fmt: skip
 """The table of kinds in ``docs/architecture.md`` says what each holds."""
 
 FREED_WHEN_DONE: tuple[Kind, ...] = ("create", "bundle", "fund", "part", "withdraw")
@@ -179,23 +166,13 @@ class Ledger:
     def begin_parts(self, parent: str, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
         """Commit parts of an act before they are done, in this order, once: a file has thousands
         of rows."""
-        at = rfc3339(self._clock.now())
-        me = self._me
+        rest = (rfc3339(self._clock.now()), self._me.pid, self._me.started)
         with self._file.write() as db:
             db.executemany(
                 "INSERT INTO operation (id, kind, parent, state, body, prepared_at, owner_pid,"
                 " owner_start) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    (
-                        f"{parent}-{place}",
-                        kind,
-                        parent,
-                        State.PREPARED,
-                        json.dumps(body),
-                        at,
-                        me.pid,
-                        me.started,
-                    )
+                    (f"{parent}-{place}", kind, parent, State.PREPARED, json.dumps(body), *rest)
                     for place, body in enumerate(bodies)
                 ),
             )
@@ -303,10 +280,7 @@ class Ledger:
 
     def holder(self, claim: str) -> Operation | None:
         """The act that holds a claim."""
-        return next(
-            iter(self.where(f"claim = ? AND state <> '{State.REFUSED}'", claim)),
-            None,
-        )
+        return next(iter(self.where(f"claim = ? AND state <> '{State.REFUSED}'", claim)), None)
 
     def parts(self, parent: str, *kinds: Kind) -> list[Operation]:
         """The parts of an act, of these kinds where any are named, in the order in which they were
@@ -385,7 +359,7 @@ def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
 def _operation(row: sqlite3.Row) -> Operation:
     # By place: a journal has tens of thousands, and a look-up by name takes as long as the rest.
     number, id_, kind, parent, subject, claim, state, body, result, code, *moments, pid, start = row
-    prepared_at, sent_at, server_at, ended_at = moments
+    prepared, sent, server, ended = moments
     return Operation(
         number,
         id_,
@@ -397,10 +371,10 @@ def _operation(row: sqlite3.Row) -> Operation:
         read_json(body),
         read_json(result),
         code,
-        datetime.fromisoformat(prepared_at),
-        datetime.fromisoformat(sent_at) if sent_at else None,
-        datetime.fromisoformat(server_at) if server_at else None,
-        datetime.fromisoformat(ended_at) if ended_at else None,
+        datetime.fromisoformat(prepared),
+        datetime.fromisoformat(sent) if sent else None,
+        datetime.fromisoformat(server) if server else None,
+        datetime.fromisoformat(ended) if ended else None,
         ProcessIdentity(pid, start),
     )
 

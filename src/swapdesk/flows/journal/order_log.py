@@ -58,12 +58,12 @@ FIRST_EVENTS = 20
 NEWEST_EVENTS = 180
 """States kept of one order; those between the first and the newest go."""
 _SLACK = 20
+"""How many more there may be until they do."""
 
 
 class OrderHistoryLog:
     def __init__(self, file: JournalFile) -> None:
         self._file = file
-        self._counts: dict[str, int] = {}
 
     def add(
         self, db: sqlite3.Connection, service_id: str, lean: str, now: str, source: Source
@@ -74,13 +74,9 @@ class OrderHistoryLog:
             "INSERT INTO events (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
             (service_id, now, source, lean),
         )
-        count = self._counts.get(service_id)
-        if count is None:
-            (count,) = db.execute(
-                "SELECT count(*) FROM events WHERE service_id = ?", (service_id,)
-            ).fetchone()
-        else:
-            count += 1
+        (count,) = db.execute(
+            "SELECT count(*) FROM events WHERE service_id = ?", (service_id,)
+        ).fetchone()
         if count > FIRST_EVENTS + NEWEST_EVENTS + _SLACK:
             db.execute(
                 "DELETE FROM events WHERE service_id = ?1"
@@ -90,8 +86,6 @@ class OrderHistoryLog:
                 " (SELECT number FROM events WHERE service_id = ?1 ORDER BY number DESC LIMIT ?3)",
                 (service_id, FIRST_EVENTS, NEWEST_EVENTS),
             )
-            count = FIRST_EVENTS + NEWEST_EVENTS
-        self._counts[service_id] = count
 
     def of(self, service_id: str) -> list[tuple[datetime, str, Order]]:
         """Those of one order, oldest first."""

@@ -14,8 +14,8 @@ from typing import Protocol, TypeVar
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import PERMIT2
+from swapdesk.flows.creation.creates import acts_of
 from swapdesk.flows.intents.intent import IN_BATCH_TEXT, DepositRelease, Intent
-from swapdesk.flows.journal.creates import acts_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, Ledger, Operation, State
 from swapdesk.flows.notation import exact_amount
@@ -53,9 +53,9 @@ class BatchPayments(Protocol):
 
 
 class BatchedOrders:
-    """Without ``payments`` nobody knows how far a batch is paid."""
+    """Orders that a batch of this desk made, with how that pays them."""
 
-    def __init__(self, ledger: Ledger, payments: BatchPayments | None) -> None:
+    def __init__(self, ledger: Ledger, payments: BatchPayments) -> None:
         self._ledger = ledger
         self._payments = payments
         self._groups: dict[str, set[str]] = {}
@@ -76,8 +76,6 @@ class BatchedOrders:
 
     def moved(self) -> Iterator[str]:
         """Orders of the groups of which the journal says another thing than at the last look."""
-        if self._payments is None:
-            return
         for group in [group for group, names in self._groups.items() if names]:
             try:
                 # One question for all orders of a group.
@@ -105,7 +103,7 @@ class BatchedOrders:
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
         """The same, with what the journal says now of its payment by the bundle of its group."""
         group, payments = seen.multi_id, self._payments
-        if group is None or payments is None or not _unpaid(tracked):
+        if group is None or not _unpaid(tracked):
             return tracked
         payment = told_by_journal(
             lambda: payments.of(group, tracked.service_id), tracked.batch_payment

@@ -32,8 +32,8 @@ from swapdesk.client.live import (
 )
 from swapdesk.clock import Clock
 from swapdesk.flows.creation.exchange import ExchangeFlow
-from swapdesk.flows.creation.order_verification import LOWER_TOLERANCE, output_now
-from swapdesk.flows.intents.intent import FOREIGN, DepositRelease, contradiction
+from swapdesk.flows.creation.order_verification import output_now
+from swapdesk.flows.intents.intent import FOREIGN, Intent, contradiction
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.orders.deposit_destination import own_payment
@@ -80,20 +80,16 @@ class Tracker:
         api: PartnerApi,
         clock: Clock,
         stream: OrderStream,
-        *,
-        flow: ExchangeFlow | None = None,
-        batch_payments: BatchPayments | None = None,
-        background: BackgroundTasks | None = None,
+        flow: ExchangeFlow,
+        batch_payments: BatchPayments,
+        background: BackgroundTasks,
     ) -> None:
-        """Without ``batch_payments`` nobody knows how far a batch is paid."""
-        self._background = background or BackgroundTasks(clock)
+        self._background = background
         self._journal = journal
         self._api = api
         self._clock = clock
         self._stream = stream
         self._flow = flow
-        self._lower_tolerance = flow.lower_tolerance if flow is not None else LOWER_TOLERANCE
-        """Percent of the agreed output that may be missing unasked."""
         self._batched = BatchedOrders(journal.ledger, batch_payments)
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
@@ -495,7 +491,7 @@ class Tracker:
         over = ended(display_of(order))
         if source == "stream" and over and not (before and ended(display_of(before.order))):
             # The end of an order counts once REST says it; it could never be taken back.
-            self._read_soon(service_id)
+            self._run(service_id, self.read(service_id))
             return
         if before is None:
             after = self._first_seen(order, source)
@@ -536,8 +532,9 @@ class Tracker:
         if before.withheld != withheld:
             # It became another question whether its address may be shown.
             self._tell(service_id)
-        if after.standing is DepositRelease.UNREPEATED and order.deposit_address is not None:
-            self._repeat_soon(after)
+        intent, given = after.intent, order.deposit_address is not None
+        if after.being_confirmed and intent and given and intent.id not in self._flow.running:
+            self._run(service_id, self._repeat(intent, after.order))
 
     # Where the journal takes nothing, an order is hidden all the same and none is released.
 
@@ -553,21 +550,21 @@ class Tracker:
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
         """``before`` as it stands once the estimate of its output is the one in ``seen``."""
-        if output_now(before, seen, self._lower_tolerance) is None:
+        if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
             # Another desk of this home may have asked, or been answered, meanwhile.
             entry = self._journal.orders.get(before.service_id)
             if entry is not None:
                 before = replace(before.judged(entry.verdict), accepted=entry.accepted)
-            verdict = output_now(before, seen, self._lower_tolerance)
+            verdict = output_now(before, seen, self._flow.lower_tolerance)
             if verdict is None:
                 return before
             log.info("order %s: its output is %s now", before.short_id, seen.out_amount)
             verdict = self._journal.orders.settle(before.service_id, verdict)
         except JournalUnavailable as error:
             log.error("the journal did not take the output of an order: %s", error)
-            verdict = output_now(before, seen, self._lower_tolerance)
+            verdict = output_now(before, seen, self._flow.lower_tolerance)
             if verdict is None or verdict.payable:
                 return before
         return before.judged(verdict)
@@ -598,39 +595,28 @@ class Tracker:
                 self._put(over)
             self._tell(service_id)
 
-    def _run(self, service_id: str, work: Coroutine[None, None, None]) -> None:
-        """Run ``work`` unless something is under way for the order already."""
+    def _run(self, service_id: str, work: Coroutine[None, None, object]) -> None:
+        """Run ``work`` unless something is under way for the order already. Where it fails, the
+        next sighting asks again."""
         if service_id in self._errands:
             work.close()
             return
+
+        async def tried() -> None:
+            try:
+                await work
+            except (ClientError, JournalUnavailable) as error:
+                log.info("order %s is looked after later: %s", short_id(service_id), error)
+
         name = f"looking after order {short_id(service_id)}"
-        task = asyncio.create_task(self._background.once(name, work), name=name)
+        task = asyncio.create_task(self._background.once(name, tried()), name=name)
         self._errands[service_id] = task
         task.add_done_callback(lambda _: self._errands.pop(service_id))
 
-    def _read_soon(self, service_id: str) -> None:
-        async def confirm() -> None:
-            try:
-                await self.read(service_id)
-            except ClientError as error:
-                log.info("the end of order %s is not confirmed yet: %s", service_id, error)
-
-        self._run(service_id, confirm())
-
-    def _repeat_soon(self, tracked: TrackedOrder) -> None:
+    async def _repeat(self, intent: Intent, order: Order) -> None:
         """Let the service repeat an order again, once its create has left that open."""
-        flow, intent = self._flow, tracked.intent
-        if flow is None or intent is None or intent.id in flow.running:
-            return
-
-        async def repeat() -> None:
-            try:
-                await flow.confirm_again(intent, tracked.order)
-                self.adopt(tracked.service_id)
-            except (ClientError, JournalUnavailable) as error:
-                log.info("order %s is not repeated yet: %s", tracked.short_id, error)
-
-        self._run(tracked.service_id, repeat())
+        await self._flow.confirm_again(intent, order)
+        self.adopt(order.service_id)
 
     def _loading(self, entries: Iterator[TrackedOrder]) -> Iterator[None]:
         for at, entry in enumerate(entries):

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from pathlib import Path
 
-from swapdesk.database_writing import durable
+from swapdesk.database_writing import durable, transaction
 from swapdesk.sandbox.node.world_clock import ClockRecord, Moment, WorldClock
 from swapdesk.wire.orders import LegStatus
 
@@ -83,16 +83,9 @@ class Database:
             self.connection.close()
             raise OtherWorld(f"its books have schema {found}, not {VERSION}")
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
         """All or nothing; durable when it returns."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield self.connection
-        except BaseException:
-            self.connection.execute("ROLLBACK")
-            raise
-        self.connection.execute("COMMIT")
+        return transaction(self.connection)
 
     def insert(self, table: str, columns: Mapping[str, object]) -> None:
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from swapdesk.clock import SystemClock
-from swapdesk.database_writing import durable
+from swapdesk.database_writing import durable, transaction
 from swapdesk.paths import make_directories
 from swapdesk.service.store import old_files, schema
 from swapdesk.service.store.database import (
@@ -503,16 +503,11 @@ def _prepare(connection: sqlite3.Connection, world: Mapping[str, str]) -> None:
             old_files.to_last(connection, version)
             tables = ";".join([*schema.statements(schema.TABLES, TYPES), ""])
             old_files.to_newest(connection, tables, schema.VERSION)
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection):
             _result(up_to_date, SqliteTransaction(connection))
             (number,) = connection.execute("SELECT number FROM schema_version").fetchone()
             # What releases before schema 13 look at.
             connection.execute(f"PRAGMA user_version = {number}")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
     except sqlite3.DatabaseError as error:
         is_damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
         what = "is damaged, restore a backup of it" if is_damaged else "cannot be used"

@@ -141,9 +141,9 @@ class SigningController:
         """Go on with what an earlier run left open, and with what stopped when the service or
         the wallet was gone."""
         from swapdesk.flows.batch.bundles import open_bundles
-        from swapdesk.flows.journal.creates import open_swaps
+        from swapdesk.flows.creation.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
-        from swapdesk.flows.journal.payments import unanswered
+        from swapdesk.flows.payments import unanswered
         from swapdesk.flows.signing.signing_session import Stage
 
         journal = self._app.session.desk.journal

@@ -149,7 +149,6 @@ PAYING_VERBS = (BUILD_BUNDLE, SIGN_BUNDLE, SUBMIT_BUNDLE)
 _DOING = {
     Until.BUILT: "building",
     Until.SIGNED: "being signed",
-    Until.SUBMITTED: "submitting",
     Until.SETTLED: "submitting",
 }
 ROOMY = 100

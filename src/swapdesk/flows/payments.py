@@ -44,15 +44,27 @@ def payment_of(ledger: Ledger, service_id: str) -> Operation | None:
     return ledger.holder(_claim(service_id))
 
 
-def begin_payment(ledger: Ledger, service_id: str, by: By, body: bytes) -> Operation:
+def begin_payment(
+    ledger: Ledger,
+    service_id: str,
+    by: By,
+    body: bytes = b"",
+    *,
+    payer: str | None = None,
+    state: State | None = None,
+    hash_: str | None = None,
+) -> Operation:
     """Commit that the payment of an order leaves now, or, from the wallet, that it is shown to be
-    signed. Raises ClaimTaken when a payment of the order was begun and not refused."""
+    signed; as a part of ``payer``, where that pays several. Raises ClaimTaken when a payment of the
+    order was begun and not refused."""
     return ledger.begin(
         "deposit",
         {"by": by, "body": body.decode("utf-8", "replace")},
+        parent=payer,
         subject=service_id,
         claim=_claim(service_id),
-        state=State.PREPARED if by == "wallet" else State.SENT,
+        state=state or (State.PREPARED if by == "wallet" else State.SENT),
+        hash=hash_,
     )
 
 
@@ -62,7 +74,14 @@ def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) 
     with ledger.transaction():
         moved = ledger.move(act.id, State.DONE, hash=hash_, **told)
         if not moved and act.subject and payment_of(ledger, act.subject) is None:
-            _note(ledger, act.subject, State.DONE, act.body["by"], act.parent, hash_)
+            begin_payment(
+                ledger,
+                act.subject,
+                act.body["by"],
+                payer=act.parent,
+                state=State.DONE,
+                hash_=hash_,
+            )
         return moved
 
 
@@ -91,20 +110,6 @@ def _claim(service_id: str) -> str:
     return f"deposit:{service_id}"
 
 
-def _note(
-    ledger: Ledger, service_id: str, state: State, by: By, payer: str | None, hash_: str | None
-) -> None:
-    ledger.begin(
-        "deposit",
-        {"by": by, "body": ""},
-        parent=payer,
-        subject=service_id,
-        claim=_claim(service_id),
-        state=state,
-        hash=hash_,
-    )
-
-
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
     """The act ``payer`` pays these orders from now on, so that nothing else does. Raises ClaimTaken
     where another payment of one of them stands; one by a bundle that is over, of which nobody knows
@@ -112,7 +117,7 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
-            _note(ledger, service_id, State.SENT, "bundle", payer, None)
+            begin_payment(ledger, service_id, "bundle", payer=payer)
         elif stands.body["by"] != "bundle" or not ledger.hand_over(stands.id, payer):
             raise ClaimTaken(stands)
 
@@ -122,7 +127,7 @@ def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str |
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
-            _note(ledger, service_id, State.DONE, "bundle", payer, hash_)
+            begin_payment(ledger, service_id, "bundle", payer=payer, state=State.DONE, hash_=hash_)
         elif stands.body["by"] == "bundle":
             ledger.move(stands.id, State.DONE, hash=hash_)
 
