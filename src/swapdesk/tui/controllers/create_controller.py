@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.transactions import Outcome
-    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.controllers.navigation import Navigation
 
 
 class CreateController:
     """``creating`` is the id of the intent whose create is in flight."""
 
-    def __init__(self, app: DeskApp) -> None:
-        self._app = app
+    def __init__(self, navigation: Navigation) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
         self._paying: str | None = None
         self.creating: str | None = None
 
@@ -40,7 +42,7 @@ class CreateController:
             self._app.call_later(self._waits)
 
         try:
-            outcome = await self._app.session.desk.link.exchange.create(intent, on_waiting=waiting)
+            outcome = await self._session.desk.link.exchange.create(intent, on_waiting=waiting)
         finally:
             self.creating = None
         self._app.call_later(self._create_ended, intent, outcome)
@@ -54,7 +56,7 @@ class CreateController:
         return True
 
     async def _pay(self, tracked: TrackedOrder) -> None:
-        faucet = self._app.session.desk.link.faucet
+        faucet = self._session.desk.link.faucet
         assert faucet is not None  # the key exists only with one
         try:
             outcome = await faucet.pay(tracked)
@@ -69,7 +71,7 @@ class CreateController:
         for screen in self._app.screen_stack:
             if isinstance(screen, CreateScreen):
                 screen.waiting()
-        self._app.navigation.tell_orders()
+        self._navigation.tell_orders()
 
     async def _create_ended(self, intent: Intent, outcome: CreateOutcome) -> None:
         from swapdesk.flows.creation.order_verification import Created
@@ -91,7 +93,7 @@ class CreateController:
         else:
             # It ended while another screen is looked at: say which order is meant.
             self._app.notify(create_ended(intent, outcome), severity="warning")
-        self._app.navigation.tell_orders()
+        self._navigation.tell_orders()
 
     async def _order_exists(self, created: Created, *, open_it: bool) -> None:
         from swapdesk.flows.deposits.deposit_phase import DepositPhase
@@ -99,10 +101,10 @@ class CreateController:
         from swapdesk.tui.screens.deposit import DepositScreen
 
         order = created.order
-        tracked = self._app.session.desk.link.tracker.adopt(order.service_id)
+        tracked = self._session.desk.link.tracker.adopt(order.service_id)
         if open_it:
-            page = DepositScreen(self._app.session, order.service_id)
-            await self._app.navigation.finish_with(page)
+            page = DepositScreen(self._session, order.service_id)
+            await self._navigation.finish_with(page)
         if created.withheld is not None:
             return
         confirmed = tracked.intent if tracked is not None else None
@@ -118,14 +120,16 @@ class CreateController:
             self._app.notify("The deposit is on its way. Next: the chain confirms it.")
         else:
             self._app.notify(outcome.cause, severity="warning")
-        self._app.navigation.tell_orders(frozenset({service_id}))
+        self._navigation.tell_orders(frozenset({service_id}))
 
 
 class BatchController:
     """The batch of this run: what was loaded, or what an earlier run left open, or nothing yet."""
 
-    def __init__(self, app: DeskApp) -> None:
-        self._app = app
+    def __init__(self, navigation: Navigation) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
         self.planner: BatchPlanner | None = None
         self.plan: BatchPlan | None = None
         self.means: tuple[Means, ...] = ()
@@ -163,7 +167,7 @@ class BatchController:
     def _creation(self) -> BatchCreation:
         from swapdesk.flows.batch.creation import BatchCreation
 
-        desk = self._app.session.desk
+        desk = self._session.desk
         return BatchCreation(desk.link.api, desk.journal, desk.clock)
 
     async def _create_groups(self, batch_id: str) -> None:

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.controllers.navigation import Navigation
 
 
 class OrderFollower:
     """``ends`` tells the terminal of orders that ended."""
 
-    def __init__(self, app: DeskApp, ends: EndBell) -> None:
-        self._app = app
+    def __init__(self, navigation: Navigation, ends: EndBell) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
@@ -32,7 +34,7 @@ class OrderFollower:
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
-        told = self._app.session.background.keep(
+        told = self._session.background.keep(
             "telling of orders", partial(self._follow_orders, link)
         )
         self._app.run_worker(told, group="orders", exclusive=True, exit_on_error=False)
@@ -44,21 +46,21 @@ class OrderFollower:
 
     def _tell_unfinished(self) -> None:
         """What the start found out; in the middle of something else only as a notice."""
-        report = self._app.session.report
+        report = self._session.report
         if report is None or report.empty:
             return
         from swapdesk.tui.screens.unfinished import UnfinishedScreen
 
         if len(self._app.screen_stack) == 1:
-            self._app.navigation.push(UnfinishedScreen(self._app.session))
+            self._navigation.push(UnfinishedScreen(self._session))
         else:
             self._app.notify("The desk settled what was left open. o shows the orders.")
 
     def _past_known(self) -> None:
         """Every order of the journal is in view."""
-        if (link := self._app.session.link) is not None:
+        if (link := self._session.link) is not None:
             self.ends.begin(link.tracker.orders())
-        if (page := self._app.navigation.page) is not None:
+        if (page := self._navigation.page) is not None:
             page.refresh_frame()
             page.session_changed()
 
@@ -68,18 +70,18 @@ class OrderFollower:
 
         for said in settled_words(report):
             self._app.notify(said, severity="warning")
-        self._app.navigation.tell_orders()
+        self._navigation.tell_orders()
 
     def _orders_changed(self, ids: frozenset[str]) -> None:
-        link = self._app.session.link
+        link = self._session.link
         known = map(link.tracker.get, ids) if link is not None else ()
         changed = [one for one in known if one is not None]
-        sentences = self.ends.changed(changed, self._app.session.service_clock.now())
+        sentences = self.ends.changed(changed, self._session.service_clock.now())
         for said in sentences:
             self._app.notify(said)
         # What was paid out or came back may be in the own wallet.
-        self._app.session.moves += bool(sentences)
-        self._app.navigation.tell_orders(ids)
+        self._session.moves += bool(sentences)
+        self._navigation.tell_orders(ids)
 
 
 LONGEST = 120

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
     from swapdesk.flows.wallet.replacement import Replacement
-    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.controllers.navigation import Navigation
     from swapdesk.wallet.accounts import Account, ChainLink
     from swapdesk.wallet.answers import Allowance, TransactionWord
 
@@ -25,8 +25,10 @@ log = logging.getLogger(__name__)
 class SigningController:
     """Keeps what is signed going; the wallet starts with the first."""
 
-    def __init__(self, app: DeskApp) -> None:
-        self._app = app
+    def __init__(self, navigation: Navigation) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
         """The transaction that a session waits for, as it stood when the page was told of it
@@ -56,7 +58,7 @@ class SigningController:
 
         if self._begun is None:
             moved = partial(self._app.call_later, self.moved)
-            self._begun = RunningSignings(self._app.session.desk, moved)
+            self._begun = RunningSignings(self._session.desk, moved)
         return self._begun
 
     def revoke(self, account: Account, link: ChainLink, allowance: Allowance) -> None:
@@ -88,7 +90,7 @@ class SigningController:
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
         self.go_on(signing)
-        await self._app.navigation.home()
+        await self._navigation.home()
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
@@ -114,7 +116,7 @@ class SigningController:
         goes on meanwhile."""
         from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement
 
-        desk = self._app.session.desk
+        desk = self._session.desk
         kind = CANCELLATION if cancels else HIGHER_FEE
         replacement = Replacement(desk.wallet, desk.clock, kind)
         asked = self._replace(signing, replacement)
@@ -135,7 +137,7 @@ class SigningController:
     def open(self, signing: SigningSession[Any]) -> None:
         from swapdesk.tui.screens.sign import SignScreen
 
-        self._app.navigation.push(SignScreen(self._app.session, signing))
+        self._navigation.push(SignScreen(self._session, signing))
 
     def take_on(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
@@ -146,8 +148,8 @@ class SigningController:
         from swapdesk.flows.payments import unanswered
         from swapdesk.flows.signing.signing_session import Stage
 
-        journal = self._app.session.desk.journal
-        if self._app.session.settings.reads_only:
+        journal = self._session.desk.journal
+        if self._session.settings.reads_only:
             return
         try:
             if open_swaps(journal.ledger):
@@ -184,7 +186,7 @@ class SigningController:
 
     def moved(self, signing_id: str) -> None:
         """Something is to be shown of a session: a step, a review, a confirmation."""
-        if (link := self._app.session.link) is not None:
+        if (link := self._session.link) is not None:
             link.tracker.look_at_payments()
             signing = self.running.get(signing_id)
             if signing is not None and signing.kind.shows_order and signing.order_id is not None:
@@ -196,7 +198,7 @@ class SigningController:
         from swapdesk.tui.screens.order import OrderScreen
         from swapdesk.tui.screens.sign import SignScreen, subject_of
 
-        link, screen = self._app.session.link, self._app.screen
+        link, screen = self._session.link, self._app.screen
         outcome, order_id = signing.outcome, signing.order_id
         if outcome is None:
             return
@@ -206,17 +208,17 @@ class SigningController:
         shown = isinstance(screen, SignScreen) and screen.signing is signing
         if shown and outcome.failure is None:
             if shows_order is not None:
-                await self._app.navigation.finish_with(OrderScreen(self._app.session, shows_order))
+                await self._navigation.finish_with(OrderScreen(self._session, shows_order))
             else:
-                await self._app.navigation.back()
-        page = self._app.navigation.page
+                await self._navigation.back()
+        page = self._navigation.page
         told = shown or (page is not None and page.tells_end_of(signing))
         if outcome.failure is not None and not told:
             self._app.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
         if outcome.done:
             self._app.notify(f"{subject_of(signing)} {signing.notice}")
         if order_id is not None:
-            self._app.navigation.tell_orders(frozenset({order_id}))
+            self._navigation.tell_orders(frozenset({order_id}))
         self._tell_page(signing.id, ended=True)
 
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
@@ -229,8 +231,8 @@ class SigningController:
         if sent is not None:
             known[signing_id] = (sent.hash, sent.word)
         if ended or before != known.get(signing_id):
-            self._app.session.moves += 1
-        page = self._app.navigation.page
+            self._session.moves += 1
+        page = self._navigation.page
         if page is not None and page.is_mounted:
             page.refresh_frame()
             page.swaps_changed()
