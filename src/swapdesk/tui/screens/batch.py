@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -201,7 +201,6 @@ class BatchScreen(Page):
         BUILD_BUNDLE, FAILED_AGAIN, BACK_TO_BATCH, ORDERS, EXPORT_BATCH, LOAD_FILE,
         PREVIOUS_PROBLEM, TAKE_CELL, OTHER_COLUMN, *FILE_VERBS, LEAVE_CELL,
     )  # fmt: skip
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     BatchScreen LineTable { height: 1fr; }
     BatchScreen LabelledField, BatchScreen #below { display: none; }
