@@ -383,15 +383,10 @@ class DeskScreen(Screen[None]):
         """``Funds <where>`` and ``Next <next_>``."""
         self._money.show(MoneyState(where, next_, where_short, urgent, next_short))
 
-    def set_keys(self, hints: Sequence[CommandState]) -> None:
-        """Footer keys written by hand, in place of those of :attr:`VERBS`."""
-        self._keys.show(hints)
-
     def refresh_keys(self) -> None:
         """Draw the footer from the verbs and their present standing."""
         self._shown_step = self.guard.step
-        self._keys.say_help_key(self._help_key())
-        self.set_keys(self.verbs.hints(self.in_footer()))
+        self._keys.show(self.verbs.hints(self.in_footer()), self._help_key())
         self.refresh_bindings()
 
     def step_changed(self, step: str) -> None:

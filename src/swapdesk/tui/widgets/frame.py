@@ -364,15 +364,11 @@ class KeyBar(LinesView):
         self.help_key = help_key
         self.hints = tuple(hints)
 
-    def show(self, hints: Sequence[CommandState]) -> None:
-        if tuple(hints) != self.hints:
+    def show(self, hints: Sequence[CommandState], help_key: str) -> None:
+        """``help_key`` lists the keys now; none does when it is empty."""
+        if (tuple(hints), help_key) != (self.hints, self.help_key):
             self.hints = tuple(hints)
-            self.redraw()
-
-    def say_help_key(self, key: str) -> None:
-        """Another key lists the keys now; none does when it is empty."""
-        if key != self.help_key:
-            self.help_key = key
+            self.help_key = help_key
             self.redraw()
 
     def lines(self, width: int) -> list[Line]:

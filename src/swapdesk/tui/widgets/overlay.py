@@ -79,10 +79,6 @@ class Overlay(ModalScreen[ScreenResultType]):
     def _panel(self) -> Widget:
         return self.query_one(".panel")
 
-    def _say_keys(self, hints: Sequence[CommandState]) -> None:
-        """Other keys than those the overlay began with."""
-        self._keys.show((*hints, CLOSE))
-
     def action_leave(self) -> None:
         self.dismiss(None)
 
@@ -117,7 +113,8 @@ class ReadingOverlay(Overlay[None]):
         self._panel.scroll_relative(y=rows, animate=False)
 
     def _name_keys(self) -> None:
-        self._say_keys([MOVE] if self._panel.max_scroll_y > 0 else [])
+        moves = [MOVE] if self._panel.max_scroll_y > 0 else []
+        self._keys.show([*moves, CLOSE], "")
 
 
 class SpokenOverlay(ReadingOverlay):
