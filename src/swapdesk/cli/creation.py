@@ -60,6 +60,7 @@ from swapdesk.flows.creation.confirm_intent import (
     lock_for_review,
     needs_refund_address,
 )
+from swapdesk.flows.creation.creates import open_swaps
 from swapdesk.flows.creation.exchange import create_body
 from swapdesk.flows.creation.order_verification import (
     Created,
@@ -80,7 +81,6 @@ from swapdesk.flows.intents.intent import (
     TokenFacts,
     terms_of,
 )
-from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.notation import countdown, exact_amount, expected_minutes, grouped_address
 from swapdesk.flows.orders.order_fields import shown_order
 from swapdesk.flows.orders.order_merge import display_of

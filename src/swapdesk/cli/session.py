@@ -19,9 +19,9 @@ from swapdesk.cli.command_error import (
 from swapdesk.cli.sandbox_lifetime import SandboxLifetime
 from swapdesk.flows.connected_desk import ConnectedDesk
 from swapdesk.flows.connection import NotConfigured, live_connection, sandbox_connection
+from swapdesk.flows.creation.creates import open_creates
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.creates import open_creates
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.settings import Settings
 

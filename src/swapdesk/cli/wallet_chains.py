@@ -22,8 +22,8 @@ from swapdesk.flows.batch.progress import way_out
 from swapdesk.flows.batch.withdrawing import NOTHING_HELD, Withdrawal, propose_withdrawal
 from swapdesk.flows.failure_messages import NO_JOURNAL, POLICY_ANEW
 from swapdesk.flows.journal.journal_file import JournalUnavailable
-from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import IsoTime, exact_amount, grouped_address, iso, split_at_point, usd
+from swapdesk.flows.payments import Sum
 from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import ChainAllowances, ChainHoldings, LocalWallet
