@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from flows import old_journals
 from flows.orders import NOW, RECIPIENT, created_batch, created_here, order
-from swapdesk.chain.addresses.display import grouped, wrap_groups
+from swapdesk.chain.addresses.display import grouped, wrapped_address
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.addresses.kinds import KINDS, derive_address
 from swapdesk.chain.addresses.payments import WAIVER
@@ -97,7 +97,7 @@ def test_an_address_of_the_chain_is_accepted_and_first_use_is_said(
     assert found.lines[0].level == "ok"
     assert ("warn", "Never paid before.") in texts(found)
     # As the desk draws it: in groups, and in groups over lines.
-    for drawn in (grouped(stranger), "\n".join(wrap_groups(stranger, 4))):
+    for drawn in (grouped(stranger), "\n".join(wrapped_address(stranger, 22))):
         assert replace(check(drawn, token(kind), book=book), text=stranger) == found
 
 

@@ -8,12 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from swapdesk.agent.process.confinement import (
-    Orphaned,
-    confine,
-    say_no_more_than_types,
-    take_pipes,
-)
+from swapdesk.agent.process.confinement import confine, say_no_more_than_types, take_pipes
 
 ORPHANED = 4
 
@@ -22,9 +17,7 @@ def main(arguments: list[str], *, cost: int | None = None) -> None:
     """Serve until the desk ends. ``cost`` lowers scrypt's n of new key files, for tests."""
     if len(arguments) != 1 or not arguments[0].isascii() or not arguments[0].isdigit():
         sys.exit("swapdesk.agent is started by the desk")
-    try:
-        confine(int(arguments[0]))
-    except Orphaned:
+    if not confine(int(arguments[0])):
         sys.exit(ORPHANED)
     say_no_more_than_types()
     source, sink = take_pipes()

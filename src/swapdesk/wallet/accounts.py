@@ -23,6 +23,8 @@ class Kind(StrEnum):
 
 COIN_DECIMALS = {Kind.EVM: 18, Kind.SOLANA: 9}
 """Of a chain's own coin, which follow from the kind of chain and from nobody's list."""
+MAX_DECIMALS = 255
+"""Of a token: they are a byte on EVM chains and on Solana."""
 
 
 class KeyOrigin(StrEnum):

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from corpus import Case, load, texts
 from sampling import examples
-from swapdesk.chain.addresses.display import grouped, short, transaction_link, wrap_groups
+from swapdesk.chain.addresses.display import grouped, short, transaction_link, wrapped_address
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, derive_address, derive_transaction_hash
 from swapdesk.flows.support import pasted_secret, pasted_text
 from swapdesk.flows.support.pasted_secret import KEY
@@ -280,7 +280,7 @@ BROKEN: dict[str, Callable[[str], str]] = {
     "in a link": lambda word: f"https://explorer.example/address/{word}?page=2",
     "in a tag": lambda word: f"<a href='https://x.example/#{word}'>here</a>",
     "in groups": grouped,
-    "in groups of lines": lambda word: "\n     ".join(wrap_groups(word, 5)),
+    "in groups of lines": lambda word: "\n     ".join(wrapped_address(word, 27)),
 }
 
 

@@ -28,7 +28,7 @@ SOL = Asset("SOL", COIN_DECIMALS[Kind.SOLANA], None)
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
 _EXACT = Context(prec=200)
-_LAST_SECOND = 253_402_300_799
+LAST_SECOND = 253_402_300_799
 """23:59:59 on 31 December 9999; a later end cannot be written as a date."""
 
 
@@ -40,7 +40,7 @@ def amount(units: int, asset: Asset) -> str:
 
 def moment(seconds: int, now: datetime) -> str:
     """``14:22:11, 19m 41s`` left; the date too where it is another day's."""
-    if not 0 <= seconds <= _LAST_SECOND:
+    if not 0 <= seconds <= LAST_SECOND:
         return "no end"
     then = datetime.fromtimestamp(seconds, UTC)
     left = seconds - int(now.timestamp())

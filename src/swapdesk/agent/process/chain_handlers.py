@@ -28,7 +28,7 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
 from swapdesk.acts import State
-from swapdesk.agent.gate.words import NO_FACTORY
+from swapdesk.agent.gate.words import LAST_SECOND, NO_FACTORY
 from swapdesk.agent.process.chains import (
     TOKEN_PROGRAMS,
     Chains,
@@ -305,7 +305,6 @@ _GRANTED = (
     "0x" + keccak(b"Permit(address,address,address,uint160,uint48,uint48)").hex(),
 )
 """Permit2's: by a transaction of the owner, and by what the owner signed."""
-_LAST_SECOND = 253_402_300_799
 
 
 class _Pair(Struct, frozen=True):
@@ -390,7 +389,7 @@ def _allowance(
     units, most = words[0], permit2.UNLIMITED if pair.granted else erc20.UNLIMITED
     ends = None
     if pair.granted:
-        ends = datetime.fromtimestamp(min(words[1], _LAST_SECOND), UTC)
+        ends = datetime.fromtimestamp(min(words[1], LAST_SECOND), UTC)
     venue = names.get(pair.spender)
     return Allowance(token, pair.spender, units, units >= most, venue, pair.granted, ends)
 

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from swapdesk.agent.gate.case import words_of
-from swapdesk.agent.process.request import MAX_DECIMALS
 from swapdesk.chain.calldata.erc20 import DECIMALS, SYMBOL, read_symbol
 from swapdesk.chain.deployments import SANDBOX_CHAIN_IDS
 from swapdesk.chain.node_http import NodeError
@@ -28,7 +27,7 @@ from swapdesk.chain.rpc.evm import (
     quantity,
 )
 from swapdesk.chain.rpc.solana import SolanaClient, require_value
-from swapdesk.wallet.accounts import Account, ChainLink, KeyOrigin, Kind
+from swapdesk.wallet.accounts import MAX_DECIMALS, Account, ChainLink, KeyOrigin, Kind
 from swapdesk.wallet.protocol import Refused
 
 T = TypeVar("T")

@@ -16,16 +16,12 @@ _PR_SET_DUMPABLE = 4
 _PT_DENY_ATTACH = 31
 
 
-class Orphaned(Exception):
-    """Whoever started this process has ended."""
-
-
-def confine(parent: int) -> None:
+def confine(parent: int) -> bool:
     """No core file, no debugger, no word from the keyboard, and gone with ``parent``: by a signal
-    on Linux, by the end of the pipe everywhere.
+    on Linux, by the end of the pipe everywhere. False where the parent ended before it could be
+    watched.
 
-    Raises OSError when debuggers cannot be kept out, and Orphaned when the parent ended before it
-    could be watched.
+    Raises OSError when debuggers cannot be kept out.
     """
     import resource
 
@@ -48,8 +44,7 @@ def confine(parent: int) -> None:
         if ctypes.CDLL(None, use_errno=True).ptrace(_PT_DENY_ATTACH, 0, None, 0) != 0:
             raise OSError("the memory of this process cannot be closed to debuggers")
     # Asked after the signal is set: a parent that ends later is told by it.
-    if os.getppid() != parent:
-        raise Orphaned
+    return os.getppid() == parent
 
 
 def place_of(error: BaseException) -> str:

@@ -28,7 +28,6 @@ from swapdesk.agent.keys.material import (
     from_raw,
 )
 from swapdesk.agent.process.request import (
-    MAX_DECIMALS,
     MAX_NUMBER,
     Answer,
     AnyText,
@@ -44,7 +43,15 @@ from swapdesk.agent.spending.policy_file import PolicyUnknown
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.deployments import call_asset
 from swapdesk.secret import SecretBytes
-from swapdesk.wallet.accounts import COIN_DECIMALS, ImportChoice, KeyOrigin, Kind, export_phrase
+from swapdesk.wallet.accounts import (
+    COIN_DECIMALS,
+    MAX_DECIMALS,
+    MAX_NAME,
+    ImportChoice,
+    KeyOrigin,
+    Kind,
+    export_phrase,
+)
 from swapdesk.wallet.protocol import Frame, Refused, from_json, to_json
 from swapdesk.wallet.spending import (
     Limit,
@@ -182,7 +189,6 @@ async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
 
 MAX_ENTRIES = 200
 """Of each kind in one policy."""
-MAX_NAME = 32
 MOST = Decimal(10) ** 60
 FINEST = 36
 """Decimals of an amount and of a price."""

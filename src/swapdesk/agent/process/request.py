@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, ValidationError, convert
 
 from swapdesk.secret import SecretBytes
+from swapdesk.wallet.accounts import MAX_DECIMALS
 from swapdesk.wallet.answers import MAX_ASSETS
 from swapdesk.wallet.promise import Asset, Promise
 from swapdesk.wallet.protocol import Frame, Refused, from_json
@@ -22,7 +23,6 @@ Answer = tuple[Any, Mapping[str, SecretBytes]]
 
 MAX_OFFSET = 100 * 365 * 86_400.0
 """Seconds that a sandbox's time may be ahead of the wall."""
-MAX_DECIMALS = 255
 MAX_NUMBER = 1 << 256
 """What no amount, id or time of a chain reaches."""
 

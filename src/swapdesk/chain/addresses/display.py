@@ -111,25 +111,10 @@ def grouped(address: str) -> str:
 
 
 def ungrouped(text: str) -> str:
-    """The address that :func:`grouped` or :func:`wrap_groups` drew; any other text as it is."""
+    """The address that :func:`grouped` or :func:`wrapped_address` drew; any other text as it is."""
     parts = text.split()
     whole = "".join(parts)
     return whole if len(parts) > 1 and groups(whole) == parts else text
-
-
-def wrap_groups(address: str, per_line: int) -> list[str]:
-    """Lines of ``per_line`` groups; later lines stand under the first group after ``0x``."""
-    if per_line < 1:
-        raise ValueError("a line holds at least one group")
-    parts = groups(address)
-    indent = ""
-    if parts and parts[0] == "0x":
-        indent, parts = "   ", parts[1:]
-    lines = [" ".join(parts[i : i + per_line]) for i in range(0, len(parts), per_line)]
-    if not indent:
-        return lines
-    first, *rest = lines or [""]
-    return [f"0x {first}".rstrip(), *(indent + line for line in rest)]
 
 
 def wrapped_address(address: str, width: int) -> list[str]:
@@ -138,8 +123,14 @@ def wrapped_address(address: str, width: int) -> list[str]:
     At least one group stands in a row, however narrow it is. Rows after the first begin under
     the first group after ``0x``.
     """
-    room = width - (3 if prefix_of(address) else 0)
-    return wrap_groups(address, max(1, (room + 1) // (SIZE + 1)))
+    indent = "   " if prefix_of(address) else ""
+    parts = groups(address)[1:] if indent else groups(address)
+    per_row = max(1, (width - len(indent) + 1) // (SIZE + 1))
+    rows = [indent + " ".join(parts[i : i + per_row]) for i in range(0, len(parts), per_row)]
+    if not indent:
+        return rows
+    first, *rest = rows or [indent]
+    return [f"0x{first[2:]}".rstrip(), *rest]
 
 
 def short(address: str) -> str:

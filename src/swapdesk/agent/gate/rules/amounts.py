@@ -22,14 +22,12 @@ from swapdesk.agent.shapes.claim import Act, Claim, ClaimField, Outflow
 from swapdesk.agent.signers import signer_of
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import call_asset, coin_symbols
-from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
+from swapdesk.wallet.accounts import COIN_DECIMALS, MAX_DECIMALS, Kind
 from swapdesk.wallet.answers import Simulation
 from swapdesk.wallet.promise import Asset, Purpose
 from swapdesk.wire.encoding.text import safe_text
 
 _SPENDING: frozenset[Act] = frozenset({"order", "swap"})
-MOST_DECIMALS = 255
-"""They are a byte on EVM chains and on Solana."""
 
 
 @refuses("TOKEN_SOLD_DIFFERS", "sold token")
@@ -81,7 +79,7 @@ def _decimals(case: Case, asset: Asset) -> int | None:
 
 
 def _miscounted(asset: Asset, told: int | None) -> str | None:
-    if told is None or told > MOST_DECIMALS:
+    if told is None or told > MAX_DECIMALS:
         return f"The contract of {asset.symbol} does not say how many decimals it has."
     if told != asset.decimals:
         return (
