@@ -21,8 +21,8 @@ from benchmarks.report import Case, Figures
 from benchmarks.service_world import build, stored_orders
 from swapdesk.clock import SystemClock
 from swapdesk.flows.connection import live_connection
+from swapdesk.flows.creation.creates import open_creates
 from swapdesk.flows.desk import Desk
-from swapdesk.flows.journal.creates import open_creates
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.payees.recipients import last_paid, own_deposits, paid_addresses
 from swapdesk.paths import Home

@@ -28,10 +28,10 @@ from service.world import AS_FIRST, CHAINS, ETH, INTERMEDIARIES, KEYWORDS, PARTN
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.credentials import Credentials
 from swapdesk.clock import Clock, ManualClock
+from swapdesk.flows.creation.creates import begin_create
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import Created, NotCreated
 from swapdesk.flows.intents.intent import Intent, TokenFacts
-from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.orders.tracked_order import TrackedOrder

@@ -89,8 +89,8 @@ from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem
 from swapdesk.flows.deposits.wallet_funding import deposit_payload, deposit_promise
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import DexTerms, Intent, TokenFacts
-from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import Sum
 from swapdesk.flows.transactions import NotAgreed
 from swapdesk.flows.wallet.call_payments import CallPayer
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise

@@ -26,15 +26,15 @@ from swapdesk.cli.order_reports import (
 )
 from swapdesk.cli.output import members
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal.creates import begin_create
+from swapdesk.flows.creation.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.journal_migration import SCHEMA_VERSION
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import unanswered
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import unanswered
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.orders import DisplayStatus, Order
 from tui.terminal_window import TerminalWindow

@@ -17,6 +17,7 @@ from swapdesk.flows.batch.batches import (
 )
 from swapdesk.flows.batch.bundles import Bundle, BundleDeposit, BundleItem, add_bundle, sign_bundle
 from swapdesk.flows.batch.rows import Group, Row
+from swapdesk.flows.creation.creates import become_order, begin_create
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import (
     RELEASED,
@@ -27,11 +28,10 @@ from swapdesk.flows.intents.intent import (
     ReleaseVerdict,
     TokenFacts,
 )
-from swapdesk.flows.journal.creates import become_order, begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import Sum
 from swapdesk.wire.orders import DisplayStatus, Order
 
 NOW = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)

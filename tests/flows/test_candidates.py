@@ -20,6 +20,7 @@ from flows.orders import intent as confirmed
 from flows.orders import order as ordered
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
+from swapdesk.flows.creation.creates import become_order, begin_create, open_creates
 from swapdesk.flows.creation.order_verification import (
     SKEW,
     Created,
@@ -36,10 +37,9 @@ from swapdesk.flows.creation.resume import (
     resume,
 )
 from swapdesk.flows.intents.intent import UNREPEATED, Intent
-from swapdesk.flows.journal.creates import become_order, begin_create, open_creates
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import begin_payment
+from swapdesk.flows.payments import begin_payment
 from swapdesk.flows.support.support_case import create_request
 from swapdesk.wire.orders import ExchangeRequest, Order
 from world import World

@@ -61,8 +61,8 @@ from swapdesk.flows.dex.swap_account import SwapAccount
 from swapdesk.flows.intents.intent import DepositRelease, TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import ClaimTaken
-from swapdesk.flows.journal.payments import begin_payment, payment_of, waits_for_signature
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import begin_payment, payment_of, waits_for_signature
 from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession, Stage
 from swapdesk.flows.transactions import Agreed, NotAgreed, NotSignable, Outcome, Pace, Watch
 from swapdesk.secret import Secret

@@ -28,6 +28,12 @@ from flows.orders import order
 from flows.signing import swap_intent
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
+from swapdesk.flows.creation.creates import (
+    become_order,
+    begin_create,
+    open_swaps,
+    refuse_create,
+)
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import (
     Created,
@@ -41,12 +47,6 @@ from swapdesk.flows.intents.intent import (
     DepositRelease,
     Intent,
     ReleaseVerdict,
-)
-from swapdesk.flows.journal.creates import (
-    become_order,
-    begin_create,
-    open_swaps,
-    refuse_create,
 )
 from swapdesk.flows.journal.ledger import State
 from swapdesk.wire.encoding.codec import encode_json

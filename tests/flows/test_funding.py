@@ -26,9 +26,9 @@ from swapdesk.flows.deposits.funding import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import begin_payment, payment_of, unanswered
 from swapdesk.flows.orders.order_status import order_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import begin_payment, payment_of, unanswered
 from swapdesk.flows.transactions import Outcome
 from swapdesk.secret import Secret
 from swapdesk.wire.orders import LegStatus

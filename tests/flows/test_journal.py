@@ -17,6 +17,12 @@ from msgspec.structs import replace
 from flows.orders import NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
+from swapdesk.flows.creation.creates import (
+    OrderTaken,
+    become_order,
+    begin_create,
+    intent_of,
+)
 from swapdesk.flows.intents.intent import (
     FOREIGN,
     RELEASED,
@@ -24,12 +30,6 @@ from swapdesk.flows.intents.intent import (
     DepositRelease,
     DexTerms,
     contradiction,
-)
-from swapdesk.flows.journal.creates import (
-    OrderTaken,
-    become_order,
-    begin_create,
-    intent_of,
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
@@ -122,7 +122,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from flows.orders import NOW, intent
 from swapdesk.clock import ManualClock
-from swapdesk.flows.journal.creates import begin_create
+from swapdesk.flows.creation.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
 journal = Journal.open(Path({path!r}), ManualClock(NOW))

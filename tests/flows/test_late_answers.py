@@ -41,13 +41,13 @@ from swapdesk.flows.batch.bundles import (
     transactions_of,
 )
 from swapdesk.flows.batch.rows import NOT_CREATED
+from swapdesk.flows.creation.creates import become_order, begin_create, refuse_create
 from swapdesk.flows.deposits.wallet_funding import PaymentEntry
 from swapdesk.flows.dex.dex_swap import SwapPart
 from swapdesk.flows.intents.intent import FOREIGN, UNREPEATED, ReleaseVerdict
-from swapdesk.flows.journal.creates import become_order, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import LEFT, OPEN, ClaimTaken, Ledger, Operation, State
-from swapdesk.flows.journal.payments import (
+from swapdesk.flows.payments import (
     Sum,
     begin_payment,
     commit_signed,

@@ -33,8 +33,8 @@ from swapdesk.flows.batch.bundles import (
     withdrawal_of,
     withdrawals,
 )
+from swapdesk.flows.creation.creates import open_swaps
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.creates import open_swaps
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalFile
 from swapdesk.flows.journal.journal_filling import OLD_TABLES
@@ -44,7 +44,7 @@ from swapdesk.flows.journal.journal_migration import (
     copy_name,
 )
 from swapdesk.flows.journal.ledger import FREED_WHEN_DONE, OPEN, Operation, State
-from swapdesk.flows.journal.payments import paid_orders, payment_of, unanswered
+from swapdesk.flows.payments import paid_orders, payment_of, unanswered
 from swapdesk.flows.support.support_case import create_request
 from swapdesk.wire.encoding.codec import encode_twice
 from swapdesk.wire.orders import Order

@@ -21,7 +21,6 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.flows.notation import grouped_address
 from swapdesk.flows.orders.deposit_destination import ON_ITS_WAY, deposit_destination
 from swapdesk.flows.orders.order_export import export_bytes, export_rows
@@ -29,6 +28,7 @@ from swapdesk.flows.orders.order_merge import linked_deposit
 from swapdesk.flows.orders.order_sentence import order_sentence
 from swapdesk.flows.orders.order_transactions import Fate, OrderTransaction, Sender
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.tokens import Token
 

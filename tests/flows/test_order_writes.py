@@ -29,8 +29,8 @@ from swapdesk.flows.intents.intent import UNREPEATED, DepositRelease, ReleaseVer
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.order_log import FIRST_EVENTS, NEWEST_EVENTS, OrderLog, PaidRecipient
-from swapdesk.flows.journal.payments import begin_payment, end_payment
 from swapdesk.flows.orders.order_merge import FIGURES, PROGRESS, only_volatile_fields
+from swapdesk.flows.payments import begin_payment, end_payment
 from swapdesk.flows.tracking.order_writes import (
     FIGURES_SECONDS,
     FLUSH_SECONDS,

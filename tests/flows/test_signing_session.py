@@ -15,10 +15,10 @@ from flows.signing import TRANSACTION, document, refused, review, steps_of, swap
 from swapdesk.acts import State
 from swapdesk.client.server_clock import ServerClock
 from swapdesk.clock import Clock, ManualClock
+from swapdesk.flows.creation.creates import begin_create
 from swapdesk.flows.dex.dex_plan import AT_ONCE, SwapPlan
 from swapdesk.flows.dex.swap_signing import SWAP, Swap, flow_steps
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.signing.signing_session import FlowStep, SigningSession, Stage
 from swapdesk.flows.transactions import Agreed, NotAgreed, Outcome

@@ -30,12 +30,12 @@ from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.flows.orders.order_listing import NEVER, Group, stale_words
 from swapdesk.flows.orders.order_merge import PROGRESS, display_of, ended
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.order_transactions import PaidOnChain, Source
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import By, begin_payment, commit_signed, end_payment
 from swapdesk.flows.tracking.open_business import recent_events, waits_for_you
 from swapdesk.flows.tracking.tracking import Tracker
 from swapdesk.wire.orders import DisplayStatus, ExchangeRequest, LegStatus

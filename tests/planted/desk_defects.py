@@ -184,7 +184,7 @@ CREATING = (
     Defect(
         "unknown-twin-allowed",
         "The same payment is created again while nobody knows whether the first one exists.",
-        "swapdesk/flows/journal/creates.py",
+        "swapdesk/flows/creation/creates.py",
         '    claim = f"twin:{intent.fingerprint}"',
         '    claim = f"twin:{intent.id}"',
         ("tests/flows/test_journal.py::test_a_payment_of_unknown_outcome_blocks_its_twin_only",),
@@ -200,7 +200,7 @@ CREATING = (
     Defect(
         "late-order-payable",
         "An order that is answered after its swap was refused may be paid.",
-        "swapdesk/flows/journal/creates.py",
+        "swapdesk/flows/creation/creates.py",
         "verdict=verdict if makers else FOREIGN",
         "verdict=verdict",
         (
@@ -211,7 +211,7 @@ CREATING = (
     Defect(
         "order-of-two-intents",
         "Two payments are settled by one order, and one of them is never created.",
-        "swapdesk/flows/journal/creates.py",
+        "swapdesk/flows/creation/creates.py",
         "        if any(maker.id != intent_id for maker in makers):",
         "        if len(makers) > 1:",
         ("tests/flows/test_journal.py::test_an_order_belongs_to_one_intent",),
@@ -219,7 +219,7 @@ CREATING = (
     Defect(
         "approval-outlives-its-swap",
         "An approval of a swap that is over stands as if it could still be signed.",
-        "swapdesk/flows/journal/creates.py",
+        "swapdesk/flows/creation/creates.py",
         "        if parts:",
         "        if not parts:",
         (
@@ -230,7 +230,7 @@ CREATING = (
     Defect(
         "swap-that-is-over-taken-on",
         "A swap whose transaction was refused is signed at the next start.",
-        "swapdesk/flows/journal/creates.py",
+        "swapdesk/flows/creation/creates.py",
         "    AND last.state IS NOT 'refused' AND (last.kind",
         "    AND (last.kind",
         ("tests/flows/dex/test_dex_swap.py::test_who_says_no_has_paid_nothing",),
@@ -251,7 +251,7 @@ CREATING = (
     Defect(
         "payment-after-refusal-unnoted",
         "A deposit that was refused and paid all the same may be paid again.",
-        "swapdesk/flows/journal/payments.py",
+        "swapdesk/flows/payments.py",
         "        if not moved and act.subject and payment_of(ledger, act.subject) is None:",
         "        if moved and act.subject and payment_of(ledger, act.subject) is None:",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
@@ -748,8 +748,8 @@ PAYING = (
         "memo-not-in-the-code",
         "Who scans the code pays without the destination tag, and nobody is credited.",
         "swapdesk/chain/addresses/kind.py",
-        '(memo, told))',
-        '(memo, None))',
+        "(memo, told))",
+        "(memo, None))",
         ("tests/chain/test_payment_links.py::test_memos_in_the_code",),
     ),
     Defect(
@@ -804,7 +804,7 @@ PAYING = (
     Defect(
         "lost-payment-made-again",
         "A deposit whose answer was lost is paid a second time.",
-        "swapdesk/flows/journal/payments.py",
+        "swapdesk/flows/payments.py",
         "        claim=_claim(service_id),\n        state=state or",
         "        claim=None,\n        state=state or",
         ("tests/flows/test_late_answers.py::test_what_was_decided_first_stands",),
@@ -834,7 +834,7 @@ PAYING = (
     Defect(
         "group-row-paid-twice",
         "A row of a batch that was paid by itself is paid again by the bundle.",
-        "swapdesk/flows/journal/payments.py",
+        "swapdesk/flows/payments.py",
         '        elif stands.body["by"] != "bundle" or not ledger.hand_over(stands.id, payer):',
         '        elif stands.body["by"] == "bundle" and not ledger.hand_over(stands.id, payer):',
         (

@@ -12,6 +12,7 @@ from msgspec import Struct
 from flows.orders import BTC, ETH, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
+from swapdesk.flows.creation.creates import become_order, begin_create
 from swapdesk.flows.intents.intent import (
     FOREIGN,
     RELEASED,
@@ -22,7 +23,6 @@ from swapdesk.flows.intents.intent import (
     ReleaseVerdict,
     TokenFacts,
 )
-from swapdesk.flows.journal.creates import become_order, begin_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.orders.order_transactions import Source

@@ -17,8 +17,8 @@ from flows.orders import BTC, ETH, NOW, intent, order
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.flows.deposits.deposit_phase import DepositPhase, deposit_codes, deposit_phase
 from swapdesk.flows.intents.intent import Intent, TokenFacts
-from swapdesk.flows.journal.payments import begin_payment, end_payment
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import begin_payment, end_payment
 from swapdesk.tui.glyphs import GlyphSet
 from swapdesk.tui.screens.deposit import DepositCodeScreen, DepositScreen
 from swapdesk.tui.widgets.deposit_card import DepositState, Payment

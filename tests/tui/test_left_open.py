@@ -14,7 +14,7 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.batch.bundles import Bundle, accept_bundle, add_bundle, move_bundle, sign_bundle
 from swapdesk.flows.batch.group_payment import begin_group, groups_left_open, standing_of
 from swapdesk.flows.batch.progress import Until
-from swapdesk.flows.journal.creates import begin_create, intent_of
+from swapdesk.flows.creation.creates import begin_create, intent_of
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Ledger
 from swapdesk.flows.signing.signing_session import RunningSignings

@@ -28,7 +28,7 @@ from swapdesk.flows.batch.bundles import (
 from swapdesk.flows.batch.withdrawing import Withdrawal, propose_withdrawal
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import Sum
+from swapdesk.flows.payments import Sum
 from swapdesk.flows.transactions import Outcome
 from swapdesk.flows.wallet.local_wallet import LocalWallet
 from swapdesk.flows.wallet.replacement import CANCELLATION, HIGHER_FEE, Replacement

@@ -19,8 +19,8 @@ from swapdesk.clock import ManualClock
 from swapdesk.flows.deposits.wallet_funding import WalletFunding
 from swapdesk.flows.dex.swap_signing import SWAP, Swap
 from swapdesk.flows.journal.journal import Journal
-from swapdesk.flows.journal.payments import payment_of
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import payment_of
 from swapdesk.flows.signing.signing_session import SigningSession, replace
 from swapdesk.flows.signing.wallet_signing import propose_revocation
 from swapdesk.flows.transactions import Agreed, Outcome, Step

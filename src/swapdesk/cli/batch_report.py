@@ -87,10 +87,10 @@ from swapdesk.flows.batch.rows import (
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, money_with_payment
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import Sum, paid_orders
 from swapdesk.flows.notation import about_amount, counted, exact_amount
 from swapdesk.flows.orders.order_export import write_export
 from swapdesk.flows.payees.address_book import AddressBook
+from swapdesk.flows.payments import Sum, paid_orders
 from swapdesk.flows.transactions import Agreed, Outcome, Turn, Watch
 from swapdesk.wallet.accounts import Account
 from swapdesk.wallet.answers import Review, SignedTransaction

@@ -24,6 +24,7 @@ from swapdesk.cli.command_error import (
 from swapdesk.cli.output import Exact
 from swapdesk.cli.session import TELLING_SECONDS, CommandSession
 from swapdesk.client.errors import ClientError, NotFound, RequestRefused
+from swapdesk.flows.creation.creates import intent_of, open_creates
 from swapdesk.flows.deposits.funding import (
     none_signed,
     not_payable,
@@ -32,10 +33,8 @@ from swapdesk.flows.deposits.funding import (
 )
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.creates import intent_of, open_creates
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import unanswered, waits_for_signature
 from swapdesk.flows.notation import Moment, counted, day, elapsed, grouped_address
 from swapdesk.flows.orders.deposit_destination import (
     DepositDestination,
@@ -71,6 +70,7 @@ from swapdesk.flows.orders.order_sentence import order_sentence, sent_amount
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.order_transactions import OrderTransaction
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import unanswered, waits_for_signature
 from swapdesk.flows.tracking.open_business import intent_words
 from swapdesk.wire.orders import Order
 from swapdesk.wire.tokens import Token

@@ -48,7 +48,7 @@ from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import Failure, rule_next
 from swapdesk.flows.journal.ledger import Ledger, Operation
-from swapdesk.flows.journal.payments import Sum, commit_signed, end_transaction
+from swapdesk.flows.payments import Sum, commit_signed, end_transaction
 from swapdesk.wallet.answers import (
     CHAIN_UNREAD,
     Review,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.controls import DeskControls
     from swapdesk.tui.widgets.overlay import Question
 
 
@@ -68,9 +68,9 @@ class Page(DeskScreen):
         )
 
     @property
-    def controls(self) -> DeskApp:
+    def controls(self) -> DeskControls:
         """The application with its controllers."""
-        return cast("DeskApp", self.app)
+        return cast("DeskControls", self.app)
 
     @property
     def reads_only(self) -> bool:
@@ -102,7 +102,7 @@ class Page(DeskScreen):
 
     def _looked_for(self) -> int:
         """Creates of which nobody knows yet whether an order came of them."""
-        from swapdesk.flows.journal.creates import open_creates
+        from swapdesk.flows.creation.creates import open_creates
 
         try:
             creates = open_creates(self.desk.journal.ledger)

@@ -19,7 +19,7 @@ from swapdesk.flows.batch.bundles import move_bundle, sum_of
 from swapdesk.flows.batch.progress import Until
 from swapdesk.flows.batch.rows import Became
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import begin_payment, payment_of
+from swapdesk.flows.payments import begin_payment, payment_of
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wire.multi import MultiSubmitRequest
 from swapdesk.wire.orders import LegStatus

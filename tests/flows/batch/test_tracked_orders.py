@@ -22,8 +22,8 @@ from swapdesk.flows.batch.progress import BatchProgress, Payouts, batch_progress
 from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import Sum, commit_signed, end_transaction
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
+from swapdesk.flows.payments import Sum, commit_signed, end_transaction
 from swapdesk.wire.orders import DisplayStatus
 
 GROUP = "kXb7PqLmN4sTvWzYcDfGhJ"

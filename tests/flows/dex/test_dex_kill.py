@@ -21,10 +21,10 @@ from flows.faulty_network import nobody_there
 from flows.killed_desk import killed_at, reopened, sampled
 from sandbox.evm.rewinding import rewind
 from swapdesk.acts import State
+from swapdesk.flows.creation.creates import newest_part, open_swaps
 from swapdesk.flows.creation.order_verification import find_order
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.creates import newest_part, open_swaps
 from swapdesk.flows.transactions import Outcome
 from swapdesk.sandbox.faults import ChainFaults
 from swapdesk.wallet.answers import Review, SignedTransaction, TransactionWord

@@ -15,9 +15,9 @@ from flows.dex.boundaries import striking
 from flows.dex.swapping import SolanaPlace, Swapper
 from flows.dishonest_solana import other_blockhash, other_payee
 from flows.faulty_network import DishonestService
+from swapdesk.flows.creation.creates import acts_of, open_swaps
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.dex.dex_swap import half_of
-from swapdesk.flows.journal.creates import acts_of, open_swaps
 from swapdesk.flows.orders.told_transaction import told_by
 from swapdesk.wallet.answers import Match
 

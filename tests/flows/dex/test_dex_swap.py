@@ -11,8 +11,8 @@ from flows.dex.swapping import Place, Swapper
 from flows.following import tracker_of
 from swapdesk.acts import State
 from swapdesk.chain.deployments import PERMIT2
+from swapdesk.flows.creation.creates import acts_of, open_swaps, refuse_create
 from swapdesk.flows.dex.swap_signing import SWAP, Swap
-from swapdesk.flows.journal.creates import acts_of, open_swaps, refuse_create
 from swapdesk.flows.orders.order_listing import Group
 from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.quotes.recent import provider_records

@@ -21,7 +21,7 @@ from flows.faulty_network import DishonestService, lose_answer
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
-from swapdesk.flows.journal.creates import open_swaps
+from swapdesk.flows.creation.creates import open_swaps
 from swapdesk.flows.journal.ledger import State
 from swapdesk.wallet.promise import Purpose
 from swapdesk.wire.tokens import Token

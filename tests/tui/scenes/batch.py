@@ -22,7 +22,7 @@ from swapdesk.flows.batch.bundles import (
     sign_bundle,
 )
 from swapdesk.flows.journal.ledger import State
-from swapdesk.flows.journal.payments import Sum, end_transaction
+from swapdesk.flows.payments import Sum, end_transaction
 from swapdesk.tui.screens.batch import BatchScreen
 from swapdesk.tui.widgets.overlay import TypedConfirm
 from tui.desk_run import DeskRun, Market

@@ -9,11 +9,11 @@ from typing import Any
 from flows.orders import NOW
 from flows.signing import TRANSACTION, document, refused, review, swap_intent
 from swapdesk.acts import State
+from swapdesk.flows.creation.creates import begin_create
 from swapdesk.flows.dex.dex_plan import SwapPlan
 from swapdesk.flows.dex.dex_swap import AGAIN, GOES_ON
 from swapdesk.flows.dex.swap_signing import Swap, begin_swap
 from swapdesk.flows.failure_messages import Failure
-from swapdesk.flows.journal.creates import begin_create
 from swapdesk.flows.signing.signing_session import SigningSession
 from swapdesk.flows.transactions import NotAgreed, Outcome
 from swapdesk.wallet.answers import Match, Review, SignedTransaction

@@ -15,7 +15,7 @@ groups, where the money is and what came of them.
   again has the same nonce, and the wallet signs one in place of the other only.
 - Amounts are bounded by the rows as they were confirmed, and orders are looked at twice.
 - Nothing is signed beside a transaction that may still be executed.
-- Submitting notes a payment for each order (``journal/payments``), which no other payment passes.
+- Submitting notes a payment for each order (``payments``), which no other payment passes.
 - Groups that one smart account pays on a chain go one after another (``bundles``). What
   stays in it ``withdrawing`` pays back to its owner; a bundle built before that is built again.
 """

@@ -32,9 +32,9 @@ from swapdesk.flows.batch.progress import Stopped
 from swapdesk.flows.batch.rows import Group, Row
 from swapdesk.flows.creation.order_verification import AMOUNT_TOLERANCE
 from swapdesk.flows.intents.intent import gas_bound
-from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import counted
 from swapdesk.flows.orders.situations import awaits_deposit
+from swapdesk.flows.payments import Sum
 from swapdesk.wallet.promise import (
     Asset,
     BundlePromise,

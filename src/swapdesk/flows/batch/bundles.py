@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, Ledger, Operation, State
-from swapdesk.flows.journal.payments import Sum, paid_by, pay_by
+from swapdesk.flows.payments import Sum, paid_by, pay_by
 from swapdesk.wallet.accounts import COIN_DECIMALS, Kind
 from swapdesk.wallet.promise import Asset
 from swapdesk.wire.encoding.numbers import from_base_units, short

@@ -86,8 +86,8 @@ from swapdesk.flows.intents.intent import TokenFacts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Operation, State
-from swapdesk.flows.journal.payments import Sum, paid_orders, payment_of
 from swapdesk.flows.notation import counted, exact_amount
+from swapdesk.flows.payments import Sum, paid_orders, payment_of
 from swapdesk.flows.signing.signing_session import (
     FlowStep,
     RunningSignings,

@@ -38,13 +38,13 @@ from swapdesk.flows.failure_messages import (
 )
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import Operation, State
-from swapdesk.flows.journal.payments import paid_orders
 from swapdesk.flows.notation import Moment, counted, exact_amount, short_clock
 from swapdesk.flows.orders.order_export import csv_cell
 from swapdesk.flows.orders.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.orders.payment_progress import BatchPayment
 from swapdesk.flows.orders.situations import PAY_BATCH, situation_of
 from swapdesk.flows.orders.tracked_order import KNOWN_TO_API
+from swapdesk.flows.payments import paid_orders
 from swapdesk.flows.transactions import (
     NotAgreed,
     NotSignable,

@@ -22,8 +22,8 @@ from swapdesk.flows.catalog.catalog import native_coin
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.ledger import OPEN, ClaimTaken, Ledger
-from swapdesk.flows.journal.payments import Sum
 from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.payments import Sum
 from swapdesk.flows.signing.signing_session import (
     RunningSignings,
     SigningKind,

@@ -28,6 +28,7 @@ from swapdesk.client.errors import (
     OutcomeUnknown,
 )
 from swapdesk.clock import Clock
+from swapdesk.flows.creation.creates import OrderTaken, become_order, begin_create, refuse_create
 from swapdesk.flows.creation.order_verification import (
     LOOKS,
     LOWER_TOLERANCE,
@@ -62,7 +63,6 @@ from swapdesk.flows.intents.intent import (
     IntentKind,
     ReleaseVerdict,
 )
-from swapdesk.flows.journal.creates import OrderTaken, become_order, begin_create, refuse_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import LEFT, ClaimTaken, State

@@ -22,6 +22,7 @@ from swapdesk.chain.addresses.checking import same_address
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.errors import ClientError
 from swapdesk.clock import Clock
+from swapdesk.flows.creation.creates import OrderTaken, intent_of, open_creates, refuse_create
 from swapdesk.flows.creation.exchange import ExchangeFlow
 from swapdesk.flows.creation.order_verification import (
     AMOUNT_TOLERANCE,
@@ -35,7 +36,6 @@ from swapdesk.flows.creation.order_verification import (
 )
 from swapdesk.flows.failure_messages import NO_JOURNAL
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.creates import OrderTaken, intent_of, open_creates, refuse_create
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import Operation, State

@@ -20,16 +20,16 @@ from swapdesk.clock import Clock
 from swapdesk.flows.failure_messages import IN_WALLET, NO_JOURNAL, Failure
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Ledger, Operation, State
-from swapdesk.flows.journal.payments import (
+from swapdesk.flows.orders.order_fields import deposit_arrived
+from swapdesk.flows.orders.situations import awaits_deposit
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import (
     begin_payment,
     end_payment,
     payment_of,
     unanswered,
     waits_for_signature,
 )
-from swapdesk.flows.orders.order_fields import deposit_arrived
-from swapdesk.flows.orders.situations import awaits_deposit
-from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.transactions import SAME_AGAIN, Outcome, refused, still_open
 from swapdesk.flows.wallet.chain_links import KINDS
 from swapdesk.wallet.accounts import ChainLink

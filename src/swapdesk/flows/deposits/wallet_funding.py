@@ -44,14 +44,14 @@ from swapdesk.flows.intents.intent import Intent, gas_bound
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Ledger, Operation
-from swapdesk.flows.journal.payments import (
+from swapdesk.flows.notation import exact_amount
+from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import (
     begin_payment,
     payment_of,
     unanswered,
     waits_for_signature,
 )
-from swapdesk.flows.notation import exact_amount
-from swapdesk.flows.orders.tracked_order import TrackedOrder
 from swapdesk.flows.signing.signing_session import (
     ON_ITS_WAY,
     RunningSignings,

@@ -41,6 +41,13 @@ from swapdesk.client.errors import (
     Unreachable,
 )
 from swapdesk.clock import Clock
+from swapdesk.flows.creation.creates import (
+    acts_of,
+    begin_create,
+    newest_part,
+    refuse_create,
+    refuse_payment,
+)
 from swapdesk.flows.creation.exchange import LAST_MOMENT, ExchangeFlow, dex_body
 from swapdesk.flows.creation.order_verification import Created, CreateUnknown, NotCreated
 from swapdesk.flows.dex.dex_plan import (
@@ -70,13 +77,6 @@ from swapdesk.flows.failure_messages import (
     with_payment,
 )
 from swapdesk.flows.intents.intent import FOREIGN_TEXT, DepositRelease, Intent
-from swapdesk.flows.journal.creates import (
-    acts_of,
-    begin_create,
-    newest_part,
-    refuse_create,
-    refuse_payment,
-)
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import ClaimTaken, Kind, Ledger, Operation

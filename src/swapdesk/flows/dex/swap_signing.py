@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.acts import State
+from swapdesk.flows.creation.creates import acts_of, newest_part, open_swaps
 from swapdesk.flows.dex.dex_plan import RESET_FIRST, NoDexSwap, SwapPlan, journaled_plan
 from swapdesk.flows.dex.dex_swap import AGAIN, DexSwapFlow, whereabouts
 from swapdesk.flows.failure_messages import NOTHING_SENT, Failure
 from swapdesk.flows.intents.intent import Intent
-from swapdesk.flows.journal.creates import acts_of, newest_part, open_swaps
 from swapdesk.flows.journal.ledger import Operation
 from swapdesk.flows.signing.signing_session import (
     FlowStep,

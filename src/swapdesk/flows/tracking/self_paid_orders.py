@@ -14,8 +14,8 @@ from typing import Protocol, TypeVar
 from msgspec.structs import replace
 
 from swapdesk.chain.deployments import PERMIT2
+from swapdesk.flows.creation.creates import acts_of
 from swapdesk.flows.intents.intent import IN_BATCH_TEXT, DepositRelease, Intent
-from swapdesk.flows.journal.creates import acts_of
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import EXECUTED_IN_VAIN, Ledger, Operation, State
 from swapdesk.flows.notation import exact_amount
