@@ -28,6 +28,7 @@ from flows.deposits import (
 from flows.orders import NOW, intent, order, tracked
 from flows.signing import TRADING, steps_of
 from sandbox.solana.solana_world import running
+from swapdesk.acts import State
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.client.sandbox_control import SandboxControl
 from swapdesk.clock import ManualClock, SystemClock
@@ -137,10 +138,17 @@ OVER = "nobody: do not send to its address any more"
     ],
 )
 def test_where_the_money_of_a_deposit_is_and_who_acts(
-    tracked: TrackedOrder, minutes: int, left: str, where: str, next_: str
+    journal: Journal, tracked: TrackedOrder, minutes: int, left: str, where: str, next_: str
 ) -> None:
+    ledger, begun = journal.ledger, None
+    if left:
+        act = begin_payment(ledger, tracked.service_id, "wallet", b"{}")
+        ledger.move(act.id, State.SENT)
+        if left == "sent":
+            ledger.move(act.id, State.DONE)
+        begun = ledger.get(act.id)
     now = NOW + timedelta(minutes=minutes)
-    money = deposit_money(tracked, now, sent=left == "sent", begun=left == "begun")
+    money = deposit_money(tracked, now, begun)
     assert (money.where, money.next) == (where, next_)
     assert money.urgent is (next_ == "you: send the deposit within 1:00")
 
@@ -401,26 +409,26 @@ def test_nobody_pays_twice(journal: Journal, clock: ManualClock) -> None:
     entry.begin()
     assert here.under_way(one)
     assert here.refusal(one) is None, "the same payment goes on"
-    assert here.unsigned(one)
+    assert here.payment(one.service_id).state is State.PREPARED
     assert _money(here, one) == "in your wallet; nothing was signed"
     entry.asks()
-    assert not here.unsigned(one)
+    assert here.payment(one.service_id).left
     assert _money(here, one) == "in your wallet, or on its way to the deposit address"
     with pytest.raises(ClaimTaken):
         begin_payment(ledger, one.service_id, "faucet", b"{}")
     entry.unsigned()
-    assert here.unsigned(one)
+    assert here.payment(one.service_id).state is State.PREPARED
     with pytest.raises(ClaimTaken):
         begin_payment(ledger, one.service_id, "faucet", b"{}")
     entry.asks()
     entry.signed("0xsigned")
-    assert not here.unsigned(one)
+    assert here.payment(one.service_id).left
     entry.unsigned()
-    assert not here.unsigned(one), "what was signed is never unsigned"
+    assert here.payment(one.service_id).left, "what was signed is never unsigned"
     entry.done("0xsigned")
     assert payment_of(ledger, one.service_id).hash == "0xsigned"
     assert not here.under_way(one)
-    assert here.paid(one)
+    assert here.payment(one.service_id).state is State.DONE
     assert here.refusal(one) == SENT_BEFORE
     other = waiting(service_id="r3Tz9W8mLqKjHgFdSaPoIu")
     begin_payment(ledger, other.service_id, "faucet", b"{}")
@@ -429,8 +437,7 @@ def test_nobody_pays_twice(journal: Journal, clock: ManualClock) -> None:
 
 
 def _money(here: DepositWays, one: TrackedOrder) -> str:
-    begun, unsigned = here.under_way(one), here.unsigned(one)
-    return deposit_money(one, NOW, sent=here.paid(one), begun=begun, unsigned=unsigned).where
+    return deposit_money(one, NOW, here.payment(one.service_id)).where
 
 
 # What it lacks

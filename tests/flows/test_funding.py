@@ -83,11 +83,11 @@ def ways(journal: Journal, clock: ManualClock) -> DepositWays:
 
 async def test_an_order_is_paid_once(journal: Journal, clock: ManualClock) -> None:
     async with faucet_of(journal, clock, PAID) as (faucet, server):
-        assert not ways(journal, clock).paid(WAITING)
+        assert payment_of(journal.ledger, WAITING.service_id) is None
         assert await faucet.pay(WAITING) == Outcome(hash="f" * 64)
         assert state_of(journal) is State.DONE
         assert await faucet.pay(WAITING) == payment_open("NOT_FUNDED", SENT_BEFORE)
-        assert ways(journal, clock).paid(WAITING)
+        assert payment_of(journal.ledger, WAITING.service_id).state is State.DONE
         assert faucet.refusal(WAITING) == SENT_BEFORE
         assert len(server.requests) == 1
 
@@ -153,7 +153,7 @@ async def test_a_crash_between_sending_and_the_answer_forbids_a_second_payment(
     async with faucet_of(journal, clock, PAID) as (faucet, server):
         assert await faucet.pay(WAITING) == payment_open("NOT_FUNDED", MAY_BE_PAID)
         assert server.requests == []
-        assert not ways(journal, clock).paid(WAITING)
+        assert payment_of(journal.ledger, WAITING.service_id).left
 
 
 @pytest.mark.parametrize(

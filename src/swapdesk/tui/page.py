@@ -48,6 +48,7 @@ class Page(DeskScreen):
     """
 
     NAME: ClassVar[str] = ""
+    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     SPENDS: ClassVar[Spends] = "quote"
 
     def __init__(self, session: Session, *, context: str = "", **place: Any) -> None:

@@ -125,33 +125,48 @@ def check_order(
     intent: Intent, order: Order, *, now: datetime, lower_tolerance: Decimal = LOWER_TOLERANCE
 ) -> OrderCheck:
     """Compare an order with the intent it was created for."""
-    hard: list[str] = []
-    if not _same_token(intent.token_in, order.in_token_id, order.in_token, order.in_symbol):
-        hard.append("the token to send differs")
-    if not _same_token(intent.token_out, order.out_token_id, order.out_token, order.out_symbol):
-        hard.append("the token to receive differs")
-    if order.receiver_address is None or not same_address(
-        intent.token_out.kind, order.receiver_address, intent.recipient
-    ):
-        hard.append("the recipient differs")
-    if (order.receiver_tag or None) != (intent.memo or None):
-        hard.append("the memo of the recipient differs")
-    if intent.refund_address is not None and (
-        order.refund_address is None
-        or not same_address(intent.token_in.kind, order.refund_address, intent.refund_address)
-    ):
-        hard.append("the refund address differs")
-    if intent.intermediate_refund is not None and order.intermediate_refund_address not in (
-        None,
-        intent.intermediate_refund,
-    ):
-        hard.append("the refund address of the middle differs")
-    if order.anonymous is not (intent.route == "private"):
-        hard.append(
-            "it is not private" if intent.route == "private" else "it takes the private route"
-        )
-    if order.fixed is not intent.fixed:
-        hard.append("its rate is not fixed" if intent.fixed else "its rate is fixed")
+    sold, bought, private = intent.token_in, intent.token_out, intent.route == "private"
+    rules = (
+        (
+            _same_token(sold, order.in_token_id, order.in_token, order.in_symbol),
+            "the token to send differs",
+        ),
+        (
+            _same_token(bought, order.out_token_id, order.out_token, order.out_symbol),
+            "the token to receive differs",
+        ),
+        (
+            order.receiver_address is not None
+            and same_address(bought.kind, order.receiver_address, intent.recipient),
+            "the recipient differs",
+        ),
+        (
+            (order.receiver_tag or None) == (intent.memo or None),
+            "the memo of the recipient differs",
+        ),
+        (
+            intent.refund_address is None
+            or (
+                order.refund_address is not None
+                and same_address(sold.kind, order.refund_address, intent.refund_address)
+            ),
+            "the refund address differs",
+        ),
+        (
+            intent.intermediate_refund is None
+            or order.intermediate_refund_address in (None, intent.intermediate_refund),
+            "the refund address of the middle differs",
+        ),
+        (
+            order.anonymous is private,
+            "it is not private" if private else "it takes the private route",
+        ),
+        (
+            order.fixed is intent.fixed,
+            "its rate is not fixed" if intent.fixed else "its rate is fixed",
+        ),
+    )
+    hard = [objection for kept, objection in rules if not kept]
     if order.in_amount is None or order.in_amount <= 0:
         hard.append("it does not say what to pay")
     elif _asks_more(intent, order.in_amount) or _asks_less(intent, order.in_amount):
@@ -189,18 +204,17 @@ def check_repeat(created: Order, read: Order) -> tuple[str, ...]:
 
     An address that was not given before is no difference; it needs one more repetition.
     """
-    differs = []
-    if created.deposit_address not in (None, read.deposit_address):
-        differs.append("the service repeats another deposit address")
-    if created.deposit_address is not None and (
-        (created.deposit_tag or None) != (read.deposit_tag or None)
-    ):
-        differs.append("the service repeats another deposit memo")
-    if created.in_amount != read.in_amount:
-        differs.append("the service repeats another amount to pay")
-    if created.is_dex and not same_transaction(created, read):
-        differs.append("the service repeats another transaction to send")
-    return tuple(differs)
+    address, memo = created.deposit_address, created.deposit_tag or None
+    rules = (
+        (address in (None, read.deposit_address), "another deposit address"),
+        (address is None or memo == (read.deposit_tag or None), "another deposit memo"),
+        (created.in_amount == read.in_amount, "another amount to pay"),
+        (
+            not created.is_dex or same_transaction(created, read),
+            "another transaction to send",
+        ),
+    )
+    return tuple(f"the service repeats {other}" for same, other in rules if not same)
 
 
 def _asks_more(intent: Intent, in_amount: Decimal) -> bool:

@@ -14,12 +14,14 @@ from msgspec import Struct
 from swapdesk.chain.addresses.payments import payment_link
 from swapdesk.flows.failure_messages import IN_WALLET
 from swapdesk.flows.intents.intent import DepositRelease
+from swapdesk.flows.journal.ledger import Operation, State
 from swapdesk.flows.notation import countdown
 from swapdesk.flows.orders.deposit_destination import amount_to_pay
 from swapdesk.flows.orders.order_fields import deposit_arrived
 from swapdesk.flows.orders.order_merge import display_of
 from swapdesk.flows.orders.order_status import reported_status, short_place, withheld_next
 from swapdesk.flows.orders.tracked_order import TrackedOrder
+from swapdesk.flows.payments import waits_for_signature
 from swapdesk.wire.orders import DisplayStatus
 
 
@@ -120,25 +122,26 @@ class DepositMoney(Struct, frozen=True):
 
 
 def deposit_money(
-    tracked: TrackedOrder, now: datetime, *, sent: bool, begun: bool = False, unsigned: bool = False
+    tracked: TrackedOrder, now: datetime, begun: Operation | str | None = None
 ) -> DepositMoney:
-    """``sent``: the deposit left the wallet; the service says so only once it has seen it.
-    ``begun``: the wallet began to pay it, and nobody is to pay it a second time by hand;
-    ``unsigned``: it was not asked to sign yet."""
+    """``begun`` is the payment in the journal (:meth:`DepositWays.payment`). The service says that
+    the deposit left only once it has seen it, and nobody is to pay a second time by hand what the
+    wallet began to pay."""
     order = tracked.order
     state = reported_status(tracked.order, tracked.intent, now=now)
-    if sent and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
+    waits = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
+    if waits and isinstance(begun, Operation) and begun.state is State.DONE:
         seen = {"display_status": DisplayStatus.DEPOSIT_DETECTED.value}
         moving = reported_status(order.model_copy(update=seen), now=now)
         return _said(moving.money, f"{moving.next}", moving.actor)
-    if begun and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
+    if waits and isinstance(begun, Operation) and begun.body["by"] == "wallet":
         where = "in your wallet, or on its way to the deposit address"
-        if unsigned:
+        if waits_for_signature(begun):
             where = f"{IN_WALLET}; nothing was signed"
         return _said(where, "you: f opens the payment; do not pay it by hand", "you: f opens it")
     left = (state.deadline - now).total_seconds() if state.deadline is not None else None
     payment = tracked.batch_payment if tracked.standing is DepositRelease.FOREIGN else None
-    if payment is not None and display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT:
+    if payment is not None and waits:
         return _said(payment.money, f"{payment.actor}: {payment.due}", payment.actor)
     if tracked.withheld is not None and not state.ended:
         if not tracked.being_confirmed:

@@ -154,17 +154,20 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
     if tracked.withheld is not None:
         return tracked.withheld
     order = tracked.order
-    if tracked.payments:
-        return "A chain shows a payment to its address. Do not send to it again."
-    if tracked.gone:
-        return "The service does not know the order any more."
-    if order.deposit_address is None:
-        return "The order has no deposit address yet."
-    if not awaits_deposit(order):
-        return "The order is not waiting for a deposit."
-    if order.expires is not None and order.expires <= now:
-        return "The deadline has passed. Do not send to this address any more."
-    return None
+    reasons = (
+        (
+            bool(tracked.payments),
+            "A chain shows a payment to its address. Do not send to it again.",
+        ),
+        (tracked.gone, "The service does not know the order any more."),
+        (order.deposit_address is None, "The order has no deposit address yet."),
+        (not awaits_deposit(order), "The order is not waiting for a deposit."),
+        (
+            order.expires is not None and order.expires <= now,
+            "The deadline has passed. Do not send to this address any more.",
+        ),
+    )
+    return next((reason for holds, reason in reasons if holds), None)
 
 
 def left_words(payment: Operation) -> str:
@@ -250,11 +253,6 @@ class DepositWays:
             log.warning("it is not known whether %s was paid: %s", service_id, error)
             return NO_JOURNAL.cause
 
-    def paid(self, tracked: TrackedOrder) -> bool:
-        """Whether the deposit is known to have left."""
-        payment = self.payment(tracked.service_id)
-        return isinstance(payment, Operation) and payment.state is State.DONE
-
     def under_way(self, tracked: TrackedOrder) -> bool:
         """Whether the wallet began to pay it, and how that ends is not known."""
         payment = self.payment(tracked.service_id)
@@ -263,11 +261,6 @@ class DepositWays:
             and payment.body["by"] == "wallet"
             and payment.state is not State.DONE
         )
-
-    def unsigned(self, tracked: TrackedOrder) -> bool:
-        """Whether the wallet began to pay it and was not asked to sign."""
-        payment = self.payment(tracked.service_id)
-        return isinstance(payment, Operation) and waits_for_signature(payment)
 
 
 async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool:

@@ -584,11 +584,12 @@ async def _work(desk: Desk, session: DepositSession) -> Outcome | None:
     outcome = await _tried(desk, session)
     if outcome is None:
         return None
+    begun = desk.deposit_ways.payment(session.id)
     outcome = on_screen(
         outcome,
         session.id,
         faucet=desk.link.faucet is not None,
-        unsigned=desk.deposit_ways.unsigned(session.about),
+        unsigned=isinstance(begun, Operation) and waits_for_signature(begun),
     )
     if outcome.refused and outcome.code in _LACKING:
         desk.deposit_ways.lacks(session.id, outcome.cause)

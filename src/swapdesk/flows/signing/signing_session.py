@@ -181,7 +181,7 @@ class SigningSession(Watch, Generic[A]):
         token: TokenFacts,
         journal: Journal,
         clock: Clock,
-        changed: Callable[[], None],
+        changed: Callable[[], object],
         *,
         provider: tuple[str | None, str | None] = (None, None),
         wallet: str = "",

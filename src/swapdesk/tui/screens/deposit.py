@@ -100,15 +100,8 @@ class DepositPage(OneOrderPage):
 
     def say_money(self, tracked: TrackedOrder) -> None:
         """Where the money is and who acts next."""
-        ways = self.desk.deposit_ways
-        sent, begun = ways.paid(tracked), ways.under_way(tracked)
-        money = deposit_money(
-            tracked,
-            self.service_time(),
-            sent=sent,
-            begun=begun,
-            unsigned=ways.unsigned(tracked),
-        )
+        begun = self.desk.deposit_ways.payment(tracked.service_id)
+        money = deposit_money(tracked, self.service_time(), begun)
         self.set_money(
             money.where,
             money.next,

@@ -59,7 +59,6 @@ class RawText(LineTable):
 class RawPage(Page, bare=True):
     """A document that is read with the keys of a table, and copied whole as ``COPIED``."""
 
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     COPIED: ClassVar[str] = ""
 
     def __init__(self, session: Session, context: str) -> None:
