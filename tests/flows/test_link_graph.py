@@ -93,5 +93,7 @@ def test_a_path_that_was_found_is_marked_and_leads_to_the_right() -> None:
     (island,) = link_graph(stage(path[0], paid(2, "b", "e"), linked=path))[0]
     assert [edge.linked for edge in island.edges] == [True, False, True, True]
     assert island.columns == 4
-    at = {each.address[-1].lower(): (each.column, each.row) for each in island.accounts}
-    assert at == {"a": (0, 0), "b": (1, 0), "e": (2, 0), "c": (2, 1), "d": (3, 0)}
+    at = {
+        each.address[-1].lower(): (each.column, island.below_top(each)) for each in island.accounts
+    }
+    assert at == {"a": (0, 0.5), "b": (1, 0.5), "e": (2, 0.25), "c": (2, 0.75), "d": (3, 0.5)}

@@ -56,6 +56,10 @@ class Island(Struct, frozen=True):
     def rows(self, column: int) -> int:
         return sum(account.column == column for account in self.accounts)
 
+    def below_top(self, account: Account) -> float:
+        """Where an account stands, as a share of the height: each column is spread over it."""
+        return (account.row + 0.5) / self.rows(account.column)
+
     @property
     def height(self) -> int:
         """Rows of its highest column."""
