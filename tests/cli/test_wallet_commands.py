@@ -25,10 +25,9 @@ from cli.desks import Desk, InProcess, run_here
 from harness import Result, cli
 from patience import PATIENCE
 from swapdesk.cli.output import Output
-from swapdesk.cli.secret_input import typed_lines
+from swapdesk.cli.secret_input import HIDE_AFTER, show_secret, typed_lines
 from swapdesk.cli.wallet_chains import BalanceTable
 from swapdesk.cli.wallet_commands import read_coins
-from swapdesk.cli.wallet_keys import HIDE_AFTER, show_secret
 from swapdesk.clock import SystemClock
 from swapdesk.flows.wallet.chain_links import sandbox_links
 from swapdesk.flows.wallet.local_wallet import ChainHoldings, Holding, LocalWallet

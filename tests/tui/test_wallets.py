@@ -88,7 +88,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         wallet._program = CHEAP
         first = run.screen(SwapScreen)
         await run.type("500 usdc.base eth")
-        await run.settle(lambda: first._read.held, "what no wallet has")
+        await run.settle(lambda: first.held, "what no wallet has")
         async with wallet._starting:
             run.app.navigation.open(WALLETS)
             await run.see(MAKING)

@@ -18,7 +18,7 @@ from corpus.texts import control_texts, markup_texts, sample
 from swapdesk.flows.check_line import CheckLine
 from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import GlyphSet
-from swapdesk.tui.screens.swap import IntentReading, Reading, reading_lines
+from swapdesk.tui.screens.swap import IntentReading, reading_lines
 from swapdesk.tui.spans import Line, Span, ascii_line, plain_text, width_of
 from swapdesk.tui.terminal import ControlFilter
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
@@ -152,8 +152,8 @@ def fields(width: int, text: str) -> list[Line]:
 def readings(width: int, text: str) -> list[Line]:
     said = text or "Sell 0.5 BTC on Bitcoin, buy ETH on Ethereum"
     return [
-        *reading_lines(IntentReading(Reading.VALID, said, "≈ $48,210.00", "limits 0.8"), width),
-        *reading_lines(IntentReading(Reading.REFUSED, text or '"1,5": write 1.5'), width),
+        *reading_lines(IntentReading("valid", said, "≈ $48,210.00", "limits 0.8"), width),
+        *reading_lines(IntentReading("refused", text or '"1,5": write 1.5'), width),
         *reading_lines(IntentReading(), width),
     ]
 

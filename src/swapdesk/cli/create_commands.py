@@ -215,7 +215,8 @@ def _create(
          "--quote chooses one route; leave out --type and --provider."),
     )  # fmt: skip
     route = read_route(options, types)
-    receive, preset = options.setdefault("receive", False), options.pop("preset")
+    receive = options.setdefault("receive", False)
+    preset = options.pop("preset")
     if quote_id is not None and (preset is not None or route != PLAIN):
         raise bad_input(
             "TWO_CHOICES",

@@ -71,7 +71,7 @@ from swapdesk.flows.deposits.funding import MAYBE
 from swapdesk.flows.deposits.wallet_funding import PAID, PAID_BEFORE, WalletFunding, kind_of
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.dex.dex_plan import NoDexSwap, promise_of
-from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryRun, DryStep, dry_run
+from swapdesk.flows.dex.dex_swap import DexSwapFlow, DryStep, dry_run
 from swapdesk.flows.failure_messages import Failure
 from swapdesk.flows.intents.intent import (
     SLIPPAGE,
@@ -224,7 +224,7 @@ class Creation:
         await session.load_catalog()
         await session.settle()
         sold = find_token(request.sell, self._desk, field="from")
-        intent, checks, warned = await self._chosen(request, sold)
+        intent, checks, warned = await self._chosen(sold)
         if request.dry_run:
             self._print_body(intent, (*warned, *checks.lines))
             return Exit.DONE
@@ -250,12 +250,10 @@ class Creation:
             raise _not_funded(tracked, paid)
         return Exit.DONE
 
-    async def _chosen(
-        self, request: CreateRequest, sold: Token
-    ) -> tuple[Intent, Checked, list[CheckLine]]:
+    async def _chosen(self, sold: Token) -> tuple[Intent, Checked, list[CheckLine]]:
         """The intent of the route that is taken, locked and not written down; who is paid, and
         what is said of the tokens."""
-        desk, bought = self._desk, sold
+        desk, request, bought = self._desk, self._request, sold
         if request.buy is not None:
             bought = find_token(request.buy, desk, field="to")
         warned = self._usable_lines(sold, bought)
@@ -377,7 +375,8 @@ class Creation:
         self, intent: Intent, created: Created, tracked: TrackedOrder, funded: Funded | None
     ) -> None:
         output, order, now = self._output, tracked.order, self._desk.service_clock.now()
-        status, paid = order_status(tracked, now), funded is not None
+        status = order_status(tracked, now)
+        paid = funded is not None
         if funded is not None and not output.json:
             output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
         facts = [("Order", order.service_id)]
@@ -423,26 +422,35 @@ class DexCreation(Creation):
         await self._session.load_catalog()
         await self._session.settle()
         await make_ready(self._session)
-        token_in = find_token(self._request.sell, self._desk, field="from")
-        if self._request.dry_run:
-            return await self._print_dry_run(await self._account(token_in), token_in)
-        if self._desk.wallet.link(token_in.chain_data.short_name) is None:
+        request, link, wallet = self._request, self._session.link, self._desk.wallet
+        sold = find_token(request.sell, self._desk, field="from")
+        chain = sold.chain_data
+        if not request.dry_run and wallet.link(chain.short_name) is None:
             # Before the pass phrase, which could not help.
-            said = no_node(self._session.settings, token_in.chain_data)
+            said = no_node(self._session.settings, chain)
             raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
-        account = await self._account(token_in)
+        kind = KINDS.get(chain.kind)
+        if kind is None:
+            raise bad_input(
+                "NO_SUCH_CHAIN", f"This wallet has no accounts of {chain.name}.", field="from"
+            )
+        accounts = await wallet.accounts()
+        account = account_on(accounts, kind, chain.name, request.account, field="account")
+        # It is paid itself where nobody else is named.
+        self._request = replace(request, to=request.to or account.address, sender=account.address)
+        if request.dry_run:
+            return await self._print_dry_run(sold)
         await unlock(self._session)
-        link = self._session.link
         flow = DexSwapFlow(
             link.api,
             link.exchange,
             self._desk.journal,
             self._desk.clock,
-            await self._desk.wallet.client(),
+            await wallet.client(),
             self._look,
         )
         await self._take_on(flow)
-        intent, checks, warned = await self._of_account(account, token_in)
+        intent, checks, warned = await self._chosen(sold)
         self._confirm(intent, checks, warned)
         outcome = await flow.swap(intent)
         if not outcome.done:
@@ -451,25 +459,6 @@ class DexCreation(Creation):
         link.tracker.adopt(outcome.order.service_id)
         self._tell(intent, outcome.order, outcome.hash)
         return Exit.DONE
-
-    async def _account(self, token_in: Token) -> Account:
-        """The one that was named, else the first of the chain of the token that is sold."""
-        chain = token_in.chain_data
-        kind = KINDS.get(chain.kind)
-        if kind is None:
-            raise bad_input(
-                "NO_SUCH_CHAIN", f"This wallet has no accounts of {chain.name}.", field="from"
-            )
-        accounts = await self._desk.wallet.accounts()
-        return account_on(accounts, kind, chain.name, self._request.account, field="account")
-
-    async def _of_account(
-        self, account: Account, token_in: Token
-    ) -> tuple[Intent, Checked, list[CheckLine]]:
-        """What ``account`` swaps; it is paid itself where nobody else is named."""
-        to = self._request.to or account.address
-        request = replace(self._request, to=to, sender=account.address)
-        return await self._chosen(request, token_in)
 
     async def _take_on(self, flow: DexSwapFlow) -> None:
         """Nothing new is swapped before what was left open is settled or told."""
@@ -505,25 +494,19 @@ class DexCreation(Creation):
         if not self._output.json:
             self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
 
-    async def _print_dry_run(self, account: Account, token_in: Token) -> int:
+    async def _print_dry_run(self, sold: Token) -> int:
         """Everything a swap does before its first signature, and nothing of what comes with it.
         Exit 9 when the gate refuses what would be signed."""
-        intent, _, _ = await self._of_account(account, token_in)
+        output = self._output
+        intent, _, _ = await self._chosen(sold)
         try:
-            told = await dry_run(self._session.link.api, await self._desk.wallet.client(), intent)
+            run = await dry_run(self._session.link.api, await self._desk.wallet.client(), intent)
         except NotThisSwap as other:
             raise own_refusal(other.code, f"What would be signed is refused: {other}.") from None
         if self._request.quote_id is None:
-            told = replace(told, asked=("GET /quotes", *told.asked))
-        if self._output.json:
-            self._output.document(told)
-        else:
-            self._say(told)
-        return Exit.OWN_REFUSAL if told.refused else Exit.DONE
-
-    def _say(self, told: DryRun) -> None:
-        intent, promise = told.intent, told.promise
-        self._output.facts(
+            run = replace(run, asked=("GET /quotes", *run.asked))
+        promise = run.promise
+        output.facts(
             [
                 ("Quote", f"{intent.quote_id}, {intent.provider_name or intent.provider}"),
                 ("You sell", f"{intent.amount_in:f} {promise.sell.symbol} on {promise.chain}"),
@@ -533,27 +516,30 @@ class DexCreation(Creation):
                 ),
                 ("Account", promise.account),
                 ("Recipient", promise.recipient),
-            ]
+            ],
+            document=run,
         )
-        if not told.steps:
-            self._output.say("Nothing has to be approved or signed before the order.")
-        for place, step in enumerate(told.steps, 1):
-            self._output.say(f"Step {place}: {step.name}", *_payload_text(step))
-            if step.review is not None:
-                self._output.say(*review_text(step.review), _verdict(step.review))
-            else:
-                self._output.say(f"Not judged. {step.unjudged}")
-        self._output.say(*(f"Not known: {one}" for one in told.unknown))
-        self._output.talk(f"Asked of the service: {', '.join(told.asked) or 'nothing'}.")
-        self._output.talk(f"The money is {told.money}.")
+        if not output.json:
+            if not run.steps:
+                output.say("Nothing has to be approved or signed before the order.")
+            for place, step in enumerate(run.steps, 1):
+                output.say(f"Step {place}: {step.name}", *_payload_text(step), *_judgement(step))
+            output.say(*(f"Not known: {one}" for one in run.unknown))
+            output.talk(f"Asked of the service: {', '.join(run.asked) or 'nothing'}.")
+            output.talk(f"The money is {run.money}.")
+        return Exit.OWN_REFUSAL if run.refused else Exit.DONE
 
 
-def _verdict(review: Review) -> str:
+def _judgement(step: DryStep) -> list[str]:
+    review = step.review
+    if review is None:
+        return [f"Not judged. {step.unjudged}"]
+    verdict = "It would be signed after a yes."
     if review.refused:
-        return "Refused: this would not be signed."
-    if review.phrase is not None:
-        return f'It would be signed after "{review.phrase}" is typed.'
-    return "It would be signed after a yes."
+        verdict = "Refused: this would not be signed."
+    elif review.phrase is not None:
+        verdict = f'It would be signed after "{review.phrase}" is typed.'
+    return [*review_text(review), verdict]
 
 
 def _payload_text(step: DryStep) -> list[str]:
@@ -656,10 +642,11 @@ def review_lines(
 ) -> list[str]:
     """Everything that will be posted and what was compared, the address whole, in groups;
     ``hidden`` places of it are asked for and drawn as dots."""
-    profile, seconds = settings.profile.value, (intent.valid_until - now).total_seconds()
+    seconds = (intent.valid_until - now).total_seconds()
+    profile = f"LIVE {settings.profile.value}: this is real money"
     gets = _side(exact_amount(intent.net_amount_out), intent.token_out)
     rows = [
-        ("Profile", f"LIVE {profile}: this is real money" if settings.live else "SANDBOX"),
+        ("Profile", profile if settings.live else "SANDBOX"),
         ("You send", _side(exact_amount(intent.amount_in), intent.token_in)),
         ("You get", gets if intent.fixed else f"≈ {gets}"),
         ("At least", _least(intent)),
@@ -842,7 +829,8 @@ async def fund_order(session: CommandSession, order: str, account: str | None, y
         raise _not_payable(
             desk, "The order was not created at this desk, so nothing is known to pay for it."
         )
-    kind, chain = kind_of(tracked), intent.token_in.chain_name
+    kind = kind_of(tracked)
+    chain = intent.token_in.chain_name
     if kind is None:
         raise _not_payable(desk, f"This wallet has no accounts of {chain}.")
     payer = account_on(await desk.wallet.accounts(), kind, chain, account, field="wallet")

@@ -185,8 +185,12 @@ class PageDocument(Struct, frozen=True):
     file: str | UnsetType = UNSET
 
 
-def write_page(call: CliContext, choice: DemoChoice, file: Path, *, told: bool) -> None:
-    """Carry it out in a new world and write the page; ``told`` prints its stages as well."""
+def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told: bool) -> None:
+    """Carry it out in a new world, print its stages where they are to be ``told``, and write the
+    page into ``file``."""
+    if file is None:
+        tell_demo(call.output, choice)
+        return
     printed = str(file) == "-"
     if printed and told:
         raise bad_input(

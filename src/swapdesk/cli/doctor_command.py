@@ -98,9 +98,7 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
         if problem is not None and not problem.key:
             # The file cannot be read, which is a finding of its own.
             return settings, unchecked("profile", f"{said}.")
-        mend = edit(home.config_file)
-        if problem is not None:
-            mend = edit_problem(problem)
+        mend = edit(home.config_file) if problem is None else edit_problem(problem)
         return settings, wrong("profile", said if said.endswith("?") else f"{said}.", mend)
 
 

@@ -32,7 +32,6 @@ from swapdesk.flows.deposits.funding import (
     settle_payments,
 )
 from swapdesk.flows.failure_messages import OUTCOME_UNKNOWN
-from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.journal.ledger import State
 from swapdesk.flows.notation import Moment, counted, day, elapsed, grouped_address
@@ -142,11 +141,13 @@ def deposit_of(
     order, pay = tracked.order, amount_to_pay(tracked)
     if not order_status(tracked, now, made).payable or pay is None:
         return None
+    # Where to pay: as it was confirmed, else as the order says.
+    token = token_to_pay(tracked)
     return DepositFacts(
         amount=pay.exact,
         note=pay.note,
         symbol=symbol_to_pay(tracked),
-        chain=_chain(tracked),
+        chain=token.chain if token is not None else None,
         address=order.deposit_address,
         memo=order.deposit_tag,
         expires=order.expires,
@@ -275,12 +276,6 @@ def order_row(
     )
 
 
-def _chain(tracked: TrackedOrder) -> str | None:
-    """Where to pay: as it was confirmed, else as the order says."""
-    token = token_to_pay(tracked)
-    return token.chain if token is not None else None
-
-
 def _came_back(order: Order, found: Proceeds) -> str:
     """What a refund returned, and on which chain."""
     said = _side(found.amount, found.symbol, order.in_token)
@@ -405,7 +400,16 @@ async def report_orders(session: CommandSession, kept: FilterLine, sort: Sorting
                 tuple(order_document(tracked, now, of(tracked)) for tracked in orders),
                 len(orders),
                 session.link.tracker.skipped,
-                tuple(map(_unknown, unknown)),
+                tuple(
+                    UnknownFacts(
+                        intent.id,
+                        intent_words(intent),
+                        intent.frozen_at,
+                        OUTCOME_UNKNOWN.money,
+                        OUTCOME_UNKNOWN.next,
+                    )
+                    for intent in unknown
+                ),
             )
         )
     elif output.form == "plain":
@@ -444,16 +448,6 @@ async def tell_open_calls(
         session.call.output.talk(
             f"{call} of {act.prepared_at:%Y-%m-%d %H:%M:%S} UTC got no answer; it may have {may}."
         )
-
-
-def _unknown(intent: Intent) -> UnknownFacts:
-    return UnknownFacts(
-        intent.id,
-        intent_words(intent),
-        intent.frozen_at,
-        OUTCOME_UNKNOWN.money,
-        OUTCOME_UNKNOWN.next,
-    )
 
 
 async def report_order(session: CommandSession, order: str) -> None:

@@ -87,9 +87,10 @@ class _Watch:
         lost = 0.0
         self._print_changes()
         while self.open_ids():
+            changes = self._session.link.tracker.changes()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await self._next_change()
+                async with asyncio.timeout(LOOK_SECONDS), contextlib.aclosing(changes):
+                    await anext(changes)
             self._print_changes()
             await self._ask()
             self._print_changes()
@@ -114,13 +115,8 @@ class _Watch:
         return tracked
 
     def _over(self, tracked: TrackedOrder) -> bool:
-        if not tracked.ended:
-            return False
-        return not (self._refunded and display_of(tracked.order) in _MAY_BE_REFUNDED)
-
-    async def _next_change(self) -> None:
-        async with contextlib.aclosing(self._session.link.tracker.changes()) as changes:
-            await anext(changes)
+        may_be_refunded = self._refunded and display_of(tracked.order) in _MAY_BE_REFUNDED
+        return tracked.ended and not may_be_refunded
 
     async def _ask(self) -> None:
         """Ask for ends that only the stream has told and for refunds; without a key, which has
@@ -151,10 +147,10 @@ class _Watch:
                 continue
             self._printed[name] = seen
             made = self._session.desk.journal.orders.transactions_of(tracked.service_id)
-            if output.json:
-                output.document(WatchedDocument(name, order_document(tracked, now, made)))
-            else:
-                output.say(order_sentence(tracked, now, made))
+            output.say(
+                order_sentence(tracked, now, made),
+                document=WatchedDocument(name, order_document(tracked, now, made)),
+            )
 
 
 async def post_orders(

@@ -64,9 +64,12 @@ def escape_foreign() -> None:
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
-    return "".join(f"\\u{pair}" for pair in pairs), error.end
+    return _as_json_escapes(error.object[error.start : error.end]), error.end
+
+
+def _as_json_escapes(text: str) -> str:
+    units = text.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _write_signs(error: UnicodeError) -> tuple[str, int]:
@@ -420,14 +423,6 @@ def _sentence(heads: Sequence[str], row: Sequence[str]) -> str:
 def _escaped(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escape(ch) for ch in text)
-
-
-def _escape(ch: str) -> str:
-    if unicodedata.category(ch) not in _ESCAPED:
-        return ch
-    code = ord(ch)
-    if code > 0xFFFF:
-        code -= 0x10000
-        return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
-    return f"\\u{code:04x}"
+    return "".join(
+        _as_json_escapes(char) if unicodedata.category(char) in _ESCAPED else char for char in text
+    )

@@ -488,15 +488,10 @@ def demo(
             next="you: leave out --profile, or choose sandbox",
         )
     choice = DemoChoice(name, seed, speed, amount, token)
-    if page is not None:
-        from swapdesk.cli.demo_report import write_page
+    if auto or page is not None:
+        from swapdesk.cli.demo_report import report_demo
 
-        write_page(call, choice, page, told=auto)
-        return 0
-    if auto:
-        from swapdesk.cli.demo_report import tell_demo
-
-        tell_demo(call.output, choice)
+        report_demo(call, choice, page, told=auto)
         return 0
     from swapdesk.cli.main import open_desk
 

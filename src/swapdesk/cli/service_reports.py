@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,25 +52,10 @@ from swapdesk.wire.operation import Operation
 from swapdesk.wire.orders import Order
 
 
-class TokenListed(Struct, frozen=True):
-    """``price`` is in US dollars and ``change`` in percent over a day; ``contract`` None: the coin
-    of its chain. ``verdict`` is the word of its scans, ``can`` what the token can be used for."""
-
-    PRINTED: ClassVar = {
-        "id": "row.id", "symbol": "row.symbol", "name": "row.name", "chain": "row.chain",
-        "chainName": "row.chain_name", "kind": "row.kind", "contract": "row.contract",
-        "price": "row.price", "change": "row.change", "priority": "row.priority",
-        "rank": "row.rank", "enabled": "row.enabled", "unverified": "row.unverified",
-        "verdict": "row.verdict", "can": "row.uses",
-    }  # fmt: skip
-
-    row: TokenRow
-
-
 class TokensDocument(Struct, frozen=True):
     """What was found, the best first."""
 
-    tokens: tuple[TokenListed, ...]
+    tokens: tuple[TokenRow, ...]
     total: int
 
 
@@ -127,7 +112,7 @@ async def report_tokens(
             f" {row.verdict.value}, written {row.symbol}.{row.chain}."
             for row in found
         ],
-        document=TokensDocument(tuple(map(TokenListed, found)), len(found)),
+        document=TokensDocument(tuple(found), len(found)),
     )
 
 

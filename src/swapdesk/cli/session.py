@@ -141,20 +141,20 @@ async def _worked(
     except (OSError, sqlite3.Error) as error:
         raise of_unusable_file(error, money=UNTOUCHED) or error from None
     sandbox = None if settings.live else SandboxLifetime(settings.home)
-    session, journal = CommandSession(call, settings, desk, sandbox), desk.journal
+    session = CommandSession(call, settings, desk, sandbox)
     desk.background.on_defect = lambda defect: call.output.talk(str(defect))
     if settings.pay.value is not None:
         _pay_calls(session)
     try:
-        if from_journal and journal.problem is not None:
-            raise unusable_journal(journal.problem)
+        if from_journal and desk.journal.problem is not None:
+            raise unusable_journal(desk.journal.problem)
         if sandbox is not None:
             ready = await sandbox.ready()
             if put_aside := ready.get("putAside"):
                 call.output.talk(f"{put_aside}.")
             live = sandbox_connection(ready, settings)
-        if journal.problem is not None:
-            call.output.talk(f"The journal cannot be written: {journal.problem}.")
+        if desk.journal.problem is not None:
+            call.output.talk(f"The journal cannot be written: {desk.journal.problem}.")
         assert live is not None  # every profile that is not live has a sandbox
         await desk.connect(live, follow=False)
         try:

@@ -32,7 +32,7 @@ from swapdesk.flows.support.case_file import (
     write_case,
 )
 from swapdesk.flows.support.order_search import OrderSearch, Searched, begun_here
-from swapdesk.flows.support.pasted_text import MAY_BEGIN, PastedText, Reading, read_pasted
+from swapdesk.flows.support.pasted_text import LONGEST, MAY_BEGIN, PastedText, Reading, read_pasted
 from swapdesk.flows.support.support_case import (
     SupportCase,
     calls_about,
@@ -51,10 +51,6 @@ class CaseListDocument(Struct, frozen=True, rename="camel"):
     orders: tuple[SupportCase, ...]
     reply: str | None = None
     escalation: str | None = None
-
-
-LONGEST = 1 << 20
-"""Bytes of a text that are read from standard input."""
 
 
 async def report_search(

@@ -159,7 +159,8 @@ def _tell(
     files: list[Path],
 ) -> None:
     shown = read_moments(moments_text(player.moments).encode())
-    wanted, differ = expected or {}, None
+    wanted = expected or {}
+    differ = None
     if expected is not None:
         names = [*shown, *(name for name in wanted if name not in shown)]
         differ = [name for name in names if wanted.get(name) != shown.get(name)]

@@ -160,7 +160,8 @@ def spender_words(one: Allowance, named: Callable[[str | None], str | None]) -> 
 async def show_balances(session: CommandSession, account: str | None) -> int:
     """Every chain in its order. Exit 7 when one could not be read."""
     output, wallet = session.call.output, session.desk.wallet
-    whose, table = await account_or_all(wallet, account), BalanceTable(output)
+    whose = await account_or_all(wallet, account)
+    table = BalanceTable(output)
     held = await wallet.holdings(whose, table.heard if output.to_person else lambda _: None)
     held += await wallet.smart_holdings(smart_accounts(session.desk.journal), whose)
     table.add(held)
@@ -484,9 +485,9 @@ async def set_policy(
     session: CommandSession, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
     """Set the ``rules`` of a change. Exit 2 without any."""
-    change, wallet = {name: given for name, given in rules.items() if given}, session.desk.wallet
-    if until is not None:
-        change["until"] = (until,)
+    call, wallet = session.call, session.desk.wallet
+    rules["until"] = () if until is None else (until,)
+    change = {name: given for name, given in rules.items() if given}
     if anew:
         change["anew"] = ()
     if not change:
@@ -498,13 +499,13 @@ async def set_policy(
             raise CommandError(end, problem.code, str(problem), next=problem.next) from None
         raise bad_input(problem.code, str(problem), field=problem.field) from None
     try:
-        given = session.call.passphrase_fd is not None
-        status = await wallet.set_policy(policy, read_passphrase(session.call) if given else None)
+        phrase = None if call.passphrase_fd is None else read_passphrase(call)
+        status = await wallet.set_policy(policy, phrase)
     except Refused as refused:
         if refused.code != "passphrase_needed":
             raise
-        status = await wallet.set_policy(policy, read_passphrase(session.call))
-    return _told(session.call.output, status)
+        status = await wallet.set_policy(policy, read_passphrase(call))
+    return _told(call.output, status)
 
 
 _ENDS = {"POLICY_CHANGED": Exit.OWN_REFUSAL, "TOKEN_NOT_FOUND": Exit.NOT_FOUND}

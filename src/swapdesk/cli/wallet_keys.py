@@ -1,32 +1,23 @@
-"""Keys on the command line: made, taken in, listed, given out by a typed phrase.
-
-A secret is shown on the terminal's second screen, which has no scrollback. Any key hides it, and
-so do time and the end of the program by a signal.
-"""
+"""Keys on the command line: made, taken in, listed, given out by a typed phrase."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import select
-import signal
 import sys
-import termios
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from msgspec import UNSET, Struct, UnsetType
 
 from swapdesk.cli.cli_context import CliContext
 from swapdesk.cli.command_error import CommandError, Exit, bad_input, not_confirmed, own_refusal
-from swapdesk.cli.output import safe_line
 from swapdesk.cli.secret_input import (
     MAX_SECRET,
+    can_show,
     new_passphrase,
     read_passphrase,
     read_secret,
-    terminal_without,
+    show_secret,
 )
 from swapdesk.cli.wallet_commands import FORMS
 from swapdesk.cli.wallet_session import account_named, passphrase_of, says_yes
@@ -45,92 +36,6 @@ from swapdesk.wallet.sandbox_passphrase import sandbox_passphrase
 
 FEWEST_WORDS = 12
 """Of a mnemonic."""
-HIDE_AFTER = 30
-"""Seconds for which a secret is shown."""
-
-_SECOND_SCREEN, _FIRST_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
-_CLEAR = b"\x1b[H\x1b[2J"
-_WITHOUT = ("", "dumb", "unknown")
-
-Wait = Callable[[float], bool]
-"""Waits so many seconds for a key; whether one came."""
-
-
-def can_show() -> bool:
-    """Whether the terminal has a second screen, and a person at it."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in _WITHOUT
-
-
-def show_secret(
-    above: Sequence[str],
-    secret: bytearray,
-    *,
-    out: int | None = None,
-    wait: Wait | None = None,
-    seconds: int = HIDE_AFTER,
-) -> None:
-    """Show ``secret``, ASCII without control bytes, under lines that say whose it is.
-
-    ``out`` and ``wait`` are standard output and the keyboard where nothing else is given.
-    """
-    if not all(0x20 <= one < 0x7F for one in secret):
-        raise ValueError("a secret that is shown is printable ASCII")
-    target = sys.stdout.fileno() if out is None else out
-    with contextlib.ExitStack() as held:
-        if wait is None:
-            # Each key at once and unseen, those that interrupt or stop a program among them.
-            flags = termios.ICANON | termios.ECHO | termios.ISIG
-            keys = terminal_without(flags, sys.stdin.fileno(), termios.TCSAFLUSH)
-            held.enter_context(keys)
-            wait = _key_within
-        held.enter_context(_ended_by_signals())
-        _write(target, _SECOND_SCREEN)
-        try:
-            _write(target, _CLEAR)
-            for line in above:
-                _write(target, safe_line(line).encode() + b"\r\n")
-            _write(target, b"\r\n")
-            _write(target, secret)
-            _write(target, b"\r\n\r\n")
-            for left in range(seconds, 0, -1):
-                _write(target, b"\rHidden in %d s, or with any key. " % left)
-                if wait(1.0):
-                    break
-        finally:
-            _write(target, _CLEAR + _FIRST_SCREEN)
-
-
-def _write(target: int, data: bytes | bytearray) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(target, rest) :]
-    rest.release()
-
-
-def _key_within(seconds: float) -> bool:
-    descriptor = sys.stdin.fileno()
-    ready, _, _ = select.select([descriptor], [], [], seconds)
-    if ready:
-        # What was typed belongs to no question that comes later.
-        os.read(descriptor, 1024)
-    return bool(ready)
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """A program that is told to end hides the secret first."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {one: signal.signal(one, end) for one in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-
-
 OF_KIND = {KeyOrigin.RAW: Kind.EVM, KeyOrigin.KEYSTORE: Kind.EVM, KeyOrigin.KEYGEN: Kind.SOLANA}
 """What a form of key is for; a mnemonic is for both."""
 

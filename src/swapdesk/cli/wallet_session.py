@@ -103,8 +103,9 @@ async def make_ready(session: CommandSession, *, fill: bool = False) -> None:
         return
     from swapdesk.flows.wallet.wallet_reading import fill_wallet
 
-    made, control = await wallet.prepare_sandbox(), session.link.control
+    made = await wallet.prepare_sandbox()
     output.talk(*(f"The sandbox made the account {one.name}: {one.address}." for one in made))
+    control = session.link.control
     if control is None or not (made or fill):
         return
     gifts = await fill_wallet(wallet, control)

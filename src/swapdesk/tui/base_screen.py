@@ -259,7 +259,7 @@ class DeskScreen(Screen[None]):
         self._money = MoneyLine(money or MoneyState(""))
         self._keys = KeyBar()
         self._notice = NoticeRow(self._bare_rule())
-        self._notice_timer: Timer | None = None
+        self._delays: dict[str, Timer] = {}
         self._notice_ends = 0.0
         self._notice_about: object = None
 
@@ -422,19 +422,23 @@ class DeskScreen(Screen[None]):
         brief = NoticeState(short, severity) if short else None
         self._notice.show(state, brief)
         self._lay_notice()
-        if self._notice_timer is not None:
-            self._notice_timer.stop()
         seconds = NOTICE_SECONDS if severity not in ("warning", "error") else WARNING_SECONDS
         self._notice_ends = self.guard.clock.monotonic() + seconds
-        self._notice_timer = self.set_timer(seconds, self._notice_over)
+        self.delay("notice", seconds, self._notice_over)
 
     def _notice_over(self) -> None:
         """It stands for its time of the desk's clock."""
         left = self._notice_ends - self.guard.clock.monotonic()
         if left > 0:
-            self._notice_timer = self.set_timer(left, self._notice_over)
+            self.delay("notice", left, self._notice_over)
         else:
             self.clear_notice()
+
+    def delay(self, name: str, seconds: float, act: Callable[[], None]) -> None:
+        """Call ``act`` after so long; what is waited for under this name begins anew."""
+        if name in self._delays:
+            self._delays[name].stop()
+        self._delays[name] = self.set_timer(seconds, act)
 
     def notice_time(self) -> datetime:
         """The time a notice is kept under."""

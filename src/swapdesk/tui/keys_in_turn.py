@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
+from textual.app import App
 from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.screen import Screen
@@ -24,7 +25,6 @@ from textual.widget import Widget
 
 if TYPE_CHECKING:
     from swapdesk.clock import Clock
-    from swapdesk.tui.app import DeskApp
 
 PATIENCE_SECONDS = 1.0
 """Without an answer for as long, nobody has the key any more."""
@@ -66,7 +66,7 @@ class KeyQueue:
     """``give_out`` hands an event to the toolkit."""
 
     def __init__(
-        self, app: DeskApp, clock: Clock, give_out: Callable[[Event], Awaitable[None]]
+        self, app: App[Any], clock: Clock, give_out: Callable[[Event], Awaitable[None]]
     ) -> None:
         self._app = app
         self._clock = clock

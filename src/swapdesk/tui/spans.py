@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from msgspec import Struct
 from rich.cells import cell_len, chop_cells, set_cell_size
@@ -166,6 +167,15 @@ def joined(parts: Iterable[LineLike], gap: str = "   ") -> Line:
             line.append(Span(gap))
         line.extend(spans)
     return line
+
+
+def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
+    """Two blocks of rows, the left one this wide."""
+    none: Line = []
+    return [
+        [*one, Span(" " * (width - width_of(one))), *other] if other else list(one)
+        for one, other in zip_longest(left, right, fillvalue=none)
+    ]
 
 
 def wrapped(content: LineLike, width: int, indent: int = 0) -> list[Line]:

@@ -59,11 +59,19 @@ class CanDo(StrEnum):
 
 
 class TokenRow(NamedTuple):
-    """One token on one chain. ``price`` in USD, ``change`` in percent of 24 hours.
+    """One token on one chain. ``price`` in USD, ``change`` in percent of 24 hours; ``contract`` is
+    None for a native coin. ``verdict`` is the word of its scans, ``can`` what it can be used for.
 
-    ``enabled`` is False when the token or its chain is disabled. ``contract`` is None for a
-    native coin. ``symbol_key`` and ``text_key`` are the lower-case texts that are searched.
+    ``enabled`` is False when the token or its chain is disabled. ``symbol_key`` and ``text_key``
+    are the lower-case texts that are searched.
     """
+
+    PRINTED = {  # noqa: RUF012
+        "id": "id", "symbol": "symbol", "name": "name", "chain": "chain",
+        "chainName": "chain_name", "kind": "kind", "contract": "contract", "price": "price",
+        "change": "change", "priority": "priority", "rank": "rank", "enabled": "enabled",
+        "unverified": "unverified", "verdict": "verdict", "can": "uses",
+    }  # fmt: skip
 
     id: str
     symbol: str

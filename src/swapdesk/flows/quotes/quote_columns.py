@@ -342,26 +342,21 @@ def remark(found: Waterfall, lines: str, net: str) -> str:
 
     ``lines`` and ``net`` are the two amounts as the screen writes them; empty for no remark.
     """
-    if found.verdict == "differs":
-        size = percent(found.gap).lstrip("−+")
-        return (
-            f"Δ {size}: the lines give {lines}, the service says {net}."
-            " Ranked by the service's number."
-        )
-    if found.verdict == "gross":
-        return "The service took no fee out of this amount: it flatters the route."
-    if found.verdict == "unstated":
-        return f"The service pays out {lines} and calls {net} net; it does not say why."
-    if found.net <= 0:
-        return "The fees take more than the provider pays out."
-    return ""
+    size = percent(found.gap).lstrip("−+")
+    said = {
+        "differs": f"Δ {size}: the lines give {lines}, the service says {net}."
+        " Ranked by the service's number.",
+        "gross": "The service took no fee out of this amount: it flatters the route.",
+        "unstated": f"The service pays out {lines} and calls {net} net; it does not say why.",
+        "sums": "",
+    }[found.verdict]
+    nothing_left = "The fees take more than the provider pays out." if found.net <= 0 else ""
+    return said or nothing_left
 
 
 def _sends(board: QuoteResult, row: RankedQuote) -> WaterfallStep:
     amount, price = board.amount_in(row), board.token_in.price
-    value = row.quote.amount_in_usd
-    if value is None and price is not None:
-        value = ROUGH.multiply(amount, price)
+    value = board.value_difference(row).value_in_usd
     how = "no price known"
     if value is not None:
         how = usd(value) if price is None else f"{usd(value)} at {usd(price)}"

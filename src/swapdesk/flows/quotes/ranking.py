@@ -237,10 +237,7 @@ class RankedQuote(Struct, frozen=True):
     @property
     def figure(self) -> Decimal:
         """What it is ranked on: what it pays, or in reverse what it takes."""
-        if self.reverse:
-            assert self.quote.amount_in is not None  # a row without one is not usable
-            return self.quote.amount_in
-        return self.key
+        return _figure(self.quote, self.reverse)
 
     @property
     def quote_id(self) -> str:

@@ -175,9 +175,10 @@ def record_lines(record: ProviderRecord | None) -> list[tuple[str, str]]:
     """The record in words, as labels and values."""
     if record is None:
         return [("Your orders there", "none has ended yet")]
+    mishaps = (("Refunded", record.refunded), ("Failed", record.failed))
     lines = [
         ("Your orders there", f"{record.completed} of {record.ended} completed"),
-        *((word.capitalize(), str(count)) for word, count in _mishaps(record) if count),
+        *((label, str(count)) for label, count in mishaps if count),
     ]
     if record.minutes is not None:
         said = f", said {expected(_seconds(record.said))}" if record.said is not None else ""
@@ -185,10 +186,6 @@ def record_lines(record: ProviderRecord | None) -> list[tuple[str, str]]:
     if record.to_quote is not None:
         lines.append(("Paid to the quote", percent(record.to_quote)))
     return lines
-
-
-def _mishaps(record: ProviderRecord) -> tuple[tuple[str, int], ...]:
-    return (("refunded", record.refunded), ("failed", record.failed))
 
 
 def _seconds(minutes: Decimal) -> float:

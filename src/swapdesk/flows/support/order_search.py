@@ -300,8 +300,7 @@ class OrderSearch:
         """Ids, addresses and hashes of an order, as far as they are known here."""
         tracked = self.order(service_id)
         if tracked is not None:
-            yield from (str(value) for field, _ in _FIELDS
-                        if (value := getattr(tracked.order, field)) is not None)  # fmt: skip
+            yield from (value for value, _ in _values_of(tracked.order))
             yield from (one.hash for one in tracked.payments)
         with suppress(JournalUnavailable):
             yield from (one.hash for one in self._desk.journal.orders.transactions_of(service_id))
@@ -765,18 +764,22 @@ _FIELDS = (
 def _field_of(order: Order, reading: Reading) -> str | None:
     """Which field of the order has a text of the reading."""
     texts = {text.lower() for text in reading.texts}
-    for field, name in _FIELDS:
-        value = getattr(order, field)
-        if value is not None and str(value).lower() in texts:
-            return name
+    values = _values_of(order)
+    exact = next((name for value, name in values if value.lower() in texts), None)
+    if exact is not None:
+        return exact
     if reading.kind == "amount":
         return "amount" if _has_amount(order, reading) else None
     begun = len(reading.value) >= SHORTEST_PREFIX and order.service_id.startswith(reading.value)
     if begun and reading.kind == "id":
         return _BEGINNING
+    return next((name for value, name in values if reading.cut_from(value)), None)
+
+
+def _values_of(order: Order) -> list[tuple[str, str]]:
+    """Ids, addresses, memos and hashes of an order, each with what it is."""
     values = ((getattr(order, field), name) for field, name in _FIELDS)
-    cut = (name for value, name in values if value is not None and reading.cut_from(str(value)))
-    return next(cut, None)
+    return [(str(value), name) for value, name in values if value is not None]
 
 
 _BEGINNING = "the beginning of its id"

@@ -139,16 +139,12 @@ Begun = Callable[[Collection[str]], Collection[str]]
 """Of words those that begin the id of exactly one known order."""
 
 
-def _begin_nothing(_words: Collection[str]) -> Collection[str]:
-    return ()
-
-
 def read_pasted(
     text: str,
     *,
     is_symbol: Callable[[str], bool],
     own_secrets: tuple[str, ...] = (),
-    begun: Begun = _begin_nothing,
+    begun: Begun = lambda words: (),
 ) -> PastedText:
     """Every reading of ``text``. ``is_symbol`` says whether a word names a token of the catalogue;
     ``own_secrets`` are those of this desk; ``begun`` knows its orders. Never raises."""
@@ -759,9 +755,8 @@ def _names(folded: str, before: str, token: str, behind: str) -> frozenset[ReadA
     """What a word says that the next one is."""
     if folded == "id" and before == "payment":
         return frozenset(("id", "memo"))
-    if token == "DT" or (folded == "dt" and behind.startswith("=")):
-        return frozenset(("memo",))
-    if folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a")):
+    noted = folded == "note" and behind.lstrip("\"' ").startswith((":", "=", "\uff1a"))
+    if noted or token == "DT" or (folded == "dt" and behind.startswith("=")):
         return frozenset(("memo",))
     for kind, words, stems in _NAMING:
         if folded in words or (

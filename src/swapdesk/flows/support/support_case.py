@@ -350,12 +350,17 @@ def _moment(at: datetime, now: datetime) -> str:
 # What is written of it
 
 
-_NOT_AGAIN = "Do not send anything to this order any more."
 _IF_PAID = "If you have paid, send us the transaction hash."
-_WATCH = "You do not need to do anything. We keep an eye on it."
 _WHERE_BACK = "Tell us the address of yours that a refund should go to."
 _BACK_THERE = "Is {} the address of yours that a refund should go to?"
 _DONE = "Nothing is left to do."
+_SENTENCES = {
+    "not_again": "Do not send anything to this order any more.",
+    "watch": "You do not need to do anything. We keep an eye on it.",
+    "passed_on": PASSED_ON,
+    "done": _DONE,
+}
+"""What any reply may say, under the names that the texts of situations have for it."""
 
 _SENT_OTHERWISE = "You sent {sent}; your order asked for {asked}."
 _OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}. " + _DONE
@@ -389,7 +394,7 @@ def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
     if len(facts.addresses) == 1:
         where_back = _BACK_THERE.format(facts.addresses[0])
     failed = tracked.batch_payment is not None and tracked.batch_payment.problem
-    words |= {
+    words |= _SENTENCES | {
         "yours": yours,
         "sent": deposit.words if deposit is not None else "",
         "Yours": f"{yours[:1].upper()}{yours[1:]}",
@@ -405,10 +410,6 @@ def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
         "batch_failed": " That payment was not carried out." if failed else "",
         "hash": f" {deposit.hash}" if deposit is not None else "",
         "if_paid": if_paid,
-        "not_again": _NOT_AGAIN,
-        "passed_on": PASSED_ON,
-        "watch": _WATCH,
-        "done": _DONE,
         "ask_hash": "" if shown or deposit_arrived(order) else f" {if_paid}",
         "why_back": _why_back(facts, words["asked"], deposit),
     }
@@ -507,14 +508,17 @@ def escalation(facts: CaseFacts, diagnosis: Diagnosis) -> str:
         f"Refund {order.refund_hash}" if order.refund_hash else "",
         f"Finding ({diagnosis.rule}, {diagnosis.certainty}): {diagnosis.cause}",
         f"Money: {diagnosis.money}",
-        f"Asked: {_ASKED_CLOSED if ended(display_of(order)) else _ASKED_OPEN}",
+        f"Asked: {_ASKED[ended(display_of(order))]}",
         f"Written {iso(facts.at)}",
     ]
     return "\n".join(line for line in lines if line)
 
 
-_ASKED_OPEN = "what the order waits for, who has to act, and until when."
-_ASKED_CLOSED = "whether this is its last state, and how each amount of it came about."
+_ASKED = {
+    False: "what the order waits for, who has to act, and until when.",
+    True: "whether this is its last state, and how each amount of it came about.",
+}
+"""Of an order that goes on, and of one that ended."""
 
 
 def _legs(*statuses: int | None) -> str:
@@ -616,10 +620,9 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
     """What stands in the way of knowing more."""
     link, now = desk.link, desk.service_clock.now()
     tracker = link.tracker
-    offline = tracker.stream_state == "offline"
-    silent = tracker.stream_since if offline and tracker.stream_age() > SILENT_SECONDS else None
-    if silent is not None and (now - tracked.seen_at).total_seconds() < SILENT_SECONDS:
-        silent = None
+    offline = tracker.stream_state == "offline" and tracker.stream_age() > SILENT_SECONDS
+    heard = (now - tracked.seen_at).total_seconds() < SILENT_SECONDS
+    silent = tracker.stream_since if offline and not heard else None
     code = tracked.order.in_
     off = next(
         (one.name for one in desk.catalog.providers if one.short_name == code and not one.enabled),

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.transactions import Outcome
-    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.controllers.navigation import Navigation
 
 
 class CreateController:
     """``creating`` is the id of the intent whose create is in flight."""
 
-    def __init__(self, app: DeskApp) -> None:
-        self._app = app
-        self._session = app.session
+    def __init__(self, navigation: Navigation) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
         self._paying: str | None = None
         self.creating: str | None = None
 
@@ -70,7 +71,7 @@ class CreateController:
         for screen in self._app.screen_stack:
             if isinstance(screen, CreateScreen):
                 screen.waiting()
-        self._app.navigation.tell_orders()
+        self._navigation.tell_orders()
 
     async def _create_ended(self, intent: Intent, outcome: CreateOutcome) -> None:
         from swapdesk.flows.creation.order_verification import Created
@@ -92,7 +93,7 @@ class CreateController:
         else:
             # It ended while another screen is looked at: say which order is meant.
             self._app.notify(create_ended(intent, outcome), severity="warning")
-        self._app.navigation.tell_orders()
+        self._navigation.tell_orders()
 
     async def _order_exists(self, created: Created, *, open_it: bool) -> None:
         from swapdesk.flows.deposits.deposit_phase import DepositPhase
@@ -103,7 +104,7 @@ class CreateController:
         tracked = self._session.desk.link.tracker.adopt(order.service_id)
         if open_it:
             page = DepositScreen(self._session, order.service_id)
-            await self._app.navigation.finish_with(page)
+            await self._navigation.finish_with(page)
         if created.withheld is not None:
             return
         confirmed = tracked.intent if tracked is not None else None
@@ -119,15 +120,16 @@ class CreateController:
             self._app.notify("The deposit is on its way. Next: the chain confirms it.")
         else:
             self._app.notify(outcome.cause, severity="warning")
-        self._app.navigation.tell_orders(frozenset({service_id}))
+        self._navigation.tell_orders(frozenset({service_id}))
 
 
 class BatchController:
     """The batch of this run: what was loaded, or what an earlier run left open, or nothing yet."""
 
-    def __init__(self, app: DeskApp) -> None:
-        self._app = app
-        self._session = app.session
+    def __init__(self, navigation: Navigation) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
         self.planner: BatchPlanner | None = None
         self.plan: BatchPlan | None = None
         self.means: tuple[Means, ...] = ()

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from swapdesk.tui.page import Page
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.screen import Screen
 
     from swapdesk.flows.demo.demonstration import DemoChoice
-    from swapdesk.tui.app import DeskApp
     from swapdesk.tui.commands.command import Verb
     from swapdesk.tui.screens.swap import SwapScreen
+    from swapdesk.tui.session import Session
 
 NOT_STARTED = "This page needs the desk, whose start failed."
 STARTING = "The desk is starting. This is open in a moment."
@@ -22,15 +23,15 @@ STARTING = "The desk is starting. This is open in a moment."
 class Navigation:
     """Goes from page to page; the first page, ``first``, is never left for good."""
 
-    def __init__(self, app: DeskApp, first: SwapScreen) -> None:
-        self._app = app
-        self._session = app.session
+    def __init__(self, app: App[Any], session: Session, first: SwapScreen) -> None:
+        self.app = app
+        self.session = session
         self.first = first
 
     @property
     def page(self) -> Page | None:
         """The page in view, under an overlay if one is open."""
-        pages = (screen for screen in reversed(self._app.screen_stack) if isinstance(screen, Page))
+        pages = (screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Page))
         return next(pages, None)
 
     def tell_orders(self, ids: frozenset[str] = frozenset()) -> None:
@@ -43,27 +44,27 @@ class Navigation:
 
     def open(self, verb: Verb) -> None:
         """Open the page that a verb names, once the desk is open or where the page needs none."""
-        if not (self._session.opened or verb.before_opened):
-            session = self._session
+        if not (self.session.opened or verb.before_opened):
+            session = self.session
             failed = session.phase == "failed"
-            self._app.notify(f"{NOT_STARTED} {session.reason}" if failed else STARTING)
+            self.app.notify(f"{NOT_STARTED} {session.reason}" if failed else STARTING)
             return
         module, _, name = verb.opens.rpartition(".")
         page: type[Page] = getattr(import_module(module), name)
-        self.push(page(self._session))
+        self.push(page(self.session))
 
     def push(self, page: Screen[None]) -> None:
-        self._app.push_screen(page)
+        self.app.push_screen(page)
 
     async def back(self) -> None:
         """The page before; the first page stays."""
-        if len(self._app.screen_stack) > 1:
-            await self._app.pop_screen()
+        if len(self.app.screen_stack) > 1:
+            await self.app.pop_screen()
 
     async def home(self) -> None:
         """The first page; what was typed on it is kept."""
-        while len(self._app.screen_stack) > 1:
-            await self._app.pop_screen()
+        while len(self.app.screen_stack) > 1:
+            await self.app.pop_screen()
 
     async def begin_swap(self, *, private: bool) -> None:
         """The first page with an empty line."""
@@ -83,25 +84,25 @@ class Navigation:
     async def finish_with(self, page: Page) -> None:
         """What the first page asked for is done: it is emptied, and ``page`` shows the result."""
         await self.home()
-        self.first.finished()
-        await self._app.push_screen(page)
+        self.first.begin(private=False)
+        await self.app.push_screen(page)
 
     def open_order(self, service_id: str) -> None:
         from swapdesk.tui.screens.order import OrderScreen
 
-        self.push(OrderScreen(self._session, service_id))
+        self.push(OrderScreen(self.session, service_id))
 
     def open_demo(self, choice: DemoChoice) -> None:
         from swapdesk.tui.screens.demo import DemoScreen
 
-        self.push(DemoScreen(self._session, choice))
+        self.push(DemoScreen(self.session, choice))
 
     def open_orders(self, filter_line: str) -> None:
         """The tracker, which begins with this filter line."""
         from swapdesk.flows.orders.order_listing import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
-        self.push(OrdersScreen(self._session, read_filter(filter_line)))
+        self.push(OrdersScreen(self.session, read_filter(filter_line)))
 
 
 HIDDEN = "Amounts are hidden; f9 shows them again. What is copied or sent is not changed."
@@ -115,14 +116,15 @@ class PrivacyMode:
     """Hides amounts and lets go of the mouse. ``painting`` reads ``hides_amounts``, in the last
     step before the cells."""
 
-    def __init__(self, app: DeskApp) -> None:
+    def __init__(self, app: App[Any], session: Session) -> None:
         self._app = app
+        self._session = session
         self._mouse_released = False
         self.hides_amounts = False
 
     def known_symbol(self, word: str) -> bool:
         """Whether a word is a token's symbol, so that a whole number before it is an amount."""
-        catalog = self._app.session.catalog
+        catalog = self._session.catalog
         return catalog is not None and bool(catalog.rows_of_symbol(word))
 
     def toggle_amounts(self) -> None:

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.creation.resume import ResumeReport
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.controllers.navigation import Navigation
 
 
 class OrderFollower:
     """``ends`` tells the terminal of orders that ended."""
 
-    def __init__(self, app: DeskApp, ends: EndBell) -> None:
-        self._app = app
-        self._session = app.session
+    def __init__(self, navigation: Navigation, ends: EndBell) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
@@ -52,7 +53,7 @@ class OrderFollower:
         from swapdesk.tui.screens.unfinished import UnfinishedScreen
 
         if len(self._app.screen_stack) == 1:
-            self._app.navigation.push(UnfinishedScreen(self._session))
+            self._navigation.push(UnfinishedScreen(self._session))
         else:
             self._app.notify("The desk settled what was left open. o shows the orders.")
 
@@ -60,7 +61,7 @@ class OrderFollower:
         """Every order of the journal is in view."""
         if (link := self._session.link) is not None:
             self.ends.begin(link.tracker.orders())
-        if (page := self._app.navigation.page) is not None:
+        if (page := self._navigation.page) is not None:
             page.refresh_frame()
             page.session_changed()
 
@@ -70,12 +71,12 @@ class OrderFollower:
 
         for said in settled_words(report):
             self._app.notify(said, severity="warning")
-        self._app.navigation.tell_orders()
+        self._navigation.tell_orders()
 
     def _orders_changed(self, ids: frozenset[str]) -> None:
         # What was paid out or came back may be in the own wallet.
         self._session.moves += self._tell_ends(ids)
-        self._app.navigation.tell_orders(ids)
+        self._navigation.tell_orders(ids)
 
     def _tell_ends(self, ids: frozenset[str]) -> bool:
         """Whether an order ended."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.orders.tracked_order import TrackedOrder
     from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
     from swapdesk.flows.wallet.replacement import Replacement
-    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.controllers.navigation import Navigation
     from swapdesk.wallet.accounts import Account, ChainLink
     from swapdesk.wallet.answers import Allowance, TransactionWord
 
@@ -25,9 +25,10 @@ log = logging.getLogger(__name__)
 class SigningController:
     """Keeps what is signed going; the wallet starts with the first."""
 
-    def __init__(self, app: DeskApp) -> None:
-        self._app = app
-        self._session = app.session
+    def __init__(self, navigation: Navigation) -> None:
+        self._navigation = navigation
+        self._app = navigation.app
+        self._session = navigation.session
         self._begun: RunningSignings | None = None
         self._sent: dict[str, tuple[str, TransactionWord]] = {}
         """The transaction that a session waits for, as it stood when the page was told of it
@@ -89,7 +90,7 @@ class SigningController:
 
         signing = begin_swap(self.running, intent, wallet=wallet, plan=plan)
         self.go_on(signing)
-        await self._app.navigation.home()
+        await self._navigation.home()
         self.open(signing)
 
     def pay_group(self, group_id: str, until: Until) -> GroupSession:
@@ -136,7 +137,7 @@ class SigningController:
     def open(self, signing: SigningSession[Any]) -> None:
         from swapdesk.tui.screens.sign import SignScreen
 
-        self._app.navigation.push(SignScreen(self._session, signing))
+        self._navigation.push(SignScreen(self._session, signing))
 
     def take_on(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
@@ -207,15 +208,15 @@ class SigningController:
             if signing.kind.shows_order and order_id is not None:
                 await self._show_order(order_id)
             else:
-                await self._app.navigation.back()
-        page = self._app.navigation.page
+                await self._navigation.back()
+        page = self._navigation.page
         told = shown or (page is not None and page.tells_end_of(signing))
         if outcome.failure is not None and not told:
             self._app.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
         if outcome.done:
             self._app.notify(f"{subject_of(signing)} {signing.notice}")
         if order_id is not None:
-            self._app.navigation.tell_orders(frozenset({order_id}))
+            self._navigation.tell_orders(frozenset({order_id}))
         self._tell_page(signing.id, ended=True)
 
     def _tell_page(self, signing_id: str, *, ended: bool = False) -> None:
@@ -229,7 +230,7 @@ class SigningController:
             known[signing_id] = (sent.hash, sent.word)
         if ended or before != known.get(signing_id):
             self._session.moves += 1
-        page = self._app.navigation.page
+        page = self._navigation.page
         if page is not None and page.is_mounted:
             page.refresh_frame()
             page.swaps_changed()
@@ -245,4 +246,4 @@ class SigningController:
     async def _show_order(self, service_id: str) -> None:
         from swapdesk.tui.screens.order import OrderScreen
 
-        await self._app.navigation.finish_with(OrderScreen(self._session, service_id))
+        await self._navigation.finish_with(OrderScreen(self._session, service_id))

@@ -42,7 +42,7 @@ from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.glyphs import TROUBLE
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
-from swapdesk.tui.spans import Line, Span, spread, width_of, wrapped
+from swapdesk.tui.spans import Line, Span, beside, spread, wrapped
 from swapdesk.tui.widgets.gauge import gauge_line
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.wire.account import ChartPoint, WeeklyVolume
@@ -269,16 +269,6 @@ def _ends(days: Sequence[ChartPoint], width: int) -> Line:
     if len(days) == 1:
         return [Span(first, "muted")]
     return [Span(first + last.rjust(max(len(last) + 2, width - len(first))), "muted")]
-
-
-def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
-    """Two blocks of rows, the left one this wide."""
-    rows = max(len(left), len(right))
-    pairs = zip(left + [[]] * (rows - len(left)), right + [[]] * (rows - len(right)), strict=True)
-    return [
-        [*one, Span(" " * (width - width_of(one))), *other] if other else list(one)
-        for one, other in pairs
-    ]
 
 
 def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Line]:

@@ -50,7 +50,7 @@ from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
 from swapdesk.tui.widgets.overlay import Question, TypedConfirm
 from swapdesk.tui.widgets.table_layout import Column, Row
-from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_field import TextField, step_focus
 
 COLUMNS = (
     Column("name", "Name", 12),
@@ -73,7 +73,6 @@ class AddressBookScreen(Page):
     NAME = "Address book"
     SPENDS = "quote"
     VERBS = (ADD_ENTRY, RENAME_ENTRY, MARK_OWN, DELETE_ENTRY, COPY_ENTRY)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     AddressBookScreen LineTable { height: 1fr; }
     """
@@ -163,11 +162,11 @@ class AddressBookScreen(Page):
             "delete",
         )
 
-        def typed(yes: bool | None) -> None:
-            if yes and self._change(lambda book: book.remove(entry.name)):
+        def delete() -> None:
+            if self._change(lambda book: book.remove(entry.name)):
                 self.show_notice(f"{entry.label} is deleted.")
 
-        self.app.push_screen(TypedConfirm(question), typed)
+        self.confirm(question, delete)
 
     def do_copy_entry(self) -> None:
         if (entry := self.current) is not None:
@@ -298,9 +297,7 @@ class BookEntryScreen(Page):
             self.show()
 
     def do_step(self, by: int) -> None:
-        fields = self._fields()
-        at = next((i for i, field in enumerate(fields) if field.has_focus), 0)
-        fields[(at + by) % len(fields)].focus()
+        step_focus(self._fields(), by)
 
     @on(TextField.Submitted)
     def do_save_entry(self) -> None:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -132,7 +132,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.controllers.create_controller import BatchController
+    from swapdesk.tui.controls import Batches
     from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1
@@ -201,7 +201,6 @@ class BatchScreen(Page):
         BUILD_BUNDLE, FAILED_AGAIN, BACK_TO_BATCH, ORDERS, EXPORT_BATCH, LOAD_FILE,
         PREVIOUS_PROBLEM, TAKE_CELL, OTHER_COLUMN, *FILE_VERBS, LEAVE_CELL,
     )  # fmt: skip
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     BatchScreen LineTable { height: 1fr; }
     BatchScreen LabelledField, BatchScreen #below { display: none; }
@@ -284,7 +283,7 @@ class BatchScreen(Page):
     # what there is
 
     @property
-    def work(self) -> BatchController:
+    def work(self) -> Batches:
         """The batch of this run; it outlives the page."""
         return self.controls.batches
 

@@ -68,7 +68,7 @@ from swapdesk.tui.widgets.gauge import countdown_spans
 from swapdesk.tui.widgets.lines_view import FittedLines, LinesView
 from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.quote_table import route_word
-from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_field import TextField, step_focus
 
 if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
@@ -432,11 +432,7 @@ class CreateForm(Vertical):
 
     def step(self, by: int) -> None:
         """The focus goes up or down, round the form."""
-        focused = self._focused()
-        if focused:
-            fields = self._fields()
-            at = list(fields).index(focused) + by
-            list(fields.values())[at % len(fields)].focus()
+        step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
         """Complete ``@b`` to a name that fits the chain, begin with the first one in an empty

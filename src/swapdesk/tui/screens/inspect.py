@@ -453,7 +453,6 @@ class BundleScreen(Page):
     NAME = "Bundle"
     SPENDS = "read"
     VERBS = (WRITE_FILE, MASK_OR_SHOW, LEAVE_BUNDLE)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, session: Session, facts: CaseFacts) -> None:
         super().__init__(session, context=short_id(facts.tracked.service_id))

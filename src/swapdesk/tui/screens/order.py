@@ -76,6 +76,7 @@ from swapdesk.tui.widgets.stage_line import (
     track_lines,
 )
 from swapdesk.wire.orders import DisplayStatus, Order
+from swapdesk.wire.tokens import Token
 
 if TYPE_CHECKING:
     from swapdesk.flows.signing.signing_session import SigningSession
@@ -338,25 +339,28 @@ class OrderScreen(OneOrderPage):
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
     """What this desk sent for the order, each with its page; and what the service names as the
     deposit's transaction where that is another one, or is not in its link any more."""
-
-    def fact(label: str, hash_: str, note: str = "") -> Fact:
-        link = transaction_page(order.in_token, hash_) if live else ""
-        below = below_hash(live=live)
-        return Fact(label, address=hash_, note=note, link=link, below=below, key=hash_)
-
-    facts = [fact(_LABELS[one.role], one.hash, _NOTES.get(one.fate, "")) for one in made if one.own]
+    fact = partial(hash_fact, order.in_token, live=live)
+    facts = [
+        fact(_LABELS[one.role], one.hash, note=_NOTES.get(one.fate, ""), key=one.hash)
+        for one in made
+        if one.own
+    ]
     other = other_deposit(order, made)
     if other is not None:
-        facts.append(fact("Service says", other))
+        facts.append(fact("Service says", other, key=other))
     told = named_deposit(order, made)
     if own_payment(made) is None and told is not None and linked_deposit(order) is None:
-        facts.append(fact(_LABELS["deposit"], told))
+        facts.append(fact(_LABELS["deposit"], told, key=told))
     return facts
 
 
-def below_hash(*, live: bool) -> tuple[str, ...]:
-    """What stands under a hash that no explorer has."""
-    return () if live else (SANDBOX_ONLY,)
+def hash_fact(
+    token: Token | None, label: str, hash_: str, *, live: bool, note: str = "", key: str = ""
+) -> Fact:
+    """A transaction on the chain of ``token``, with its page where an explorer has one."""
+    link = transaction_page(token, hash_) if live else ""
+    below = () if live else (SANDBOX_ONLY,)
+    return Fact(label, address=hash_, note=note, link=link, below=below, key=key)
 
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
@@ -378,7 +382,7 @@ def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) ->
         # It stands beside the one that was sent.
         return []
     if paid is not None:
-        return [Fact("Deposit tx", address=paid, below=below_hash(live=live), key="Link")]
+        return [hash_fact(None, "Deposit tx", paid, live=live, key="Link")]
     # Of which transaction it is nobody says.
     return [Fact("Link", [Span(SANDBOX_ONLY, "muted")])]
 
@@ -528,8 +532,7 @@ def _payout(order: Order, summary: OrderStatus, *, live: bool) -> list[Fact]:
     chain = order.out_token.chain_data.name if order.out_token else ""
     if paid:
         note = f"on {chain}" if chain else ""
-        link = transaction_page(order.out_token, paid) if live else ""
-        return [Fact("Payout tx", address=paid, note=note, link=link, below=below_hash(live=live))]
+        return [hash_fact(order.out_token, "Payout tx", paid, live=live, note=note)]
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
     if waiting or (summary.ended and summary.level != "done"):
         return []
@@ -561,9 +564,7 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
     else:
         facts.append(Fact("Refunded", [Span(UNSAID, "muted")]))
     if order.refund_hash:
-        page = transaction_page(order.in_token, order.refund_hash) if live else ""
-        below = below_hash(live=live)
-        facts.append(Fact("Refund tx", address=order.refund_hash, link=page, below=below))
+        facts.append(hash_fact(order.in_token, "Refund tx", order.refund_hash, live=live))
     else:
         facts.append(Fact("Refund tx", [Span("the service gives no hash", "muted")]))
     return facts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from textual import on
 from textual.widget import Widget
@@ -31,7 +30,6 @@ class OrderHistoryScreen(Page):
     NAME = "History"
     SPENDS = "read"
     VERBS = (EARLIER_UPDATE, LATER_UPDATE, COPY_UPDATE, BACK)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, session: Session, service_id: str) -> None:
         super().__init__(session, context=short_id(service_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.containers import VerticalScroll
@@ -92,7 +92,6 @@ class OrdersScreen(OrderPage):
         OPEN_ORDER, COPY_ADDRESS, FUND, AGAIN, PUT_AWAY, FILTER_ROWS, SORT_ROWS, EXPORT_ROWS,
         SAY_ROW, REFRESH, BACK,
     )  # fmt: skip
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     OrdersScreen #label { margin: 1 0 0 0; }
     OrdersScreen.-short #label { margin: 0; }
@@ -114,9 +113,6 @@ class OrdersScreen(OrderPage):
         self._ticks = 0
         self._filling: asyncio.Task[None] | None = None
         self._update: Timer | None = None
-        self._settle: Timer | None = None
-        self._begun = False
-        """Filled when it came on the screen, which resumes it for the first time, too."""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -133,8 +129,6 @@ class OrdersScreen(OrderPage):
             self._field.open()
             self._field.set_value(self._filter.text)
         self._table.focus()
-        self._begun = True
-        self.show()
 
     def on_resize(self) -> None:
         if self._fit():
@@ -171,12 +165,6 @@ class OrdersScreen(OrderPage):
         self._changed |= ids
         if self._update is None:
             self._update = self.set_timer(UPDATE_SECONDS, self._flush)
-
-    def session_changed(self) -> None:
-        if self._begun:
-            self._begun = False
-        else:
-            self.show()
 
     # the table
 
@@ -258,9 +246,7 @@ class OrdersScreen(OrderPage):
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
-        if self._settle is not None:
-            self._settle.stop()
-        self._settle = self.set_timer(SETTLE_SECONDS, self._show_pane)
+        self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
     def _show_pane(self) -> None:
         """The pane and the money line speak of the order under the cursor."""

@@ -28,7 +28,7 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.spans import LineLike, Span
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Overlay
-from swapdesk.tui.widgets.text_field import TextField
+from swapdesk.tui.widgets.text_field import TextField, step_focus
 
 HINTS = (
     CommandState("enter", "use them"),
@@ -88,9 +88,7 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         return [*self._fields.values(), self._preset]
 
     def action_step(self, steps: int) -> None:
-        fields = self._all
-        at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
-        fields[(at + steps) % len(fields)].focus()
+        step_focus(self._all, steps)
 
     def action_choice(self) -> None:
         """The next of the words a field accepts, where it has a few."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import partial
-from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import on
@@ -159,7 +158,6 @@ class QuotesScreen(Page):
         PREVIOUS_QUOTE,
         BACK,
     )
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     QuotesScreen .side { display: none; padding: 1 0; overflow-y: auto; scrollbar-size: 0 0; }
     QuotesScreen.-explained .side { display: block; }

@@ -59,8 +59,6 @@ class RawText(LineTable):
 class RawPage(Page, bare=True):
     """A document that is read with the keys of a table, and copied whole as ``COPIED``."""
 
-    VERBS = (COPY_ALL, BACK)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     COPIED: ClassVar[str] = ""
 
     def __init__(self, session: Session, context: str) -> None:
@@ -81,6 +79,7 @@ class RawOrderScreen(RawPage):
     """
 
     NAME = "Raw order"
+    VERBS = (COPY_ALL, BACK)
     SPENDS = "read"
     COPIED = "order as JSON"
 
@@ -126,6 +125,7 @@ class RawPayloadScreen(RawPage):
     """
 
     NAME = "Raw fields"
+    VERBS = (COPY_ALL, BACK)
     SPENDS = "exchange"
     COPIED = "fields as JSON"
 

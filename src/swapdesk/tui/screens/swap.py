@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 from textual import on
-from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.events import Key
 from textual.widget import Widget
@@ -44,7 +43,7 @@ from swapdesk.tui.commands.swap import (
 )
 from swapdesk.tui.commands.tokens import TOKENS
 from swapdesk.tui.commands.wallets import WALLETS
-from swapdesk.tui.glyphs import ABOUT, DOT, REFUSED, TROUBLE, VALID, GlyphState
+from swapdesk.tui.glyphs import ABOUT, DOT, REFUSED, TROUBLE, VALID
 from swapdesk.tui.page import SHOWN_BY_KEY, Page, signing_standing
 from swapdesk.tui.session import Session, starting_words
 from swapdesk.tui.spans import (
@@ -71,17 +70,14 @@ if TYPE_CHECKING:
 
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.catalog.token_list import TokenRow
-    from swapdesk.flows.connected_desk import ConnectedDesk
-    from swapdesk.flows.desk import Desk
     from swapdesk.flows.intents.intent import Intent
     from swapdesk.flows.orders.order_status import OrderStatus
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.flows.quotes.intent_line import IntentLine
+    from swapdesk.flows.quotes.intent_line import IntentLine, LineState
     from swapdesk.flows.quotes.quote_request import Named, QuoteOptions
     from swapdesk.flows.quotes.recent import Recent
     from swapdesk.flows.signing.signing_session import SigningSession
     from swapdesk.flows.tracking.open_business import RecentEvent
-    from swapdesk.flows.tracking.tracking import Tracker
     from swapdesk.flows.wallet.own_accounts import OwnBalance
     from swapdesk.wire.quotes import PairLimits
     from swapdesk.wire.tokens import Token
@@ -149,192 +145,24 @@ MOST_OPEN = 50
 """Open orders listed here; the order table has them all."""
 
 
-class SwapLists(Vertical):
-    """Recent lines, open orders, examples, and a greeting where nothing happened yet."""
-
-    DEFAULT_CSS = """
-    SwapLists { height: auto; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._recent = LineTable(
-            RECENT_COLUMNS, heads=False, empty="Nothing asked yet.", id="recent"
-        )
-        self._lines: dict[str, Recent] = {}
-        """Lines of earlier intents, by the key of their row."""
-        self._open = LineTable(OPEN_COLUMNS, heads=False, empty="No order is open.", id="open")
-        self._open_label = SectionLabel("Open orders")
-        self._news, self._how = FittedLines(), FittedLines()
-        self._asked: list[Intent] = []
-        """What was confirmed at this desk, newest first."""
-        self._welcome = TextRows(id="welcome")
-
-    def compose(self) -> ComposeResult:
-        yield Horizontal(
-            Vertical(SectionLabel("Recent"), self._recent),
-            Vertical(self._open_label, self._open),
-            Vertical(self._news, id="news"),
-            id="lists",
-        )
-        yield Vertical(SectionLabel("How to write it"), self._how, id="how")
-        yield self._welcome
-
-    def on_mount(self) -> None:
-        self._how.show(how_lines)
-
-    @property
-    def tables(self) -> tuple[LineTable, LineTable]:
-        """Recent lines and open orders."""
-        return self._recent, self._open
-
-    @property
-    def open_count(self) -> int:
-        return len(self._open.rows)
-
-    @property
-    def filled(self) -> LineTable | None:
-        """The first list that has rows."""
-        return next((table for table in self.tables if table.rows), None)
-
-    def chosen(self, key: str) -> Recent | None:
-        """The recent line of a row."""
-        return self._lines.get(key)
-
-    def fill(self, tracker: Tracker | None, catalog: Catalog, now: datetime) -> int:
-        """All rows anew; how many orders are known."""
-        from swapdesk.flows.quotes.recent import newest_intents, recent_lines
-
-        self._asked = [] if tracker is None else newest_intents(tracker.known())
-        self._lines = {line.text: line for line in recent_lines(self._asked, catalog, MOST)}
-        self._recent.set_rows(_recent_row(line, now) for line in self._lines.values())
-        if tracker is not None:
-            self.show_open(tracker, now)
-        count = 0 if tracker is None else tracker.open_count
-        self._open_label.show("Open orders", f"{count:,}" if count else "")
-        return 0 if tracker is None else tracker.count
-
-    def tell(self, desk: Desk, now: datetime) -> None:
-        """Last events and markets of the orders that were filled in, where the screen has a
-        column for them."""
-        if self.app.size.width < NEWS_FROM:
-            return
-        from swapdesk.flows.tracking.open_business import markets_of, recent_events
-
-        events = recent_events(desk.journal, MOST_EVENTS, desk.link.tracker.get)
-        markets = markets_of(self._asked, desk.catalog, MOST_MARKETS)
-        self._news.show(partial(news_lines, events, markets, now))
-
-    def show_open(self, tracker: Tracker, now: datetime) -> None:
-        """The open orders alone, nearest deadline first: their countdowns."""
-        from swapdesk.flows.orders.order_status import order_status
-
-        rows = [(one, order_status(one, now)) for one in tracker.nearest(MOST_OPEN)]
-        self._open.set_rows(_row(one, said) for one, said in rows if not said.ended)
-
-    def greet(self, catalog: Catalog | None) -> None:
-        """A sentence where nothing was asked yet; None for none."""
-        if catalog is None:
-            self._welcome.show([])
-            return
-        said = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
-        self._welcome.show(
-            [
-                Span(f"{said} Nothing here is real money.", "muted"),
-                Span(COLOURS_OFFERED, "muted"),
-            ]
-        )
-
-
-class Reading(GlyphState):
-    """How far a line was understood: glyph and role."""
-
-    EMPTY = ("", "muted")
-    INCOMPLETE = (DOT, "muted")
-    AMBIGUOUS = (TROUBLE, "status-waiting")
-    VALID = (VALID, "status-done")
-    REFUSED = (REFUSED, "status-trouble")
+MARKS: dict[LineState, tuple[str, str]] = {
+    "empty": ("", "muted"),
+    "incomplete": (DOT, "muted"),
+    "ambiguous": (TROUBLE, "status-waiting"),
+    "valid": (VALID, "status-done"),
+    "refused": (REFUSED, "status-trouble"),
+}
+"""Glyph and role of how far a line was understood."""
 
 
 class IntentReading(Struct, frozen=True):
     """``text``, its ``right`` end (the value in USD), muted ``below``, wrong ``marked`` places."""
 
-    reading: Reading = Reading.EMPTY
+    state: LineState = "empty"
     text: LineLike = ""
     right: LineLike = ""
     below: LineLike = ""
     marked: frozenset[int] = field(default_factory=frozenset)
-
-
-class SwapLine:
-    """Nothing is read before :meth:`read`. ``choose`` counts the keys for another chain, ``sold``
-    those for another chain of the token sold."""
-
-    def __init__(self) -> None:
-        self.choose = 0
-        self.sold = 0
-        self.line: IntentLine | None = None
-        self.limits: PairLimits | None = None
-        """Of the pair, as far as they were asked for before."""
-        self.held: dict[str, OwnBalance | str] = {}
-        """What the own wallet has, by the id of the token, as far as it was asked."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether quotes can be asked for."""
-        return self.line is not None and self.line.ready and self.outside() is None
-
-    def read(
-        self, text: str, desk: Desk, link: ConnectedDesk | None, *, private: bool
-    ) -> IntentReading:
-        """Read ``text`` again, without a call, and say how it was understood."""
-        from swapdesk.flows.payees.recipients import payee_check
-        from swapdesk.flows.quotes.intent_line import parse_intent_line
-
-        check = payee_check(desk.catalog, desk.book, desk.journal)
-        line = parse_intent_line(
-            text,
-            desk.catalog,
-            desk.book,
-            choose=self.choose,
-            sold=self.sold,
-            held=self.held,
-            check=check,
-            private=private,
-        )
-        self.line = line
-        pair = line.pair
-        self.limits = link.quotes.known_limits(*pair) if link is not None and pair else None
-        if line.state == "empty":
-            return IntentReading(Reading.EMPTY)
-        has = self.held.get(line.token_in.id) if line.token_in is not None else None
-        have = None if has is None or isinstance(has, str) else has.amount
-        return reading_of(line, self.limits, self.outside(), have)
-
-    def outside(self) -> str | None:
-        """Why no route takes the amount, as far as the limits of the pair are known."""
-        from swapdesk.flows.quotes.quoting import outside_limits
-
-        line = self.line
-        if line is None or line.amount is None or line.stated is None:
-            return None
-        return outside_limits(line.amount, line.stated.symbol, self.limits, receive=line.receive)
-
-    def named(self, text: str, desk: Desk) -> str | None:
-        """``text`` with the name behind its ``@`` completed, or the next one that fits.
-
-        None where it has no ``@``; the same text where no name begins so.
-        """
-        head, at, begun = text.rpartition("@")
-        if not at:
-            return None
-        sold = self.line.token_in if self.line is not None else None
-        known = desk.book.names(sold.chain_data.kind if sold is not None else None)
-        names = [name for name in known if name.startswith(begun.lower())]
-        if not names:
-            return text
-        following = names[(names.index(begun) + 1) % len(names)] if begun in names else names[0]
-        return f"{head}@{following}"
 
 
 class SwapScreen(Page):
@@ -372,9 +200,27 @@ class SwapScreen(Page):
         self.private = False
         self._label = TextRows([Span(SWAP_LABEL, "muted")], classes="question")
         self._waiting = TextRows(id="waiting")
-        self._lists = SwapLists()
-        self._read = SwapLine()
-        self._limits_timer: Timer | None = None
+        self._recent = LineTable(
+            RECENT_COLUMNS, heads=False, empty="Nothing asked yet.", id="recent"
+        )
+        self._lines: dict[str, Recent] = {}
+        """Lines of earlier intents, by the key of their row."""
+        self._open = LineTable(OPEN_COLUMNS, heads=False, empty="No order is open.", id="open")
+        self._open_label = SectionLabel("Open orders")
+        self._news = FittedLines()
+        self._asked: list[Intent] = []
+        """What was confirmed at this desk, newest first."""
+        self._welcome = TextRows(id="welcome")
+        self._choose = 0
+        """How often the key for another chain was pressed."""
+        self._sold = 0
+        """How often that for another chain of the token sold was."""
+        self._read: IntentLine | None = None
+        """The line as it was read, once the desk is open."""
+        self._limits: PairLimits | None = None
+        """Of its pair, as far as they were asked for before."""
+        self.held: dict[str, OwnBalance | str] = {}
+        """What the own wallet has, by the id of the token, as far as it was asked."""
         self._filling: Timer | None = None
         self._pause = UPDATE_SECONDS
         self._funds = NOT_READ
@@ -385,7 +231,15 @@ class SwapScreen(Page):
         yield self.line
         yield self._reading
         yield self._waiting
-        yield self._lists
+        yield Horizontal(
+            Vertical(SectionLabel("Recent"), self._recent),
+            Vertical(self._open_label, self._open),
+            Vertical(self._news, id="news"),
+            id="lists",
+        )
+        examples = FittedLines(how_lines)
+        yield Vertical(SectionLabel("How to write it"), examples, id="how")
+        yield self._welcome
 
     # from the application
 
@@ -419,10 +273,6 @@ class SwapScreen(Page):
         self.begin(private=False)
         self.line.set_value(line)
 
-    def finished(self) -> None:
-        """The order of this line exists; the next one starts empty."""
-        self.begin(private=False)
-
     def write_token(self, spec: str) -> None:
         """Put a chosen token behind what is written, or before an amount still to be typed."""
         value = self.line.value.strip()
@@ -442,7 +292,7 @@ class SwapScreen(Page):
             self._filling = self.set_timer(self._pause, self._fill_lists)
 
     def balances_changed(self) -> None:
-        self._read.held.clear()
+        self.held.clear()
         self._understand()
         if self.link is not None:
             self._ask_balance()
@@ -450,7 +300,7 @@ class SwapScreen(Page):
     def on_screen_resume(self) -> None:
         """A whole line that one comes back to stands as it was: a letter is a key again, and
         whatever else is typed edits it."""
-        if self._read.complete:
+        if self._complete:
             self.line.rest()
 
     def on_resize(self) -> None:
@@ -458,25 +308,21 @@ class SwapScreen(Page):
         if tall != self.line.tall:
             self.line.tall = tall
             self.line.redraw()
-        if self.link is not None:
-            # A wide screen has a column more.
-            self._lists.tell(self.desk, self.service_time())
+        # A wide screen has a column more.
+        self._show_news()
 
     def on_tick(self) -> None:
-        if self.session.opened and self.link is not None:
-            self._lists.show_open(self.link.tracker, self.service_time())
+        self._show_open()
 
     @property
     def counting(self) -> bool:
-        return bool(self._lists.open_count)
+        return bool(self._open.rows)
 
     @on(TextField.Changed)
     def _typed(self) -> None:
-        self._read.choose = self._read.sold = 0
+        self._choose = self._sold = 0
         self._understand()
-        if self._limits_timer is not None:
-            self._limits_timer.stop()
-        self._limits_timer = self.set_timer(LIMITS_AFTER, self._ask_limits)
+        self.delay("limits", LIMITS_AFTER, self._ask_limits)
 
     def _is_key(self, key: str) -> bool:
         """Whether a key on the empty line is a verb; everything else is the first character."""
@@ -505,28 +351,59 @@ class SwapScreen(Page):
         )
         if verb is not None:
             does = f"{PLACES.get(verb, verb.words)} in a moment, or the beginning of a token"
-            self._say(IntentReading(Reading.EMPTY, f"{key}: {does}"))
+            self._say(IntentReading(text=f"{key}: {does}"))
 
     def write_letter(self, letter: str) -> None:
         """Put a letter into the line that is a key as long as it stands alone."""
         self.line.insert(letter)
 
     def subject(self) -> object:
-        return self.line.value, self._read.choose, self._read.sold, self.private, self.session.phase
+        return self.line.value, self._choose, self._sold, self.private, self.session.phase
 
     # reading the line
 
     def _understand(self) -> None:
         """Read the line again and say so; no call is made."""
         if self.session.opened:
-            said = self._read.read(self.line.value, self.desk, self.link, private=self.private)
-            if said.reading is Reading.EMPTY:
+            said = self._read_line()
+            if said.state == "empty":
                 said = self._where_to_go()
             named = self.desk.catalog.provider_name
             self._say(with_options(said, self.session.quote_options, named))
         self.settle_notice(self.subject())
         self._say_money()
         self.refresh_keys()
+
+    def _read_line(self) -> IntentReading:
+        """Read the line again, without a call; how it was understood."""
+        from swapdesk.flows.payees.recipients import payee_check
+        from swapdesk.flows.quotes.intent_line import parse_intent_line
+
+        desk, link = self.desk, self.link
+        line = parse_intent_line(
+            self.line.value,
+            desk.catalog,
+            desk.book,
+            choose=self._choose,
+            sold=self._sold,
+            held=self.held,
+            check=payee_check(desk.catalog, desk.book, desk.journal),
+            private=self.private,
+        )
+        self._read = line
+        pair = line.pair
+        self._limits = link.quotes.known_limits(*pair) if link is not None and pair else None
+        if line.state == "empty":
+            return IntentReading()
+        has = self.held.get(line.token_in.id) if line.token_in is not None else None
+        have = None if has is None or isinstance(has, str) else has.amount
+        return reading_of(line, self._limits, outside(line, self._limits), have)
+
+    @property
+    def _complete(self) -> bool:
+        """Whether quotes can be asked for."""
+        line = self._read
+        return line is not None and line.ready and outside(line, self._limits) is None
 
     def _say(self, reading: IntentReading) -> None:
         """Draw how the line was read and mark the place of a refusal."""
@@ -541,18 +418,18 @@ class SwapScreen(Page):
         return places_reading(keys, whose)
 
     def _ask_limits(self) -> None:
-        line = self._read.line
+        line = self._read
         if line is None or self.link is None or not (line.ready or line.share is not None):
             return
         self._ask_balance()
         pair = line.pair
-        if line.ready and pair is not None and self._read.limits is None:
+        if line.ready and pair is not None and self._limits is None:
             # Limits are a comfort: without them the quotes themselves say what is too small.
             asked = self.link.quotes.limits(*pair)
             self.fetch("limits", asked, lambda _: self._understand(), lambda _: None)
 
     def _ask_balance(self) -> None:
-        line = self._read.line
+        line = self._read
         if line is not None and line.token_in is not None and (line.pair or line.share):
             from swapdesk.flows.wallet.own_accounts import own_balance
 
@@ -561,7 +438,7 @@ class SwapScreen(Page):
 
     def _balance_known(self, token_id: str, found: OwnBalance | str) -> None:
         """What the own wallet has of a token, or why nobody can say."""
-        self._read.held[token_id] = found
+        self.held[token_id] = found
         self._understand()
 
     # what stands below
@@ -570,21 +447,55 @@ class SwapScreen(Page):
         self._filling = None
         if not self.session.opened:
             return
-        begin = self.session.clock.monotonic()
-        tracker = self.link.tracker if self.link is not None else None
+        from swapdesk.flows.quotes.recent import newest_intents, recent_lines
+
+        begin, catalog = self.session.clock.monotonic(), self.desk.catalog
+        tracker, now = self.link.tracker if self.link is not None else None, self.service_time()
         self._funds = self.funds()
         self._say_money()
-        known = self._lists.fill(tracker, self.desk.catalog, self.service_time())
-        if tracker is not None and known:
-            self._lists.tell(self.desk, self.service_time())
+        self._asked = [] if tracker is None else newest_intents(tracker.known())
+        self._lines = {line.text: line for line in recent_lines(self._asked, catalog, MOST)}
+        self._recent.set_rows(_recent_row(line, now) for line in self._lines.values())
+        self._show_open()
+        count = 0 if tracker is None else tracker.open_count
+        self._open_label.show("Open orders", f"{count:,}" if count else "")
+        known = 0 if tracker is None else tracker.count
+        if known:
+            self._show_news()
         sandbox = not self.session.live
         # Until the orders are known the screen stays as it began: nothing comes to go again.
         if self.session.ready or known or not sandbox:
             self.set_class(not known and sandbox, "-empty")
         greeted = not known and self.session.ready and sandbox
-        self._lists.greet(self.desk.catalog if greeted else None)
+        self._welcome.show(greeting(catalog) if greeted else [])
         self.refresh_keys()
         self._pause = max(UPDATE_SECONDS, (self.session.clock.monotonic() - begin) / UPDATE_SHARE)
+
+    def _show_news(self) -> None:
+        """Last events and markets of the orders that were filled in, where the screen has a
+        column for them."""
+        if self.link is None or self.app.size.width < NEWS_FROM:
+            return
+        from swapdesk.flows.tracking.open_business import markets_of, recent_events
+
+        events = recent_events(self.desk.journal, MOST_EVENTS, self.link.tracker.get)
+        markets = markets_of(self._asked, self.desk.catalog, MOST_MARKETS)
+        self._news.show(partial(news_lines, events, markets, self.service_time()))
+
+    def _show_open(self) -> None:
+        """The open orders alone, nearest deadline first: their countdowns."""
+        if self.link is None:
+            return
+        from swapdesk.flows.orders.order_status import order_status
+
+        nearest, now = self.link.tracker.nearest(MOST_OPEN), self.service_time()
+        rows = [(one, order_status(one, now)) for one in nearest]
+        self._open.set_rows(_row(one, said) for one, said in rows if not said.ended)
+
+    @property
+    def _filled(self) -> LineTable | None:
+        """The first list that has rows."""
+        return next((table for table in (self._recent, self._open) if table.rows), None)
 
     def _say_money(self) -> None:
         session = self.session
@@ -594,14 +505,14 @@ class SwapScreen(Page):
         if session.phase == "failed":
             what = "the service" if session.live else "the sandbox"
             self.set_money(short, f"you: r tries {what} again")
-            self._say(IntentReading(Reading.REFUSED, session.reason))
+            self._say(IntentReading("refused", session.reason))
         elif session.phase == "starting":
             self.set_money(short, starting_words(live=session.live, done=session.done))
         elif not self.line.value and (signing := self.signing) is not None and signing.waits:
             self.set_money(where, SHOWN_BY_KEY, where_short=short)
-        elif self._read.complete:
+        elif self._complete:
             self.set_money(where, "you: press enter to ask for quotes", where_short=short)
-        elif self._read.line is not None and self._read.line.wants_amount:
+        elif self._read is not None and self._read.wants_amount:
             self.set_money(where, "you: type the amount", where_short=short)
         elif self.private:
             self.set_money(where, "you: write what to send", where_short=short)
@@ -611,15 +522,15 @@ class SwapScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        session, line, text = self.session, self._read.line, self.line.value
+        session, line, text = self.session, self._read, self.line.value
         names = "complete @name" if "@" in text else ""
         several = line is not None and line.choices > 1
-        asks = session.ready and self._read.complete
+        asks = session.ready and self._complete
         return {
             RETRY: session.phase == "failed" and not text,
             GO_ON_SIGNING: signing_standing(None if text else self.signing),
             ASK_QUOTES: CommandState(cost=self._cost()) if asks else False,
-            TO_RECENT: self._lists.filled is not None,
+            TO_RECENT: self._filled is not None,
             OTHER_CHAIN: CommandState(verb=names, hidden=not (names or several)),
             OTHER_CHAIN_SOLD: line is not None and line.both_hints is not None,
             FIND_TOKEN: session.opened,
@@ -632,26 +543,42 @@ class SwapScreen(Page):
             self.controls.signing.open(self.signing)
 
     def do_to_recent(self) -> None:
-        table = self._lists.filled
-        if table is not None and self.focused not in self._lists.tables:
+        table = self._filled
+        if table is not None and self.focused not in (self._recent, self._open):
             table.focus()
 
     def do_other_chain(self) -> None:
-        named = self._read.named(self.line.value, self.desk) if self.session.opened else None
+        named = self._named() if self.session.opened else None
         if named is None:
-            self._read.choose += 1
+            self._choose += 1
             self._understand()
         else:
             self.line.set_value(named)
 
+    def _named(self) -> str | None:
+        """The line with the name behind its ``@`` completed, or the next one that fits.
+
+        None where it has no ``@``; the same line where no name begins so.
+        """
+        text, sold = self.line.value, self._read.token_in if self._read is not None else None
+        head, at, begun = text.rpartition("@")
+        if not at:
+            return None
+        known = self.desk.book.names(sold.chain_data.kind if sold is not None else None)
+        names = [name for name in known if name.startswith(begun.lower())]
+        if not names:
+            return text
+        following = names[(names.index(begun) + 1) % len(names)] if begun in names else names[0]
+        return f"{head}@{following}"
+
     def do_other_chain_sold(self) -> None:
-        self._read.sold += 1
+        self._sold += 1
         self._understand()
 
     def do_find_token(self) -> None:
         from swapdesk.tui.screens.tokens import TokensScreen
 
-        beside = self._read.line.token_in if self._read.line is not None else None
+        beside = self._read.token_in if self._read is not None else None
         self.app.push_screen(TokensScreen(self.session, choosing=True, beside=beside))
 
     def do_options(self) -> None:
@@ -669,7 +596,7 @@ class SwapScreen(Page):
     def _cost(self) -> str:
         from swapdesk.flows.quotes.quote_request import cost_in_words
 
-        line, options = self._read.line, self._options
+        line, options = self._read, self._options
         receive = line is not None and line.receive
         return cost_in_words(options.to_receive if receive else options)
 
@@ -699,7 +626,7 @@ class SwapScreen(Page):
 
     @on(LineTable.Chosen, "#recent")
     def _again(self, event: LineTable.Chosen) -> None:
-        recent = self._lists.chosen(event.key)
+        recent = self._lines.get(event.key)
         if recent is not None:
             self.begin(private=recent.private_send)
             self.line.set_value(recent.text)
@@ -713,7 +640,7 @@ class SwapScreen(Page):
         from swapdesk.flows.quotes.quote_request import QuoteRequest, WishRefused
         from swapdesk.tui.screens.quotes import QuotesScreen
 
-        line = self._read.line
+        line = self._read
         if not self.line.value.strip():
             said = NOTHING_SENT if self.private else NOTHING_SWAPPED
             self.show_notice(said, about=self.subject())
@@ -728,9 +655,9 @@ class SwapScreen(Page):
         elif not line.ready:
             said = line.message or "The line is not complete."
             self.show_notice(said, "warning", about=self.subject())
-        elif (outside := self._read.outside()) is not None:
-            short = nearest_bound(line, self._read.limits)
-            self.show_notice(outside, "warning", about=self.subject(), short=short)
+        elif (refusal := outside(line, self._limits)) is not None:
+            short = nearest_bound(line, self._limits)
+            self.show_notice(refusal, "warning", about=self.subject(), short=short)
         elif line.pair is not None and line.amount is not None:
             try:
                 wish = QuoteRequest.of(
@@ -748,21 +675,21 @@ class SwapScreen(Page):
             self.app.push_screen(screen)
 
 
-def reading_lines(state: IntentReading, width: int) -> list[Line]:
+def reading_lines(reading: IntentReading, width: int) -> list[Line]:
     """Two rows at most widths: what was understood, then what else could be said."""
-    role = "status-trouble" if state.reading is Reading.REFUSED else "muted"
-    text = line_of(state.text, role)
+    role = "status-trouble" if reading.state == "refused" else "muted"
+    text = line_of(reading.text, role)
     rows: list[Line] = []
     if text:
-        glyph = state.reading.glyph
-        head: Line = [Span(f"{glyph} ", state.reading.role), *text] if glyph else text
-        right = line_of(state.right, "foreground")
+        glyph, hue = MARKS[reading.state]
+        head: Line = [Span(f"{glyph} ", hue), *text] if glyph else text
+        right = line_of(reading.right, "foreground")
         rows += wrapped(head, width, indent=2)
         # The value goes before anything of the sentence would: an amount is never cut.
         if right and width_of(rows[-1]) + 2 + width_of(right) <= width:
             rows[-1] = spread(rows[-1], right, width)
-    if state.below:
-        below = wrapped(line_of(state.below, "muted"), width - 2)
+    if reading.below:
+        below = wrapped(line_of(reading.below, "muted"), width - 2)
         rows += [[Span("  "), *row] for row in below]
     return rows
 
@@ -770,26 +697,43 @@ def reading_lines(state: IntentReading, width: int) -> list[Line]:
 def reading_of(
     line: IntentLine,
     limits: PairLimits | None,
-    outside: str | None,
+    refusal: str | None,
     have: Decimal | None = None,
 ) -> IntentReading:
-    """``limits`` of the pair if they are known; ``outside`` says why no route takes the amount;
+    """``limits`` of the pair if they are known; ``refusal`` says why no route takes the amount;
     ``have`` is what the own wallet has of the token sold, where that is known."""
-    reading = Reading[line.state.upper()]
-    if outside is not None and line.ready:
-        return IntentReading(Reading.REFUSED, outside, _value(line), _below(line, limits, have))
+    if refusal is not None and line.ready:
+        return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
-    if reading is Reading.REFUSED:
-        return IntentReading(reading, line.message, marked=marked)
+    if line.state == "refused":
+        return IntentReading(line.state, line.message, marked=marked)
     if line.token_in is None or line.amount is None:
-        return IntentReading(reading, line.message)
+        return IntentReading(line.state, line.message)
     text = _understood(line)
     below: LineLike = _below(line, limits, have)
     if line.token_out is None:
-        return IntentReading(reading, text, _value(line), line.message)
-    if reading is Reading.AMBIGUOUS:
+        return IntentReading(line.state, text, _value(line), line.message)
+    if line.state == "ambiguous":
         below = f"{line.derived} {DOT} {line.message}" if line.derived else line.message
-    return IntentReading(reading, text, _value(line), below)
+    return IntentReading(line.state, text, _value(line), below)
+
+
+def greeting(catalog: Catalog) -> list[LineLike]:
+    """Where nothing was asked yet."""
+    said = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
+    return [
+        Span(f"{said} Nothing here is real money.", "muted"),
+        Span(COLOURS_OFFERED, "muted"),
+    ]
+
+
+def outside(line: IntentLine, limits: PairLimits | None) -> str | None:
+    """Why no route takes the amount, as far as the limits of the pair are known."""
+    from swapdesk.flows.quotes.quoting import outside_limits
+
+    if line.amount is None or line.stated is None:
+        return None
+    return outside_limits(line.amount, line.stated.symbol, limits, receive=line.receive)
 
 
 def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
@@ -813,7 +757,7 @@ def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading
         places += [Span(f" {DOT} ", "rule")] if at else []
         places += [Span(key, "accent"), Span(f" {place}", "muted")]
     said = f"{whose} is this desk's account at the service of the sandbox." if whose else ""
-    return IntentReading(Reading.EMPTY, places, below=said)
+    return IntentReading(text=places, below=said)
 
 
 def with_options(

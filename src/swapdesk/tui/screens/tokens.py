@@ -59,13 +59,11 @@ from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, 
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import LinesView, RuleRow
-from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.table_layout import Cell, Column, Row, Sketch
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    from textual.timer import Timer
-
     from swapdesk.client.errors import ClientError
     from swapdesk.flows.catalog.catalog import Catalog
     from swapdesk.flows.catalog.token_list import TokenList
@@ -216,7 +214,6 @@ class TokensScreen(Page):
         self._query = TokenSearch()
         self._wide = False
         self._whole: set[str] = set()
-        self._settle: Timer | None = None
         self._filled: TokenList | None = None
         """The list that the rows are of."""
 
@@ -257,9 +254,7 @@ class TokensScreen(Page):
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:
-        if self._settle is not None:
-            self._settle.stop()
-        self._settle = self.set_timer(SETTLE_SECONDS, self.show_pane)
+        self.delay("pane", SETTLE_SECONDS, self.show_pane)
 
     def _ask(self, query: TokenSearch) -> None:
         self._query = query
@@ -453,13 +448,8 @@ class TokensScreen(Page):
         if not (lines := texts(check, "warn")):
             self._take(row)
             return
-
-        def agreed(yes: bool | None) -> None:
-            if yes:
-                self._take(row)
-
         question = Question("This token needs a second look", lines, "yes", "choose it")
-        self.app.push_screen(TypedConfirm(question), agreed)
+        self.confirm(question, lambda: self._take(row))
 
     def _take(self, row: TokenRow) -> None:
         from swapdesk.flows.intents.intent import TokenFacts

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
 from functools import partial
-from typing import ClassVar
 
 from textual import on
 from textual.widget import Widget
@@ -53,7 +52,6 @@ class UnfinishedScreen(Page):
     NAME = "Unfinished business"
     SPENDS = "read"
     VERBS = (OPEN_FOUND, GO_ON, BACK)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     UnfinishedScreen #intro { margin: 0 0 1 0; }
     UnfinishedScreen.-short #intro { margin: 0; }
@@ -146,7 +144,6 @@ class CandidatesScreen(Page):
     NAME = "Which order"
     SPENDS = "read"
     VERBS = (TAKE_ORDER, GIVE_UP, LOOK_AGAIN)
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
 
     def __init__(self, session: Session, intent_id: str) -> None:
         super().__init__(session)

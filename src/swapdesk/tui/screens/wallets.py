@@ -4,7 +4,6 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -313,7 +312,6 @@ class WalletsScreen(Page):
         READ_CHAINS,
         LOCK_WALLET,
     )
-    AUTO_FOCUS: ClassVar[str | None] = "LineTable"
     DEFAULT_CSS = """
     WalletsScreen LineTable { height: 1fr; }
     """

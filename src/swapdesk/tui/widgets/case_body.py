@@ -19,6 +19,7 @@ from swapdesk.flows.support.support_case import CaseMoment, CaseRecord, CaseShee
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.glyphs import DOT
 from swapdesk.tui.spans import Line, Span, cut, spread, wrapped
+from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.tui.widgets.order_table import SIGNS, stage_mark
@@ -59,7 +60,8 @@ def order_lines(sheet: CaseSheet, width: int, *, brief: bool) -> list[Line]:
     for row in sheet.facts_of_order():
         if row.label == "Time":
             rows.append([])
-        rows += labelled(row.label, row.text, width, row.role)
+        text = Span(row.text, row.role or "foreground")
+        rows += facts_lines([Fact(row.label, text)], width, FACT_LABEL)
     return rows
 
 
@@ -72,8 +74,7 @@ def answer_lines(sheet: CaseSheet, width: int, reply: str = READY_REPLY) -> list
     head = [Span("Diagnosis", "foreground", bold=True)]
     fact = [Span(sheet.rests_on, "muted")]
     rows: list[Line] = [spread(head, fact, width), []]
-    for label, text in sheet.answers:
-        rows += labelled(label, text, width)
+    rows += facts_lines([Fact(label, text) for label, text in sheet.answers], width, FACT_LABEL)
     rows += [[], section_line(reply, "", width)]
     for paragraph in sheet.reply:
         rows += wrapped([Span(paragraph)], width) if paragraph else [[]]
@@ -92,13 +93,6 @@ def say_money(screen: DeskScreen, sheet: CaseSheet, whose: str = "") -> None:
         where_short=place,
         next_short=acts.split(" with order", maxsplit=1)[0],
     )
-
-
-def labelled(label: str, text: str, width: int, role: str = "") -> list[Line]:
-    parts = wrapped([Span(text, role or "foreground")], max(8, width - FACT_LABEL))
-    heads = [Span(label.ljust(FACT_LABEL), "muted")]
-    heads += [Span(" " * FACT_LABEL)] * (len(parts) - 1)
-    return [[head, *part] for head, part in zip(heads, parts, strict=True)]
 
 
 class CaseBody(VerticalScroll, can_focus=True):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import zip_longest
 from typing import ClassVar
 
 from msgspec import Struct
@@ -19,9 +18,9 @@ from textual.widget import Widget
 from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.commands.everywhere import KEYS, PALETTE
 from swapdesk.tui.commands.key_names import shown_key
-from swapdesk.tui.spans import Line, Span, fill, wrapped
+from swapdesk.tui.spans import Line, Span, beside, wrapped
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import FittedLines, section_line
+from swapdesk.tui.widgets.lines_view import section_line
 from swapdesk.tui.widgets.overlay import Overlay, ReadingOverlay
 from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.tui.widgets.text_field import EDITING, TextField
@@ -48,11 +47,7 @@ class HelpOverlay(ReadingOverlay):
     ]
 
     def __init__(self, groups: Sequence[HelpGroup]) -> None:
-        super().__init__()
-        self._groups = tuple(groups)
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (FittedLines(partial(help_lines, self._groups)),)
+        super().__init__(partial(help_lines, groups))
 
 
 def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
@@ -69,10 +64,7 @@ def help_lines(groups: Sequence[HelpGroup], width: int) -> list[Line]:
     for group in shown[:-1]:
         left += [*([[]] if left else []), *_group_lines(group, column)]
     right = _group_lines(shown[-1], column)
-    return [
-        [*fill(one or [], column), Span(" " * GAP), *(other or [])]
-        for one, other in zip_longest(left, right)
-    ]
+    return beside(left, right, column + GAP)
 
 
 def _group_lines(group: HelpGroup, width: int) -> list[Line]:

@@ -169,15 +169,14 @@ class LineTable(ScrollView, can_focus=True):
         columns: Sequence[Column],
         *,
         heads: bool = True,
-        head_rule: bool = True,
         empty: LineLike = "",
         **place: Any,
     ) -> None:
         """``empty`` is the sentence drawn while there are no rows (also: what is being asked)."""
         super().__init__(**place)
         self._layout = TableLayout(columns)
-        self._heads = heads
-        self._head_rule = heads and head_rule
+        self.head_height = 2 if heads else 0
+        """Rows of the heads and the rule below them."""
         self._empty = line_of(empty, "muted")
         self._rows = KeyedRows()
         self._drawing: tuple[Style, TableView] | None = None
@@ -194,10 +193,6 @@ class LineTable(ScrollView, can_focus=True):
         """The key of the row under the cursor, None in a table without selectable rows."""
         row = self._rows.current
         return row.key if row is not None else None
-
-    @property
-    def head_height(self) -> int:
-        return int(self._heads) + int(self._head_rule)
 
     def visible_keys(self) -> list[str]:
         """Keys of the rows that are on the screen now."""

@@ -226,15 +226,8 @@ class OrderList(LineTable):
         self._now = now
         self._wide = False
         self._drawn: dict[str, Drawn] = {}
-        self._total: dict[Group, int] = {}
-        """How many orders there are, without the filter."""
+        self._shown = Shown(())
         self._open_label: Section | None = None
-        self._skipped = 0
-
-    @property
-    def known(self) -> int:
-        """How many orders there are, without the filter."""
-        return sum(self._total.values())
 
     @property
     def shown(self) -> list[TrackedOrder]:
@@ -271,7 +264,7 @@ class OrderList(LineTable):
     def redraw(self, orders: Iterable[TrackedOrder], skipped: int = 0) -> bool:
         """Draw orders in their place; those out of view when they come into it. False when one
         has its place elsewhere or others are ``skipped``, and all rows are due."""
-        if skipped != self._skipped:
+        if skipped != self._shown.skipped:
             return False
         visible, now = set(self.visible_keys()), self._now()
         changed: list[TableRow] = []
@@ -357,17 +350,17 @@ class OrderList(LineTable):
         self, drawn: dict[str, Drawn], shown: Shown, measured: TableLayout | None = None
     ) -> None:
         self._drawn = drawn
-        self._total = dict(shown.counts)
-        self._skipped = shown.skipped
+        self._shown = shown
         said = left_out_words(shown.skipped)
         none = f"{shown.kept.nothing(len(shown.orders))} esc clears the filter. {said}".rstrip()
         # With orders that cannot be read it is not known that there are none.
         self.set_empty(
             none if shown.orders else said or empty_line("No orders yet.", "n", "starts a swap")
         )
-        self.set_rows(self._grouped(shown), measured)
+        self.set_rows(self._grouped(), measured)
 
-    def _grouped(self, shown: Shown) -> list[TableRow]:
+    def _grouped(self) -> list[TableRow]:
+        shown = self._shown
         groups: dict[Group, list[TableRow]] = {group: [] for group in Group}
         for one in self._drawn.values():
             groups[one.group].append(one.row)
@@ -381,7 +374,7 @@ class OrderList(LineTable):
             if not found and not coming:
                 continue
             rows += [Prose(f"gap {group}")] if rows else []
-            fact = _fact(len(found), self._total[group])
+            fact = _fact(len(found), shown.counts[group])
             if coming:
                 fact = f"{fact}, {PAST_COMES}"
             label = Section(f"section {group}", group.value, fact)

@@ -26,7 +26,7 @@ from swapdesk.tui.glyphs import REFUSED
 from swapdesk.tui.spans import Line, LineLike, Span, wrapped
 from swapdesk.tui.widgets.form_fields import check_lines
 from swapdesk.tui.widgets.frame import KeyBar
-from swapdesk.tui.widgets.lines_view import FittedLines, TextRows
+from swapdesk.tui.widgets.lines_view import Fitted, FittedLines, TextRows
 from swapdesk.tui.widgets.text_field import TextField
 
 CLOSE = CommandState("esc", "close")
@@ -100,8 +100,12 @@ class ReadingOverlay(Overlay[None]):
         Binding("pageup,ctrl+u", "scroll_panel(-4)", "further up", show=False),
     ]
 
-    def __init__(self, **place: Any) -> None:
-        super().__init__([], **place)
+    def __init__(self, made: Fitted) -> None:
+        super().__init__([])
+        self._lines = FittedLines(made)
+
+    def compose_panel(self) -> Sequence[Widget]:
+        return (self._lines,)
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._name_keys)
@@ -112,35 +116,22 @@ class ReadingOverlay(Overlay[None]):
     def action_scroll_panel(self, rows: int) -> None:
         self._panel.scroll_relative(y=rows, animate=False)
 
-    @property
-    def overflows(self) -> bool:
-        """Whether part of what is to be read is out of view."""
-        return self._panel.max_scroll_y > 0
-
     def _name_keys(self) -> None:
-        self._say_keys([MOVE] if self.overflows else [])
+        self._say_keys([MOVE] if self._panel.max_scroll_y > 0 else [])
 
 
 class SpokenOverlay(ReadingOverlay):
     """Left with ``esc``."""
 
     def __init__(self, sentence: str) -> None:
-        super().__init__()
-        self.sentence = sentence
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (TextRows([self.sentence]),)
+        super().__init__(partial(wrapped, sentence))
 
 
-class ExactText(Overlay[None]):
+class ExactText(ReadingOverlay):
     """``esc`` closes."""
 
     def __init__(self, label: str, value: str) -> None:
-        super().__init__([])
-        self._lines = FittedLines(partial(exact_lines, label, value))
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (self._lines,)
+        super().__init__(partial(exact_lines, label, value))
 
 
 def exact_lines(label: str, value: str, width: int) -> list[Line]:

@@ -9,7 +9,7 @@ whoever shows the field hears that it is complete and takes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -344,6 +344,12 @@ class TextField(LinesView, can_focus=True):
             self._marked = frozenset()
             self.post_message(self.Changed(self, edit.value))
         self.redraw()
+
+
+def step_focus(fields: Sequence[TextField], by: int) -> None:
+    """The focus goes so many fields on, round them."""
+    at = next((at for at, field in enumerate(fields) if field.has_focus), 0)
+    fields[(at + by) % len(fields)].focus()
 
 
 MOST = 1024
