@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from flows.orders import NOW, order
 from swapdesk.flows.account.reading import AccountReading
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.tui.controllers.order_follower import LONGEST, EndBell, Notify, terminal_notice
+from swapdesk.tui.controllers.order_follower import LONGEST, EndBell, terminal_notice
 from swapdesk.tui.painting import DOTS, masked
 from swapdesk.tui.screens.account import chart_lines
 from swapdesk.tui.screens.orders import OrdersScreen
@@ -216,7 +216,7 @@ def over(name: str = "a" * 22, **facts: object) -> TrackedOrder:
 
 def test_an_end_is_told_once() -> None:
     told: list[str] = []
-    bell = EndBell(Notify.AWAY, told.append)
+    bell = EndBell("away", told.append)
     bell.begin([over("b" * 22)])
     open_ = TrackedOrder(order(service_id="a" * 22), None, None, False, NOW, "stream")
     assert bell.changed([open_, over("b" * 22)], NOW) == []
@@ -234,13 +234,13 @@ def test_an_end_is_told_once() -> None:
 @pytest.mark.parametrize(
     ("choice", "focused", "rung"),
     [
-        (Notify.AWAY, False, True),
-        (Notify.AWAY, True, False),
-        (Notify.ALWAYS, True, True),
-        (Notify.OFF, False, False),
+        ("away", False, True),
+        ("away", True, False),
+        ("always", True, True),
+        ("off", False, False),
     ],
 )
-def test_the_bell_is_for_who_is_away(choice: Notify, focused: bool, rung: bool) -> None:
+def test_the_bell_is_for_who_is_away(choice: str, focused: bool, rung: bool) -> None:
     told: list[str] = []
     bell = EndBell(choice, told.append)
     bell.focused = focused

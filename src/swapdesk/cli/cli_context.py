@@ -305,13 +305,9 @@ def _require_text(context: click.Context) -> None:
     for given in context.command.params:
         value = context.params.get(given.name or "")
         for word in value if isinstance(value, tuple) else (value,):
-            if isinstance(word, str) and not _is_text(word):
+            # Bytes that are no UTF-8 are lone surrogates in an argument.
+            if isinstance(word, str) and any("\ud800" <= ch <= "\udfff" for ch in word):
                 raise click.BadParameter("It is not UTF-8.", context, given)
-
-
-def _is_text(word: str) -> bool:
-    """Bytes that are no UTF-8 are lone surrogates in an argument."""
-    return word.isascii() or not any("\ud800" <= one <= "\udfff" for one in word)
 
 
 def narrow(

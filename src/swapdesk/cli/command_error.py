@@ -155,7 +155,8 @@ _FAR = (Exit.UNREACHABLE,)
 
 Row = tuple[str, tuple[Exit, ...], str, str, str]
 
-_OF_INPUT: tuple[Row, ...] = (
+OWN_ROWS: tuple[Row, ...] = (
+    # What was typed, and files that were named.
     ("USAGE", _BAD, "The command line cannot be read.", UNSENT, CORRECT),
     ("REMOVED", _BAD, "The command or the option is gone in this version.", UNSENT,
      "you: use what the message names"),
@@ -279,9 +280,7 @@ _OF_INPUT: tuple[Row, ...] = (
     ("SEPARATOR", _BAD, "The file has no columns.", UNTOUCHED, CORRECT),
     ("TOO_LARGE", _BAD, "The file is too large.", UNTOUCHED, "you: split it"),
     ("TOO_MANY_ROWS", _BAD, "The file has too many rows.", UNTOUCHED, "you: split it"),
-)  # fmt: skip
-
-_OF_CREATING: tuple[Row, ...] = (
+    # Creating an order.
     ("TOKEN_NOT_FOUND", (Exit.NOT_FOUND, Exit.OWN_REFUSAL), "The token is not known.", UNTOUCHED,
      "you: choose another token, or give its contract address"),
     ("TOKEN_DISABLED", (Exit.NOT_FOUND, Exit.OWN_REFUSAL),
@@ -348,9 +347,7 @@ _OF_CREATING: tuple[Row, ...] = (
      "you: make room, or let this user write there, and give the command again"),
     ("READ_ONLY", _OWN, "This desk only reads, or another desk has the wallet.", UNTOUCHED,
      "whoever may write: a profile with a key, or the other desk"),
-)  # fmt: skip
-
-_OF_SIGNING: tuple[Row, ...] = (
+    # Signing, and what is on its way.
     ("NOT_PAYABLE", _OWN, "The wallet cannot pay this order.", UNPAID,
      "you: send it from a wallet of that chain"),
     ("PAID_BEFORE", _OWN, "The order was paid before, or may have been.",
@@ -411,9 +408,7 @@ _OF_SIGNING: tuple[Row, ...] = (
      "you: swapdesk wallet allowances lists them"),
     ("UNREAD", _FAR, "A chain could not be read.", "where it was; reading moves nothing",
      "you: try again"),
-)  # fmt: skip
-
-_OF_BATCHES: tuple[Row, ...] = (
+    # Batches.
     ("CREATED_BEFORE", _OWN, "The same rows are a batch already.", JOURNAL, STATUS),
     ("NO_FAILED_ROWS", _OWN, "No row of the batch is known to have failed.", JOURNAL, STATUS),
     ("NOT_BEGUN", _OWN, "Nothing was interrupted, and nothing is signed.", UNPAID, STATUS),
@@ -442,9 +437,7 @@ _OF_BATCHES: tuple[Row, ...] = (
      "The service gives the bundle a status that is not known here.", JOURNAL, STATUS),
     ("BUNDLE_FAILED", _ENDED, "The bundle was executed and failed.", IN_SMART, STATUS),
     ("WITHDRAWN", _ENDED, "The bundle was withdrawn.", IN_SMART, STATUS),
-)  # fmt: skip
-
-_OF_ALL: tuple[Row, ...] = (
+    # Everything else.
     ("TIMEOUT", (Exit.THRESHOLD,), "The orders did not end in time.", "where the last line says",
      "you: watch again; the orders go on without it"),
     ("SECRET_PASTED", _OWN, "The text holds a key or a phrase.",
@@ -488,8 +481,6 @@ _OF_ALL: tuple[Row, ...] = (
     ("DEFECT", (Exit.DEFECT,), "A defect in swapdesk.", JOURNAL,
      "you: report it; orders list shows what exists"),
 )  # fmt: skip
-
-OWN_ROWS = (*_OF_INPUT, *_OF_CREATING, *_OF_SIGNING, *_OF_BATCHES, *_OF_ALL)
 
 _WORDS = {code: (money, next_) for code, _, _, money, next_ in OWN_ROWS}
 

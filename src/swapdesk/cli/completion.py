@@ -35,14 +35,15 @@ def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
 
         wanted = typed.lower()
         try:
-            settings = _settings(context)
-            found = dict.fromkeys(
-                one for one in names(settings, wanted) if one[: len(typed)].lower() == wanted
-            )
+            offers = dict.fromkeys(names(_settings(context), wanted))
         except (OSError, ValueError, sqlite3.Error):
             # Nothing is offered where nothing can be read.
             return []
-        return [typed + one[len(typed) :] for one in found if _HARMLESS.fullmatch(one)]
+        return [
+            typed + one[len(typed) :]
+            for one in offers
+            if one[: len(typed)].lower() == wanted and _HARMLESS.fullmatch(one)
+        ]
 
     return offered
 

@@ -121,7 +121,6 @@ def list_commands(call: CliContext) -> None:
     from swapdesk.cli.main import swapdesk
 
     listed = [_command_facts(name, command) for name, command in commands().items()]
-    whole = [one for one in swapdesk.params if one.name in OF_ALL]
     call.output.table(
         ("command", "effect", "read-only", "does"),
         [
@@ -129,7 +128,10 @@ def list_commands(call: CliContext) -> None:
             for one in listed
         ],
         plain=[f"swapdesk {one.name} {one.effect}: {one.help}" for one in listed],
-        document=CommandsDocument(tuple(listed), tuple(map(_option, _options(whole)))),
+        document=CommandsDocument(
+            tuple(listed),
+            tuple(_option(one) for one in _options(swapdesk.params) if one.name in OF_ALL),
+        ),
     )
 
 

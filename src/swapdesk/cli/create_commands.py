@@ -231,17 +231,19 @@ def _create(
         raise bad_input(
             "NEEDS_YES", "Without a terminal an order is created with --yes only.", field="yes"
         )
-    request = CreateRequest(
-        amount=amount,
-        sell=sell,
-        buy=buy,
-        provider=provider,
-        memo_waived=waive_memo is not None,
-        route=route,
-        on_chain=on_chain,
-        **options,
+    return _carry_out(
+        call,
+        CreateRequest(
+            amount=amount,
+            sell=sell,
+            buy=buy,
+            provider=provider,
+            memo_waived=waive_memo is not None,
+            route=route,
+            on_chain=on_chain,
+            **options,
+        ),
     )
-    return _carry_out(call, request)
 
 
 def _carry_out(call: CliContext, request: CreateRequest) -> int:
@@ -321,27 +323,29 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
             f"A {quote.type} route is paid by a deposit; there is nothing to sign.",
             field="quote",
         )
-    request = CreateRequest(
-        amount=f"{board.amount:f}",
-        sell=board.token_in,
-        buy=board.token_out,
-        to=to,
-        memo=None,
-        memo_waived=False,
-        refund=None,
-        refund_memo=None,
-        provider=None,
-        quote_id=quote_id,
-        route=PLAIN,
-        receive=False,
-        min_out=None,
-        middle_refund=None,
-        max_loss=None,
-        accept_warnings=True,
-        fund=False,
-        yes=False,
-        account=account,
-        on_chain=True,
-        dry_run=True,
+    return _carry_out(
+        call,
+        CreateRequest(
+            amount=f"{board.amount:f}",
+            sell=board.token_in,
+            buy=board.token_out,
+            to=to,
+            memo=None,
+            memo_waived=False,
+            refund=None,
+            refund_memo=None,
+            provider=None,
+            quote_id=quote_id,
+            route=PLAIN,
+            receive=False,
+            min_out=None,
+            middle_refund=None,
+            max_loss=None,
+            accept_warnings=True,
+            fund=False,
+            yes=False,
+            account=account,
+            on_chain=True,
+            dry_run=True,
+        ),
     )
-    return _carry_out(call, request)

@@ -434,8 +434,9 @@ class DexCreation(Creation):
             raise bad_input(
                 "NO_SUCH_CHAIN", f"This wallet has no accounts of {chain.name}.", field="from"
             )
-        accounts = await wallet.accounts()
-        account = account_on(accounts, kind, chain.name, request.account, field="account")
+        account = account_on(
+            await wallet.accounts(), kind, chain.name, request.account, field="account"
+        )
         # It is paid itself where nobody else is named.
         self._request = replace(request, to=request.to or account.address, sender=account.address)
         if request.dry_run:
@@ -567,8 +568,9 @@ def _not_created(outcome: NotCreated) -> CommandError:
     error = outcome.error
     # Of one without an answer there is no more to say.
     message = "" if isinstance(error, OutcomeUnknown) else getattr(error, "message", "")
-    end = exit_of_refused_create(outcome.code, error)
-    return _refused_create(end, outcome.code, outcome.failure, message, error)
+    return _refused_create(
+        exit_of_refused_create(outcome.code, error), outcome.code, outcome.failure, message, error
+    )
 
 
 def _not_swapped(outcome: Outcome) -> CommandError:
@@ -746,10 +748,10 @@ def _read_recipient(
     if not recipient.ok:
         raise _refused(recipient, "to", "BAD_RECIPIENT")
     # The memo that comes with the recipient, unless another one was given or it was waived.
-    own = None if request.memo_waived else recipient.memo
+    chosen = request.memo is not None or request.memo_waived
     memo = check_memo_of(
         recipient,
-        request.memo if request.memo is not None else own,
+        request.memo if chosen else recipient.memo,
         request.memo_waived,
         token,
         on_chain=on_chain,

@@ -70,9 +70,10 @@ def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
 
     async def whole(place: Path) -> Demonstration:
         settings = load_settings({}, Home.at(place / "home"))
-        speed = choice.speed or USUAL_SPEED
         # Nobody swaps on a chain here.
-        async with open_world(place / "world", seed=choice.seed, speed=speed, pools=False) as world:
+        async with open_world(
+            place / "world", seed=choice.seed, speed=choice.speed or USUAL_SPEED, pools=False
+        ) as world:
             desk = Desk.open(settings, clock=world.clock, transport=world.transport)
             try:
                 await desk.connect(sandbox_connection(world.ready, settings), follow=False)
@@ -82,14 +83,11 @@ def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
             finally:
                 await desk.close()
 
-    with tempfile.TemporaryDirectory(prefix="swapdesk-demo-", dir=_quick_place()) as place:
+    # Where files are in memory: nothing of the world is to last, and its databases wait for the
+    # disk at every step.
+    quick = IN_MEMORY if os.access(IN_MEMORY, os.W_OK | os.X_OK) else None
+    with tempfile.TemporaryDirectory(prefix="swapdesk-demo-", dir=quick) as place:
         return run_repeatable(lambda: whole(Path(place)))
-
-
-def _quick_place() -> str | None:
-    """Where files are in memory: nothing of the world is to last, and its databases wait for the
-    disk at every step."""
-    return IN_MEMORY if os.access(IN_MEMORY, os.W_OK | os.X_OK) else None
 
 
 async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:

@@ -341,8 +341,8 @@ def node(
     require_extra("sandbox")
     from swapdesk.sandbox.node.evm.standalone import run_node
 
-    home = data or call.settings(lenient=True).home.sandbox.parent / "node"
-    return run_node(home.absolute(), host=host, port=port, speed=speed or Decimal(1), ids=chain_ids)
+    place = (data or call.settings(lenient=True).home.sandbox.parent / "node").absolute()
+    return run_node(place, host=host, port=port, speed=speed or Decimal(1), ids=chain_ids)
 
 
 PRACTICE = "practice"

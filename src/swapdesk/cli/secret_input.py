@@ -203,8 +203,7 @@ def show_secret(
         if wait is None:
             # Each key at once and unseen, those that interrupt or stop a program among them.
             flags = termios.ICANON | termios.ECHO | termios.ISIG
-            keys = terminal_without(flags, sys.stdin.fileno(), termios.TCSAFLUSH)
-            held.enter_context(keys)
+            held.enter_context(terminal_without(flags, sys.stdin.fileno(), termios.TCSAFLUSH))
             wait = _key_within
         held.enter_context(_ended_by_signals())
         _write(target, _SECOND_SCREEN)

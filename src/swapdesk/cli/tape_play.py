@@ -59,8 +59,8 @@ def play_tape(
 
 def play_tour(call: CliContext) -> int:
     _require_sandbox(call)
-    shown = read_tape((Path(tapes.__file__).parent / "tour.tape").read_bytes())
-    return open_desk(call, player=Player(shown, reader=True))
+    tour = Path(tapes.__file__).parent / "tour.tape"
+    return open_desk(call, player=Player(read_tape(tour.read_bytes()), reader=True))
 
 
 def _require_sandbox(call: CliContext) -> None:

@@ -180,7 +180,7 @@ async def consent(output: Output, review: Review, *, yes: bool) -> Agreed | None
     output.talk(*review_text(review))
     if review.phrase is not None:
         typed = output.ask(f'Type "{review.phrase}" to sign:')
-        return Agreed(review.phrase) if typed == review.phrase else None
+        return Agreed(typed) if typed == review.phrase else None
     return Agreed() if yes or output.ask('Sign this? Type "sign":') == "sign" else None
 
 

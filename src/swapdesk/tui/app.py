@@ -30,7 +30,7 @@ from swapdesk.tui.commands import all_commands, everywhere_commands
 from swapdesk.tui.commands.keymap import checked_keymap
 from swapdesk.tui.controllers.create_controller import BatchController, CreateController
 from swapdesk.tui.controllers.navigation import Navigation, PrivacyMode
-from swapdesk.tui.controllers.order_follower import EndBell, Notify, OrderFollower, terminal_notice
+from swapdesk.tui.controllers.order_follower import EndBell, OrderFollower, terminal_notice
 from swapdesk.tui.controllers.signing_controller import SigningController
 from swapdesk.tui.glyphs import wanted_set
 from swapdesk.tui.keys_in_turn import KeyQueue, KeyTaken
@@ -179,7 +179,7 @@ class DeskApp(SafeApp[int]):
         self.keys = KeyQueue(self, self.session.clock, super().on_event)
         self.navigation = Navigation(self, self.session, SwapScreen(self.session))
         self.privacy = PrivacyMode(self, self.session)
-        ends = EndBell(Notify(settings.notify.value), self._tell_terminal)
+        ends = EndBell(settings.notify.value, self._tell_terminal)
         self.orders = OrderFollower(self.navigation, ends)
         self.creates = CreateController(self.navigation)
         self.signing = SigningController(self.navigation)
@@ -381,10 +381,10 @@ class DeskApp(SafeApp[int]):
             await done
 
     async def do_new_swap(self) -> None:
-        await self.navigation.begin_swap(private=False)
+        (await self.navigation.home()).begin(private=False)
 
     async def do_private_send(self) -> None:
-        await self.navigation.begin_swap(private=True)
+        (await self.navigation.home()).begin(private=True)
 
     async def do_back(self) -> None:
         await self.navigation.back()

@@ -44,16 +44,15 @@ class OrderPayments:
         mark = self.mark(multi_id)
         if mark is None:
             return None
+        from swapdesk.flows.batch.progress import group_standing, order_payment
+
         before, standing = self._read.get(multi_id, (None, None))
         if standing is None or mark != before:
             from swapdesk.flows.batch.batches import find_group
-            from swapdesk.flows.batch.progress import group_standing, order_payment
 
             group = find_group(self._journal.ledger, multi_id)
             if group is None:
                 return None
             standing = group_standing(self._journal, group)
             self._read[multi_id] = (mark, standing)
-        from swapdesk.flows.batch.progress import order_payment
-
         return order_payment(standing, service_id)

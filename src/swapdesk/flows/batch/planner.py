@@ -445,19 +445,17 @@ def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tu
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
         for group in batch.groups:
-            if not any(_may_be_order(row, recent=recent) for row in group.rows):
-                continue
-            for row, order in zip(group.rows, group.request.orders, strict=True):
+            orders = {
+                row.number
+                for row in group.rows
+                if row.became == "unknown" or (recent and row.became != "failed")
+            }
+            # A request is read only where a row of it may be an order.
+            for row, order in zip(group.rows, group.request.orders, strict=True) if orders else ():
                 known = found.get(_asks(order))
-                if _may_be_order(row, recent=recent) and not (
-                    known is not None and known[1].became == "unknown"
-                ):
+                if row.number in orders and (known is None or known[1].became != "unknown"):
                     found[_asks(order)] = batch.id, row
     return found
-
-
-def _may_be_order(row: Row, *, recent: bool) -> bool:
-    return row.became == "unknown" or (recent and row.became != "failed")
 
 
 def _asks(order: MultiOrderRequest) -> tuple[object, ...]:

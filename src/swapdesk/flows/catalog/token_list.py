@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from itertools import accumulate
-from typing import Any, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 from swapdesk.flows.catalog.confusables import skeleton
 from swapdesk.wire.encoding.numbers import plain
@@ -58,21 +58,7 @@ class CanDo(StrEnum):
     SELF_PRIVATE = "slf"
 
 
-class TokenRow(NamedTuple):
-    """One token on one chain. ``price`` in USD, ``change`` in percent of 24 hours; ``contract`` is
-    None for a native coin. ``verdict`` is the word of its scans, ``can`` what it can be used for.
-
-    ``enabled`` is False when the token or its chain is disabled. ``symbol_key`` and ``text_key``
-    are the lower-case texts that are searched.
-    """
-
-    PRINTED = {  # noqa: RUF012
-        "id": "id", "symbol": "symbol", "name": "name", "chain": "chain",
-        "chainName": "chain_name", "kind": "kind", "contract": "contract", "price": "price",
-        "change": "change", "priority": "priority", "rank": "rank", "enabled": "enabled",
-        "unverified": "unverified", "verdict": "verdict", "can": "uses",
-    }  # fmt: skip
-
+class _TokenRow(NamedTuple):
     id: str
     symbol: str
     name: str
@@ -93,6 +79,23 @@ class TokenRow(NamedTuple):
     contract: str | None
     symbol_key: str
     text_key: str
+
+
+class TokenRow(_TokenRow):
+    """One token on one chain. ``price`` in USD, ``change`` in percent of 24 hours; ``contract`` is
+    None for a native coin. ``verdict`` is the word of its scans, ``can`` what it can be used for.
+
+    ``enabled`` is False when the token or its chain is disabled. ``symbol_key`` and ``text_key``
+    are the lower-case texts that are searched.
+    """
+
+    __slots__ = ()
+    PRINTED: ClassVar = {
+        "id": "id", "symbol": "symbol", "name": "name", "chain": "chain",
+        "chainName": "chain_name", "kind": "kind", "contract": "contract", "price": "price",
+        "change": "change", "priority": "priority", "rank": "rank", "enabled": "enabled",
+        "unverified": "unverified", "verdict": "verdict", "can": "uses",
+    }  # fmt: skip
 
     def can(self, what: CanDo) -> bool:
         """Whether it can be used so now: what is disabled can nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
@@ -52,30 +53,25 @@ def quit_warning(
     if not running:
         return None
     count = yours or len(running)
-    one = count == 1
-    said = f"{count} {'order' if one else 'orders'}"
-    if yours:
-        said += f" {'waits' if one else 'wait'} for you."
+    if count == 1:
+        what = "order waits for you" if yours else "order is open"
+        goes = "It goes on without the desk and is"
     else:
-        said += f" {'is' if one else 'are'} open."
-    goes = "It goes" if one else "They go"
-    there = "is" if one else "are"
-    return f"{said} {goes} on without the desk and {there} here when you come back. q quits."
+        what = "orders wait for you" if yours else "orders are open"
+        goes = "They go on without the desk and are"
+    return f"{count} {what}. {goes} here when you come back. q quits."
 
 
 def waits_for_you(tracked: TrackedOrder, now: datetime) -> bool:
     """Whether you are who acts next on an open order. As :func:`order_status` says, which is asked
     only where the case alone does not tell: of thousands of orders all are counted at once."""
-    order = tracked.order
-    if tracked.payments or tracked.out_of_reach(now):
-        return order_status(tracked, now).actor == "you"
-    if display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
-        if tracked.withheld is not None:
-            never = tracked.standing in (DepositRelease.FOREIGN, DepositRelease.UNREPEATED)
-            return not never and order_status(tracked, now).actor == "you"
-        if order.expires is not None and order.expires <= now:
-            return order_status(tracked, now).actor == "you"
-    return situation_of(order).actor == "you"
+    order, hidden = tracked.order, tracked.withheld is not None
+    asked = bool(tracked.payments) or tracked.out_of_reach(now)
+    if not asked and display_of(order) in (DisplayStatus.WAITING_FOR_DEPOSIT, None):
+        if hidden and tracked.standing in (DepositRelease.FOREIGN, DepositRelease.UNREPEATED):
+            return False
+        asked = hidden or (order.expires is not None and order.expires <= now)
+    return (order_status(tracked, now) if asked else situation_of(order)).actor == "you"
 
 
 class OpenFinding(Struct, frozen=True):
@@ -173,16 +169,8 @@ def recent_events(
 
 def markets_of(intents: Iterable[Intent], catalog: Catalog, limit: int) -> list[TokenRow]:
     """The tokens of ``intents``, in their sequence, that have a price."""
-    rows: list[TokenRow] = []
-    looked_up: set[str] = set()
-    for intent in intents:
-        for token in (intent.token_in, intent.token_out):
-            if token.id in looked_up:
-                continue
-            looked_up.add(token.id)
-            row = catalog.row(token.id)
-            if row is not None and row.price is not None:
-                rows.append(row)
-        if len(rows) >= limit:
-            break
-    return rows[:limit]
+    ids = dict.fromkeys(
+        token.id for intent in intents for token in (intent.token_in, intent.token_out)
+    )
+    rows = map(catalog.row, ids)
+    return list(islice((row for row in rows if row is not None and row.price is not None), limit))

@@ -55,6 +55,8 @@ BUILD_BUNDLE = Verb(
     "build",
     "Ask the service what pays the deposits of a group, and compare it. Nothing is paid by it.",
     writes=True,
+    act="pay",
+    given=("BUILT",),
 )
 SIGN_BUNDLE = Verb(
     "sign-bundle",
@@ -62,6 +64,8 @@ SIGN_BUNDLE = Verb(
     "sign",
     "Build and show what is to be signed, one review after another; there s signs, x refuses.",
     writes=True,
+    act="pay",
+    given=("SIGNED",),
 )
 SUBMIT_BUNDLE = Verb(
     "submit-bundle",
@@ -70,6 +74,8 @@ SUBMIT_BUNDLE = Verb(
     "Hand in the bundle that was signed: it pays the deposits, once.",
     writes=True,
     money=True,
+    act="pay",
+    given=("SETTLED",),
 )
 FAILED_AGAIN = Verb(
     "failed-again",

@@ -61,30 +61,23 @@ class Navigation:
         if len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
 
-    async def home(self) -> None:
+    async def home(self) -> SwapScreen:
         """The first page; what was typed on it is kept."""
         while len(self.app.screen_stack) > 1:
             await self.app.pop_screen()
-
-    async def begin_swap(self, *, private: bool) -> None:
-        """The first page with an empty line."""
-        await self.home()
-        self.first.begin(private=private)
+        return self.first
 
     async def write_token(self, spec: str) -> None:
         """Put a token that was chosen on another page into the line of the first one."""
-        await self.home()
-        self.first.write_token(spec)
+        (await self.home()).write_token(spec)
 
     async def begin_with(self, line: str) -> None:
         """The first page with this line of a swap; nothing is asked."""
-        await self.home()
-        self.first.begin_with(line)
+        (await self.home()).begin_with(line)
 
     async def finish_with(self, page: Page) -> None:
         """What the first page asked for is done: it is emptied, and ``page`` shows the result."""
-        await self.home()
-        self.first.begin(private=False)
+        (await self.home()).begin(private=False)
         await self.app.push_screen(page)
 
     def open_order(self, service_id: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -74,37 +73,26 @@ class OrderFollower:
         self._navigation.tell_orders()
 
     def _orders_changed(self, ids: frozenset[str]) -> None:
-        # What was paid out or came back may be in the own wallet.
-        self._session.moves += self._tell_ends(ids)
-        self._navigation.tell_orders(ids)
-
-    def _tell_ends(self, ids: frozenset[str]) -> bool:
-        """Whether an order ended."""
-        if (link := self._session.link) is None:
-            return False
-        found = [one for one in map(link.tracker.get, ids) if one is not None]
-        sentences = self.ends.changed(found, self._session.service_clock.now())
+        link = self._session.link
+        known = map(link.tracker.get, ids) if link is not None else ()
+        changed = [one for one in known if one is not None]
+        sentences = self.ends.changed(changed, self._session.service_clock.now())
         for said in sentences:
             self._app.notify(said)
-        return bool(sentences)
+        # What was paid out or came back may be in the own wallet.
+        self._session.moves += bool(sentences)
+        self._navigation.tell_orders(ids)
 
 
 LONGEST = 120
 
 
-class Notify(StrEnum):
-    """``notify`` in the configuration."""
-
-    AWAY = "away"
-    """While the terminal is not known to have the focus."""
-    ALWAYS = "always"
-    OFF = "off"
-
-
 class EndBell:
-    """``tell`` writes to the terminal: the bell, and a sequence with the sentence."""
+    """``tell`` writes to the terminal: the bell, and a sequence with the sentence. ``choice`` is
+    that of the configuration: ``away``, while the terminal is not known to have the focus,
+    ``always`` or ``off``."""
 
-    def __init__(self, choice: Notify, tell: Callable[[str], None]) -> None:
+    def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
         self._tell = tell
         self._told: dict[str, str] = {}
@@ -117,17 +105,14 @@ class EndBell:
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
         """Tell of those that ended since; the sentences, also when no bell was rung."""
-        said: list[str] = []
-        for one in orders:
-            if not one.ended or self._told.get(one.service_id) == _end(one):
-                continue
-            self._told[one.service_id] = _end(one)
-            said.append(end_sentence(one, now))
-        if said and self._choice is not Notify.OFF:
-            away = not self.focused or self._choice is Notify.ALWAYS
-            if away:
-                text = said[0] if len(said) == 1 else f"{len(said)} orders ended. {said[0]}"
-                self._tell(text)
+        ended = (one for one in orders if one.ended)
+        news = [one for one in ended if self._told.get(one.service_id) != _end(one)]
+        self.begin(news)
+        said = [end_sentence(one, now) for one in news]
+        away = not self.focused or self._choice == "always"
+        if said and away and self._choice != "off":
+            several = f"{len(said)} orders ended. " if len(said) > 1 else ""
+            self._tell(f"{several}{said[0]}")
         return said
 
 

@@ -195,18 +195,20 @@ class SigningController:
 
     async def _ended(self, signing: SigningSession[Any]) -> None:
         """Tell how it ended, unless the page in view does."""
-        from swapdesk.tui.screens.sign import subject_of
+        from swapdesk.tui.screens.order import OrderScreen
+        from swapdesk.tui.screens.sign import SignScreen, subject_of
 
-        link = self._session.link
+        link, screen = self._session.link, self._app.screen
         outcome, order_id = signing.outcome, signing.order_id
         if outcome is None:
             return
-        if signing.kind.shows_order and order_id is not None and link is not None:
-            link.tracker.adopt(order_id)
-        shown = self._shows(signing)
+        shows_order = order_id if signing.kind.shows_order else None
+        if shows_order is not None and link is not None:
+            link.tracker.adopt(shows_order)
+        shown = isinstance(screen, SignScreen) and screen.signing is signing
         if shown and outcome.failure is None:
-            if signing.kind.shows_order and order_id is not None:
-                await self._show_order(order_id)
+            if shows_order is not None:
+                await self._navigation.finish_with(OrderScreen(self._session, shows_order))
             else:
                 await self._navigation.back()
         page = self._navigation.page
@@ -235,15 +237,3 @@ class SigningController:
             page.refresh_frame()
             page.swaps_changed()
             page.see_moves()
-
-    def _shows(self, signing: SigningSession[Any]) -> bool:
-        """Whether its review is in view."""
-        from swapdesk.tui.screens.sign import SignScreen
-
-        screen = self._app.screen
-        return isinstance(screen, SignScreen) and screen.signing is signing
-
-    async def _show_order(self, service_id: str) -> None:
-        from swapdesk.tui.screens.order import OrderScreen
-
-        await self._navigation.finish_with(OrderScreen(self._session, service_id))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,7 +151,6 @@ _DOING = {
     Until.SIGNED: "being signed",
     Until.SETTLED: "submitting",
 }
-_STANDS_AFTER = {BUILD_BUNDLE: Until.BUILT, SIGN_BUNDLE: Until.SIGNED, SUBMIT_BUNDLE: Until.SETTLED}
 ROOMY = 100
 """Cells from which the route has a column of its own."""
 NAMED = 120
@@ -350,7 +350,9 @@ class BatchScreen(Page):
         for a file where nothing is due at all."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
-        found = self._left_open()
+        found = None
+        with suppress(JournalUnavailable):
+            found = left_open(self.desk.journal, self.now())
         if found is not None and found.id != self.work.batch_id:
             self._open(found)
         if (self.plan is None and found is None) or self._over:
@@ -366,12 +368,6 @@ class BatchScreen(Page):
         """Whether a batch is shown on which nothing is due, and no row failed."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
-
-    def _left_open(self) -> Batch | None:
-        try:
-            return left_open(self.desk.journal, self.now())
-        except JournalUnavailable:
-            return None
 
     # drawing
 
@@ -905,37 +901,27 @@ class BatchScreen(Page):
 
     # paying
 
-    def do_build_bundle(self) -> None:
-        self._pay(Until.BUILT)
-
-    def do_sign_bundle(self) -> None:
-        signing = self._pay(Until.SIGNED)
-        if signing is not None:
-            self.controls.signing.open(signing)
-
-    def do_submit_bundle(self) -> None:
-        self._pay(Until.SETTLED)
-
-    def _pay(self, until: Until) -> GroupSession | None:
+    def do_pay(self, until: str) -> None:
+        """Go on with the group that is next, ``until`` it stands so; what is to be signed is
+        shown."""
         current = self.current
         if current is None:
-            return None
+            return
         try:
-            signing = self.controls.signing.pay_group(current.group.act.id, until)
+            signing = self.controls.signing.pay_group(current.group.act.id, Until[until])
         except Stopped as error:
             self.show_notice(f"{error} Next {error.next}.", "warning")
-            return None
         except JournalUnavailable:
             self.show_notice(NO_JOURNAL.cause, "error")
-            return None
-        self.show()
-        return signing
+        else:
+            self.show()
+            if until == Until.SIGNED.name:
+                self.controls.signing.open(signing)
 
     # keys
 
     def verb_standing(self, verb: Verb) -> CommandState:
         plan, progress, creating = self.plan, self.progress, self.work.creating
-        failed = progress is not None and bool(progress.failed)
         if verb in FIELD_VERBS:
             in_cell = self._cell is not None
             if not self.writing or verb in (FILE_VERBS if in_cell else (OTHER_COLUMN,)):
@@ -949,34 +935,31 @@ class BatchScreen(Page):
             return CommandState(locked=CREATING if creating else "")
         if verb is EXPORT_BATCH:
             return CommandState(verb="export" if self.made is not None else "template")
-        if verb is FAILED_AGAIN and progress is not None and failed:
+        if verb in (FAILED_AGAIN, BACK_TO_BATCH):
+            again = verb is FAILED_AGAIN
+            failed = progress is not None and progress.failed > 0
+            shown = failed if again else self.work.unpaid is not None and not failed
             # With the same input, unless something of the batch is just on its way.
-            return CommandState(locked=CREATING if creating or progress.creating else self.doing)
-        if verb is BACK_TO_BATCH and self.work.unpaid is not None and not failed:
-            return CommandState(locked=CREATING if creating else self.doing)
-        if verb in PAYING_VERBS and not creating:
-            return self.paying_standing(verb)
-        if plan is None or verb in (FAILED_AGAIN, BACK_TO_BATCH, *PAYING_VERBS):
+            busy = creating or (again and progress is not None and progress.creating)
+            return CommandState(locked=CREATING if busy else self.doing, hidden=not shown)
+        if verb in PAYING_VERBS:
+            return HIDDEN if creating else self.paying_standing(verb)
+        if plan is None:
             return HIDDEN
         if verb in (NEXT_PROBLEM, PREVIOUS_PROBLEM):
             found = self.made is None and any(row.findings and not row.skipped for row in plan.rows)
             return READY if found else HIDDEN
         if verb is DECIMAL_COMMA:
-            return self._comma_standing()
+            # Said with an amount of the file: whether that is meant is for the trader to say.
+            row = plan.comma_problem if self.made is None else None
+            amount = row.cell("sell_amount") if row is not None else ""
+            return CommandState(verb=f"read {amount} as {pointed(amount)}", hidden=row is None)
         if verb in (EDIT_ROW, SKIP_ROW):
             if self.work.batch_id is not None:
                 return HIDDEN
             row = self.row
             return CommandState(verb="keep row" if verb is SKIP_ROW and row and row.skipped else "")
-        return self._create_standing()
-
-    def _comma_standing(self) -> CommandState:
-        """Said with an amount of the file: whether that is meant is for the trader to say."""
-        row = self.plan.comma_problem if self.plan is not None and self.made is None else None
-        if row is None:
-            return HIDDEN
-        amount = row.cell("sell_amount")
-        return CommandState(verb=f"read {amount} as {pointed(amount)}")
+        return self._create_standing(plan)
 
     @property
     def cut_off(self) -> str:
@@ -985,22 +968,21 @@ class BatchScreen(Page):
             return "not connected"
         return "read only" if self.link.connection.read_only else ""
 
-    def _create_standing(self) -> CommandState:
-        plan, progress = self.plan, self.progress
+    def _create_standing(self, plan: BatchPlan) -> CommandState:
+        progress, count = self.progress, len(plan.problems)
         if self.work.creating:
             return CommandState(locked=CREATING)
         if progress is not None and not progress.creating:
             return HIDDEN
         if self.busy:
             return CommandState(locked=self.busy)
-        count = len(plan.problems) if plan is not None else 0
         if progress is None and count:
             return CommandState(locked=counted(count, "problem"))
         if self.cut_off:
             return CommandState(locked=self.cut_off)
         if progress is not None:
             return CommandState(verb="go on")
-        if plan is None or not plan.limits_known:
+        if not plan.limits_known:
             return CommandState(locked="limits not known")
         if not plan.groups:
             return CommandState(locked="no rows")
@@ -1019,7 +1001,7 @@ class BatchScreen(Page):
             return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
         # What was never built is built and shown by one key; what failed is looked at in between.
         at_once = verb is SIGN_BUNDLE and due is Until.BUILT and bundle is None
-        if due is not _STANDS_AFTER[verb] and not at_once:
+        if due is not Until[str(verb.given[0])] and not at_once:
             return HIDDEN
         if doing:
             return HIDDEN if at_once else CommandState(locked=doing)
@@ -1257,8 +1239,7 @@ def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
             else f"{len(sold)} tokens"
         )
         bought = {row.order.token_out.id for row in plan.rows if row.order and not row.skipped}
-        word = "token" if len(bought) == 1 else "tokens"
-        tokens = [Span(text, bold=True), Span(f" {BECOMES} {len(bought)} {word}   ")]
+        tokens = [Span(text, bold=True), Span(f" {BECOMES} {counted(len(bought), 'token')}   ")]
     if made is not None:
         for end, (glyph, role, _, word) in _ENDS.items():
             if count := sum(row.became == end for row in made.rows):
@@ -1316,18 +1297,17 @@ def plan_facts(
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
     """Two facts in a row where both have half of it; what has not wraps under its label."""
     half = width // 2
+    rest = list(facts)
     rows: list[Line] = []
-    at = 0
-    while at < len(facts):
-        first = _labelled(facts[at])
-        second = _labelled(facts[at + 1]) if at + 1 < len(facts) else None
-        fits = second is not None and width_of(first) < half and width_of(second) <= width - half
-        if width >= TWO_COLUMNS and fits and second is not None:
-            rows.append([*fill(first, half), *second])
-            at += 2
-            continue
-        rows += fact_lines(facts[at], width, LABEL)
-        at += 1
+    while rest:
+        beside = [_labelled(fact) for fact in rest[:2]]
+        fits = width_of(beside[0]) < half and width_of(beside[-1]) <= width - half
+        if width >= TWO_COLUMNS and len(beside) == 2 and fits:
+            rows.append([*fill(beside[0], half), *beside[1]])
+        else:
+            rows += fact_lines(rest[0], width, LABEL)
+            beside = beside[:1]
+        rest = rest[len(beside) :]
     return rows
 
 

@@ -235,8 +235,8 @@ class SignScreen(Page):
         state = self._fitting()
         self.set_class(not state.roomy, "-tight")
         self._state = state
-        self._heading.show(partial(heading_lines, state))
-        self._view.show(partial(sign_lines, state))
+        self._heading.show(lambda width: sign_lines(state, width)[0])
+        self._view.show(lambda width: sign_lines(state, width)[1])
         review = signing.review
         self._drawn = review.id if review is not None else None
         step = self._drawn or signing.stage.value
@@ -248,13 +248,21 @@ class SignScreen(Page):
         self.call_after_refresh(self._see_end)
 
     def _fitting(self) -> SignState:
-        """How what stands now is drawn in the room there is."""
-        short = self.app.size.height < SHORT_BELOW
+        """How what stands now is drawn in the room there is: with all empty rows, else without
+        them, and without its heading only where nothing is left to be read on then."""
+        session, short = self.signing, self.app.size.height < SHORT_BELOW
+        review, width = session.review, self._reading.size.width
+        if review is None:
+            return SignState(session, short, roomy=not short)
         height = self._heading.size.height + self._reading.size.height
         # The row below the steps is empty on a roomy screen only.
-        if not short and not self.has_class("-tight"):
-            height += 1
-        return state_for(self.signing, self._reading.size.width, height, short=short, gap=1)
+        height += not short and not self.has_class("-tight")
+        heading, body = review_lines(session, review, width)
+        if not short and len(heading) + len(body) < height:
+            return SignState(session, short, roomy=True)
+        heading, body = review_lines(session, review, width, roomy=False)
+        whole = len(body) <= height < len(heading) + len(body)
+        return SignState(session, short, headed=not whole)
 
     def _say_steps(self) -> None:
         try:
@@ -410,41 +418,19 @@ def _paid(session: SigningSession[Any]) -> str:
     return f"{exact_amount(session.amount)} {session.token.symbol}"
 
 
-def sign_lines(state: SignState, width: int) -> list[Line]:
-    """The body under the steps; of a review what is read on and back below its heading."""
+def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
+    """What is under the steps: the heading of a review, which stays, and what is read on and back
+    below it."""
     session = state.session
     review = session.review
     if review is not None:
-        return review_lines(session, review, width, roomy=state.roomy)[1]
+        heading, body = review_lines(session, review, width, roomy=state.roomy)
+        return (heading if state.headed else []), body
     if session.outcome is not None:
-        return _end_lines(session, session.outcome, width, short=state.short)
+        return [], _end_lines(session, session.outcome, width, short=state.short)
     if session.stage is Stage.LOCKED:
-        return _locked_lines(session, width)
-    return wrapped(Span(session.doing), width)
-
-
-def heading_lines(state: SignState, width: int) -> list[Line]:
-    """What is signed and what its columns are called: it stays while the rest is read."""
-    review = state.session.review
-    if review is None or not state.headed:
-        return []
-    return review_lines(state.session, review, width, roomy=state.roomy)[0]
-
-
-def state_for(
-    session: SigningSession[Any], width: int, height: int, *, short: bool, gap: int
-) -> SignState:
-    """How what is signed is drawn in ``height`` rows, of which a roomy screen has ``gap`` more
-    empty: with all that is empty, else without it, and without its heading only where nothing is
-    left to be read on then."""
-    if session.review is None:
-        return SignState(session, short, roomy=not short)
-    heading, body = review_lines(session, session.review, width)
-    if not short and len(heading) + len(body) <= height - gap:
-        return SignState(session, short, roomy=True)
-    heading, body = review_lines(session, session.review, width, roomy=False)
-    whole = len(body) <= height < len(heading) + len(body)
-    return SignState(session, short, headed=not whole)
+        return [], _locked_lines(session, width)
+    return [], wrapped(Span(session.doing), width)
 
 
 def review_lines(
