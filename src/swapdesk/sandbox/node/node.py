@@ -196,9 +196,9 @@ class Node:
             "venue_report": (AccountOf, lambda p: accounts.report(p.venue, p.key)),
             "venue_legs": (LegsOf, self._legs),
             "venue_wallets": (ChainOf, self._wallets),
-            "venue_send_on": (SendOn, self._send_on),
+            "venue_send_on": (SendOn, lambda p: self._transfer(accounts.send_on(p))),
             "fault_add": (FaultAdd, self._add_fault),
-            "fault_list": (NoParams, lambda _: self._waiting_faults()),
+            "fault_list": (NoParams, lambda _: [fault.as_json() for fault in self.faults.active]),
             "fund": (Fund, self._fund),
             "fault_clear": (NoParams, lambda _: accounts.faults.clear()),
         }
@@ -240,10 +240,6 @@ class Node:
             if name not in down and (height := self.ledger.height(chain)) is not None
         }
 
-    def _send_on(self, params: SendOn) -> dict[str, object] | None:
-        sent = self.accounts.send_on(params.venue, params.key, params.address, params.tag)
-        return self._transfer(sent)
-
     def _add_fault(self, params: FaultAdd) -> None:
         """The control has looked whether there is such a fault, and what it selects."""
         if params.chain is None:
@@ -251,9 +247,6 @@ class Node:
             self.accounts.step()
         else:
             self.faults.set(params.fault, "chain", params.chain, times=params.times)
-
-    def _waiting_faults(self) -> list[dict[str, object]]:
-        return [fault.as_json() for fault in self.faults.active]
 
     def _fund(self, params: Fund) -> Awaitable[dict[str, object]]:
         asked = params.address, int(params.units), params.token

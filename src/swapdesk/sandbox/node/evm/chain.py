@@ -319,10 +319,6 @@ class Beats:
         moment = self._clock.at(slot * self._block_ms)
         return Beat(moment.now // 1000, slot)
 
-    def seconds_to(self, slot: int) -> float:
-        """Until a slot begins, but never longer than the clock may be left unasked."""
-        return min(self.left(slot), LONGEST_SLEEP)
-
     def left(self, slot: int) -> float:
         """Seconds until a slot begins as the clock goes now."""
         missing = slot * self._block_ms - self._clock.moment().world

@@ -34,7 +34,14 @@ from swapdesk.sandbox.node.evm.blocks import (
     receipt_document,
 )
 from swapdesk.sandbox.node.evm.calls import CallExecutor
-from swapdesk.sandbox.node.evm.chain import Beats, EvmChain, LogWords, Mined, usual_tip
+from swapdesk.sandbox.node.evm.chain import (
+    LONGEST_SLEEP,
+    Beats,
+    EvmChain,
+    LogWords,
+    Mined,
+    usual_tip,
+)
 from swapdesk.sandbox.node.evm.genesis import FAUCET, Genesis, SandboxKey, sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.mempool import Candidate, Mempool, read_candidate
@@ -189,7 +196,7 @@ class LiveChain:
         beat = self._beats.now()
         slot = min(self.head.slot, beat.slot)
         if beat.slot <= slot:
-            return self._beats.seconds_to(slot + 1)
+            return min(self._beats.left(slot + 1), LONGEST_SLEEP)
         try:
             if batch:
                 await self._mine(batch)

@@ -37,7 +37,7 @@ from swapdesk.chain.solana import (
     read_serialized_message,
     read_transaction,
 )
-from swapdesk.sandbox.node.evm.json_rpc import Problem
+from swapdesk.sandbox.node.evm.json_rpc import Problem, bad_params
 from swapdesk.sandbox.node.solana.chain import Mined, SolanaChain
 from swapdesk.sandbox.node.solana.machine import (
     SLOTS_PER_EPOCH,
@@ -75,10 +75,6 @@ class SolanaCode(IntEnum):
     BAD_SIGNATURE = -32003
     OTHER_VERSION = -32015
     SLOT_NOT_REACHED = -32016
-
-
-def bad_params(message: str) -> Problem:
-    return Problem(message, RpcCode.BAD_PARAMS)
 
 
 _WORDS = {
