@@ -77,9 +77,9 @@ SERVING = (
         "refusals-not-counted",
         "An operator whose partners are all refused sees no request at all.",
         "swapdesk/service/metrics.py",
-        "        operation, status = call.operation, call.status\n",
-        "        operation, status = call.operation, call.status\n"
-        "        if status >= 400:\n            return\n",
+        "        self._requests.labels(call.operation, call.status).inc()\n",
+        "        if call.status >= 400:\n            return\n"
+        "        self._requests.labels(call.operation, call.status).inc()\n",
         (f"{OBSERVED}::test_requests_creates_and_transitions_are_counted",),
     ),
     Defect(

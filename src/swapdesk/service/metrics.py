@@ -1,13 +1,13 @@
 """Metrics of a service in the text format of Prometheus, and the application that answers them.
 
-Requests and transitions are counted as they happen, in children that are bound once; the rest is
+Requests and transitions are counted as they happen; the rest is
 asked when it is scraped (:mod:`~swapdesk.service.readiness`). Labels are names of the tables of
 this program and of its file: nothing that a caller sends can make a new series.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -90,9 +90,6 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 CREATES = frozenset({"create_exchange", "create_private_send", "create_multi_exchange"})
 _BREAKER_STATES = ("closed", "open", "half_open")
 
-_Observe = Callable[[float], None]
-_Count = Callable[[], None]
-
 
 def outcome_of(call: Call) -> str:
     """What became of a create."""
@@ -120,41 +117,20 @@ class Metrics:
         self._durations = Histogram(
             name, family.help, family.labels, buckets=_BUCKETS, registry=self.registry
         )
-        # Children once they are bound; there are as many as rows and statuses.
-        self._answers: dict[tuple[str, int], _Count] = {}
-        self._times: dict[str, _Observe] = {}
-        self._outcomes: dict[tuple[str, str], _Count] = {}
-        self._states: dict[int, _Count] = {}
 
     def _counter(self, name: str) -> Counter:
         family = FAMILIES[name]
         return Counter(name, family.help, family.labels, registry=self.registry)
 
     def answered(self, call: Call) -> None:
-        operation, status = call.operation, call.status
-        count = self._answers.get((operation, status))
-        if count is None:
-            count = self._requests.labels(operation, status).inc
-            self._answers[operation, status] = count
-        count()
-        if operation != STREAM:
-            observe = self._times.get(operation)
-            if observe is None:
-                observe = self._times[operation] = self._durations.labels(operation).observe
-            observe(call.seconds)
-        if operation in CREATES:
-            key = (operation, outcome_of(call))
-            count = self._outcomes.get(key)
-            if count is None:
-                count = self._outcomes[key] = self._creates.labels(*key).inc
-            count()
+        self._requests.labels(call.operation, call.status).inc()
+        if call.operation != STREAM:
+            self._durations.labels(call.operation).observe(call.seconds)
+        if call.operation in CREATES:
+            self._creates.labels(call.operation, outcome_of(call)).inc()
 
     def moved(self, order: StoredOrder, before: int | None) -> None:
-        count = self._states.get(order.status)
-        if count is None:
-            count = self._transitions.labels(state_name(order.status)).inc
-            self._states[order.status] = count
-        count()
+        self._transitions.labels(state_name(order.status)).inc()
 
 
 class Scrape(Collector):

@@ -172,7 +172,7 @@ SHARE = 16
 """A process takes one part in so many of the calls that are left, and one at least."""
 
 
-class CallShare:
+class CallShare(CountedCall):
     """Calls that one process has counted in the store, and lets through without asking it; or
     that it found a full window there, which it need not ask for again at once.
 
@@ -182,11 +182,8 @@ class CallShare:
     def __init__(
         self, counted: str, rate_class: RateClass, limits: RateWindows, clock: Clock
     ) -> None:
-        self.counted = counted
-        self.rate_class = rate_class
+        super().__init__(counted, rate_class, limits, clock)
         self.left = 0
-        self._limits = limits
-        self._clock = clock
         self._count: CallCount | None = None
         self._binding = 0
         self._room = 0
@@ -435,6 +432,5 @@ def _of_key(partner: Partner, rate_class: RateClass) -> RateWindows | None:
 
 def _halved(limits: RateWindows) -> RateWindows:
     """Half of each, rounded down; one stays one."""
-    most = (limits.per_minute, limits.per_hour, limits.per_day)
-    minute, hour, day = (max(each // 2, min(each, 1)) for each in most)
+    minute, hour, day = (max(each // 2, min(each, 1)) for each in _most(limits))
     return RateWindows(per_minute=minute, per_hour=hour, per_day=day)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from swapdesk.background import Silence
 from swapdesk.chain.smart_account import read_operation
 from swapdesk.clock import Clock
-from swapdesk.service.bundling import Bundler, BundleRefused, BundlerUnreachable, Landed
+from swapdesk.service.bundling import EXECUTION, Bundler, BundleRefused, BundlerUnreachable, Landed
 from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.records import BundleState, StoredBatch, StoredBundle
 from swapdesk.service.store.store import Store
@@ -30,7 +30,6 @@ log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.3
 _IDLE_SECONDS = 1.0
 """After which a bundle that was submitted to another process is found."""
-_EXECUTION = -32521
 _FOR_GOOD = frozenset({-32602, *range(-32507, -32499)})
 """Codes by which a bundler rejects an operation itself; another one speaks of its own state."""
 _NO_GAS = "AA21"
@@ -148,7 +147,7 @@ class BundleWatch:
 
     def _given_up(self, bundle: StoredBundle, refused: BundleRefused) -> str | None:
         """Why an operation that was refused will never be taken; None while it may be."""
-        if refused.code == _EXECUTION or _NO_GAS in refused.words:
+        if refused.code == EXECUTION or _NO_GAS in refused.words:
             if self._clock.now() >= bundle.expires:
                 return f"{_EXPIRED}: {refused.words}"
             return None

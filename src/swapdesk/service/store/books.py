@@ -18,9 +18,9 @@ from typing import Any
 from msgspec import Struct
 
 from swapdesk.service.store.database import (
-    Database,
     Row,
     StoreUnavailable,
+    Subject,
     Transaction,
     insertion,
     micros,
@@ -51,11 +51,8 @@ class Recount(Struct, frozen=True):
         return not self.differing and not self.unentered
 
 
-class Books:
+class Books(Subject):
     """What partners earned, as they are told and as the operator books it."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def of(self, partner_id: str) -> tuple[tuple[DaySum, ...], dict[str, Decimal]]:
         """From one snapshot: the days of a partner that something happened on, oldest first, and

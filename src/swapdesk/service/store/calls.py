@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from swapdesk.service.store.database import Database, Transaction, write_tallies
+from swapdesk.service.store.database import Subject, Transaction, write_tallies
 from swapdesk.service.store.records import Counting, Usage
 
 _USAGE = (
@@ -16,11 +16,8 @@ _USAGE = (
 )
 
 
-class Calls:
+class Calls(Subject):
     """Windows and months of partners."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def count(self, call: Counting) -> None:
         """Write what ``call`` makes of the counts there are; between the two nobody else counts.

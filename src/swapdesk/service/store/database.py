@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import UTC, datetime, timedelta
@@ -92,39 +93,48 @@ class Tally(Protocol):
     async def write(self, db: Transaction) -> None: ...
 
 
-class Transaction(Protocol):
-    """What a piece of work may ask. It awaits nothing else."""
+class Transaction(ABC):
+    """What a piece of work may ask of one connection. It awaits nothing else."""
 
-    tallies: dict[str, Tally]
-    """By their lines. They are written once, by whoever runs the works: after the last one and
-    before the commit. A work that fails leaves them as they were before it."""
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self.tells = False
+        """Whether to wake whoever waits for ``growth`` after the commit."""
+        self.tallies: dict[str, Tally] = {}
+        """By their lines. They are written once, by whoever runs the works: after the last one and
+        before the commit. A work that fails leaves them as they were before it."""
 
+    @abstractmethod
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Row]: ...
 
     async def row(self, statement: str, values: Values = NO_VALUES) -> Row | None:
         """The first one."""
-        ...
+        return next(iter(await self.rows(statement, values)), None)
 
+    @abstractmethod
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
         """How many rows it changed. Raises Taken."""
         ...
 
+    @abstractmethod
     async def run_each(self, statement: str, values: Sequence[Values]) -> None:
         """The same statement with each of these. Raises Taken."""
         ...
 
+    @abstractmethod
     async def alone(self, name: str) -> None:
         """Wait until nobody else is behind this line with the same name; to the end of the
         transaction nobody else passes it."""
         ...
 
+    @abstractmethod
     async def take_time(self) -> None:
         """From here on a statement may take minutes: for who goes over everything there is."""
         ...
 
     def tell(self) -> None:
         """Wake whoever waits for ``growth``, in every process, once this is committed."""
-        ...
+        self.tells = True
 
 
 async def write_tallies(db: Transaction) -> None:
@@ -215,6 +225,13 @@ class Database(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Subject:
+    """What one subject of the store keeps, over a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -6,16 +6,17 @@ does (contract 17.2).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import asdict
 
 from swapdesk.service.store import calls, orders
 from swapdesk.service.store.database import (
     Database,
     Row,
+    Subject,
     Taken,
     Transaction,
     Values,
@@ -37,11 +38,11 @@ from swapdesk.service.store.rows import order_of
 from swapdesk.service.store.transitions import Transitions
 
 
-class Groups:
+class Groups(Subject):
     """Groups, their orders and their bundles."""
 
     def __init__(self, database: Database, transitions: Transitions) -> None:
-        self._database = database
+        super().__init__(database)
         self._transitions = transitions
 
     async def begin(
@@ -180,26 +181,21 @@ def _group_of(row: Row) -> StoredGroup:
 def _values(bundle: StoredBundle) -> dict[str, Any]:
     written = asdict(bundle)
     del written["number"]
-    batches = [asdict(batch) for batch in bundle.batches]
     return written | {
         "created": micros(bundle.created),
         "modified": micros(bundle.modified),
         "expires": micros(bundle.expires),
-        "batches": json.dumps(batches, separators=(",", ":")),
+        "batches": msgspec.json.encode(bundle.batches).decode(),
     }
 
 
 def _bundle_of(row: Row) -> StoredBundle:
-    batches = (
-        StoredBatch(**{**each, "service_ids": tuple(each["service_ids"])})
-        for each in json.loads(row["batches"])
-    )
     return StoredBundle(
         **{name: row[name] for name in StoredBundle.__struct_fields__}
         | {
             "created": moment_of(row["created"]),
             "modified": moment_of(row["modified"]),
             "expires": moment_of(row["expires"]),
-            "batches": tuple(batches),
+            "batches": msgspec.json.decode(row["batches"], type=tuple[StoredBatch, ...]),
         }
     )

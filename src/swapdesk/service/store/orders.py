@@ -19,6 +19,7 @@ from swapdesk.service.store.database import (
     ClockDiffers,
     Database,
     Row,
+    Subject,
     Taken,
     Transaction,
     Values,
@@ -49,11 +50,8 @@ from swapdesk.service.store.transitions import Transitions
 from swapdesk.wire.orders import OrderStatusCode
 
 
-class Quotes:
+class Quotes(Subject):
     """Kept until 15 minutes after they expire."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def save(self, quotes: Sequence[StoredQuote]) -> None:
         rows = [values_of(quote) for quote in quotes]
@@ -83,11 +81,11 @@ class Quotes:
         )
 
 
-class Orders:
+class Orders(Subject):
     """The rows that are the workflow."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self.transitions = Transitions()
         skip_leased = database.wording.skip_leased
         self._claim = _CLAIM.format(skip_leased=skip_leased)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from datetime import datetime
 
-from swapdesk.service.store.database import Database, micros, moment_of
+from swapdesk.service.store.database import Database, Subject, micros, moment_of
 from swapdesk.service.store.records import OutboxRow
 
 _HELD_SECONDS = 0.01
@@ -15,11 +15,11 @@ less often: that one may end without telling anybody."""
 _OLDEST_BEYOND = "SELECT committed FROM outbox WHERE sequence > :after ORDER BY sequence LIMIT 1"
 
 
-class Outbox:
+class Outbox(Subject):
     """``sequence`` is the order of commits: whatever is committed after a read has a higher one."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         words = database.wording
         beyond = f"FROM outbox WHERE sequence > :after AND {words.settled}"
         self._after = (

@@ -26,8 +26,8 @@ from swapdesk.service.access import (
     digest,
 )
 from swapdesk.service.store.database import (
-    Database,
     Row,
+    Subject,
     Transaction,
     insertion,
     micros,
@@ -83,11 +83,8 @@ class Noted(Struct, frozen=True):
     partner: str | None
 
 
-class Partners:
+class Partners(Subject):
     """Accounts as a service reads them, and as an operator changes them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def changes(self) -> int:
         """How often accounts and keys were changed, by whichever process."""

@@ -6,14 +6,11 @@ from datetime import datetime
 
 from swapdesk.service.store import orders
 from swapdesk.service.store.calls import PAY_FOR
-from swapdesk.service.store.database import Database, Transaction, micros
+from swapdesk.service.store.database import Subject, Transaction, micros
 
 
-class CallPayments:
+class CallPayments(Subject):
     """Payments of calls, each of which serves one call."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def reserve(self, payment: str, ends: datetime) -> bool:
         """Write down that a payment serves a call; False when it has served one already."""

@@ -36,7 +36,6 @@ from swapdesk.service.store.database import (
     Still,
     StoreUnavailable,
     Taken,
-    Tally,
     Transaction,
     Values,
     Wording,
@@ -133,23 +132,16 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
     return text, [values[name] for name in names]
 
 
-class PostgresTransaction:
+class PostgresTransaction(Transaction):
     """Statements on one connection."""
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-        self._seconds: float | None = None
-        """In place of the connection's own bound."""
-        self.tells = False
-        self.tallies: dict[str, Tally] = {}
+    _seconds: float | None = None
+    """In place of the connection's own bound."""
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
         text, asked = _asked(statement, values)
         found: Sequence[Any] = await self._connection.fetch(text, *asked, timeout=self._seconds)
         return found
-
-    async def row(self, statement: str, values: Values = NO_VALUES) -> Any:
-        return next(iter(await self.rows(statement, values)), None)
 
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
         text, asked = _asked(statement, values)
@@ -181,9 +173,6 @@ class PostgresTransaction:
     async def take_time(self) -> None:
         await self._connection.execute(f"SET LOCAL statement_timeout = '{_LONG_SECONDS:.0f}s'")
         self._seconds = _LONG_SECONDS + _ANSWER_SECONDS
-
-    def tell(self) -> None:
-        self.tells = True
 
 
 class _Item(Struct):

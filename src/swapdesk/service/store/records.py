@@ -15,7 +15,7 @@ Route = Literal["standard", "private", "dex"]
 CentralizedRoute = Literal["standard", "private"]
 
 
-class RouteChoice(Struct, frozen=True):
+class RouteChoice(Struct, frozen=True, omit_defaults=True):
     """Which routes were asked for, and how their payout is rotated; a fallback keeps to it.
 
     Provider codes; None means every provider. ``swaps`` counts on standard routes, the four

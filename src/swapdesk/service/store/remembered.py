@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from swapdesk.service.store.database import Database, Transaction, micros
+from swapdesk.service.store.database import Subject, Transaction, micros
 
 
-class Webhooks:
+class Webhooks(Subject):
     """Events that were delivered, until their signatures are too old."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def note(self, source: str, event_id: str, ends: datetime) -> bool:
         """Remember an event; False when it is known. One that was signed anew is remembered as
@@ -43,11 +40,8 @@ class Webhooks:
         )
 
 
-class Scans:
+class Scans(Subject):
     """Security verdicts of tokens, as their JSON on the wire."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def claim(
         self, token_id: str, now: datetime, until: datetime

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 from msgspec.structs import asdict
 
 from swapdesk.service.store.database import Row, micros, moment_of
 from swapdesk.service.store.records import (
-    EVERY_ROUTE,
     RouteChoice,
     StoredOrder,
     StoredQuote,
@@ -38,8 +38,6 @@ QUOTE_COLUMNS = StoredQuote.__struct_fields__
 ORDER_FIELDS = StoredOrder.__struct_fields__
 OF_DETAIL = ("source_chain", "confirmed_hash", "finished_day")
 """Columns of an order that hold members of its detail, to be found by."""
-
-_CHOICES = RouteChoice.__struct_fields__
 
 
 def values_of(record: SwapTerms) -> dict[str, Any]:
@@ -86,42 +84,11 @@ def _members(row: Row, columns: tuple[str, ...]) -> dict[str, Any]:
 _encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
 
-def _object(value: Mapping[str, Any]) -> str:
-    return _encode(value) if value else "{}"
-
-
-def _array(value: Sequence[Any]) -> str:
-    return _encode(value) if value else "[]"
-
-
-def _plain_choice(choice: RouteChoice) -> dict[str, Any]:
-    """What was asked, and nothing that was not."""
-    if choice == EVERY_ROUTE:
-        return {}
-    values = ((name, getattr(choice, name)) for name in _CHOICES)
-    asked = {name: value for name, value in values if value != getattr(EVERY_ROUTE, name)}
-    if "deviation_threshold" in asked:
-        asked["deviation_threshold"] = format(asked["deviation_threshold"], "f")
-    return asked
-
-
-def _choice(asked: dict[str, Any]) -> RouteChoice:
-    if not asked:
-        return EVERY_ROUTE
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()
-    }
-    if "deviation_threshold" in values:
-        values["deviation_threshold"] = Decimal(values["deviation_threshold"])
-    return RouteChoice(**values)
-
-
 _WRITTEN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(_TIMES, micros),
-    **dict.fromkeys(("detail", "plan"), _object),
-    "rates": _array,
+    **dict.fromkeys(("detail", "plan", "rates"), _encode),
     "legs": ",".join,
-    "choice": lambda choice: _object(_plain_choice(choice)),
+    "choice": lambda choice: msgspec.json.encode(choice, order="sorted").decode(),
 }
 """How the columns are written that a database does not take as they are."""
 
@@ -132,6 +99,6 @@ _READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("detail", "plan"), json.loads),
     "rates": lambda text: tuple(json.loads(text)),
     "legs": lambda text: tuple(text.split(",")),
-    "choice": lambda text: _choice(json.loads(text)),
+    "choice": lambda text: msgspec.json.decode(text, type=RouteChoice),
 }
 """How they are read."""

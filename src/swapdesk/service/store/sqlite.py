@@ -33,7 +33,6 @@ from swapdesk.service.store.database import (
     Still,
     StoreUnavailable,
     Taken,
-    Tally,
     Transaction,
     Values,
     Wording,
@@ -73,20 +72,13 @@ _EXACT = Context(prec=400)
 """More digits than any sum of amounts within the bounds of the wire has."""
 
 
-class SqliteTransaction:
+class SqliteTransaction(Transaction):
     """Statements on one connection; each is answered at once."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self.tells = False
-        self.tallies: dict[str, Tally] = {}
+    _connection: sqlite3.Connection
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> list[sqlite3.Row]:
         return self._execute(statement, values).fetchall()
-
-    async def row(self, statement: str, values: Values = NO_VALUES) -> sqlite3.Row | None:
-        found: sqlite3.Row | None = self._execute(statement, values).fetchone()
-        return found
 
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
         return self._execute(statement, values).rowcount
@@ -103,9 +95,6 @@ class SqliteTransaction:
 
     async def take_time(self) -> None:
         """A statement is never ended here."""
-
-    def tell(self) -> None:
-        self.tells = True
 
     def _execute(self, statement: str, values: Values) -> sqlite3.Cursor:
         try:

@@ -189,32 +189,15 @@ def _hand_on(answer: asyncio.Future[T], work: asyncio.Future[T]) -> None:
         answer.set_result(work.result())
 
 
-class Flights:
-    """Questions for prices that are under way; equal ones share one call."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._deadlines = Deadlines(clock, QUOTE_SECONDS)
-        self._flying: dict[_Question, _Answer] = {}
-
-    def under_way(self, key: _Question) -> _Answer | None:
-        return self._flying.get(key)
-
-    def start(
-        self, key: _Question, question: Coroutine[Any, Any, VenueQuote | Unavailable]
-    ) -> _Answer:
-        """Ask; the answer is a future that no waiter may cancel."""
-        answer = self._flying[key] = self._deadlines.start(question)
-        answer.add_done_callback(lambda _: self._flying.pop(key))
-        return answer
-
-
 class GuardedVenue:
     """A venue with everything around it; speaks the same protocol as the venue."""
 
     def __init__(self, venue: CentralizedVenue, clock: Clock) -> None:
         self._venue = venue
         self._breaker = Breaker(clock)
-        self._flights = Flights(clock)
+        self._pricing = Deadlines(clock, QUOTE_SECONDS)
+        self._flying: dict[_Question, _Answer] = {}
+        """Questions for prices that are under way; equal ones share one call."""
         self._openings = Deadlines(clock, OPEN_SECONDS)
         self._questions = Deadlines(clock, ASK_SECONDS)
 
@@ -254,11 +237,13 @@ class GuardedVenue:
         if terms.markup and not self.provider.markup_supported:
             return Unavailable("this exchange takes no partner markup")
         key = (token_in.id, token_out.id, amount, terms)
-        answer = self._flights.under_way(key)
+        answer = self._flying.get(key)
         if answer is None:
             if not self._breaker.admits():
                 raise Transient("not asked: failed repeatedly a moment ago")
-            answer = self._flights.start(key, self._priced(token_in, token_out, amount, terms))
+            question = self._priced(token_in, token_out, amount, terms)
+            answer = self._flying[key] = self._pricing.start(question)
+            answer.add_done_callback(lambda _: self._flying.pop(key))
             answer.add_done_callback(self._settled)
         try:
             # One waiter that gives up must not end the flight of the others.
