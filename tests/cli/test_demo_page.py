@@ -83,7 +83,8 @@ def test_payments_to_the_left_or_within_a_column_are_drawn() -> None:
     back = replace(hers, sender=hers.receiver, receiver=hers.sender, height=hers.height + 1)
     across = replace(hers, sender=hers.sender, receiver=his.sender, height=hers.height + 2)
     beside = replace(hers, sender=hers.receiver, receiver=his.sender, height=hers.height + 3)
-    page = page_of("private", (*stages, replace(last, linked=(back, across, beside))))
+    crossed = replace(last.search, path=(back, across, beside))
+    page = page_of("private", (*stages, replace(last, search=crossed)))
     assert all(float(width.rstrip("%em")) > 0 for width in attributes_of(page, "width"))
 
 
