@@ -130,8 +130,8 @@ class Node:
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
         self.faults = self.accounts.faults.waiting
-        self.chains: Embedding | None = None
-        self.solana: SolanaNode | None = None
+        self.chains: Embedding
+        self.solana: SolanaNode
         """Both set by the process that carries them."""
         try:
             with self.database.transaction():
@@ -206,7 +206,7 @@ class Node:
     def _time(self) -> dict[str, object]:
         return {
             "seed": self.seed,
-            "offset": Decimal(self.clock.offset_ms) / 1000,
+            "offset": Decimal(self.clock.pace.offset) / 1000,
             "speed": self.clock.speed,
             "now": rfc3339(self._clock.now()),
         }
@@ -250,14 +250,10 @@ class Node:
 
     def _fund(self, params: Fund) -> Awaitable[dict[str, object]]:
         asked = params.address, int(params.units), params.token
-        if self.solana is not None and params.chain == SOLANA:
+        if params.chain == SOLANA:
             return self.solana.fund(*asked)
-        return self._embedded().fund(_embedded_chain(params.chain), *asked)
-
-    def _embedded(self) -> Embedding:
-        if self.chains is None:
-            raise Problem("no chain is embedded here")
-        return self.chains
+        chain = _embedded_chain(params.chain)
+        return self.chains.fund(chain, *asked)
 
     def _pay(
         self, params: FaucetPay
@@ -289,7 +285,7 @@ class Node:
             each for each in world_tokens().values() if each.row.chain == chain and each.row.native
         )
         needed = units if token.address is None else 0
-        chains, sent = self._embedded(), []
+        chains, sent = self.chains, []
         if wallets.balance(coin, account) < needed + _FEE_WEI:
             sent.append(await chains.fund(chain, account, _GIFT_TIMES * needed + 2 * _FEE_WEI))
         if token.address is not None and wallets.balance(token, account) < units:

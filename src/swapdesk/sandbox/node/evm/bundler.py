@@ -185,13 +185,6 @@ def _failing(logs: list[dict[str, Any]]) -> dict[int, Problem]:
     return failing
 
 
-async def check(chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]) -> None:
-    """Raises Problem unless the last operation can follow those before it in one bundle."""
-    problem = (await tried(chain, bundler, operations)).get(len(operations) - 1)
-    if problem is not None:
-        raise problem
-
-
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
 _Entry = list[tuple[bytes, dict[str, Any] | None]]
 """Operations that were taken, and without a document those that came to an end."""
@@ -345,7 +338,9 @@ class ChainBundler:
             makers = [one for one in others if one.factory is not None]
             before = [] if self._stands(operation.sender) else makers
             before = [one for one in before if one.nonce != operation.nonce]
-            await check(self.chain, self._account.address, [*before, operation])
+            bad = await tried(self.chain, self._account.address, [*before, operation])
+            if len(before) in bad:
+                raise bad[len(before)]
             # Meanwhile the other one may have been sent.
             self.taken.take(operation_hash, operation, self._replaced(operation))
         self._wake.set()

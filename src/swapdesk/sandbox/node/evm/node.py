@@ -29,7 +29,6 @@ from swapdesk.sandbox.faults import DROP_TRANSACTION, ActiveFaults
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
     Document,
-    log_document,
     next_base_fee,
     receipt_document,
 )
@@ -144,11 +143,7 @@ class LiveChain:
 
     async def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
         """Those that match, in the order of the chain. Raises Problem."""
-
-        def found() -> list[Document]:
-            return [log_document(*each) for each in self.chain.logs(first, last, wanted)]
-
-        return await _in(self._reader, found)
+        return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
         """What a call returns after a block, with other accounts (``state``) if asked for. Raises
