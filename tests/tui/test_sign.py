@@ -111,9 +111,9 @@ async def test_what_was_not_read_to_its_end_or_not_drawn_yet_is_not_signed(marke
         await asyncio.sleep(0)
         assert one.signing.review is long
         screen._see_end()
-        assert screen.verb_standing(SIGN).locked == READ_FIRST
+        assert screen.standing_of(SIGN).locked == READ_FIRST
         await run.see("sign or refuse in")
-        assert screen.verb_standing(SIGN).locked == READ_FIRST
+        assert screen.standing_of(SIGN).locked == READ_FIRST
         one.signing.refuse(long.id)
         assert await asking is None
 

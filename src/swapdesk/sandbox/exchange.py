@@ -51,7 +51,6 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
     VenueTraits,
 )
-from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.numbers import (
     from_base_units,
     plain,
@@ -185,21 +184,14 @@ class SimulatedExchange:
         self._ledger = ledger
         self._speed = speed
         self._faults = faults or ActiveFaults()
-        self._provider = provider_of(row)
-
-    @property
-    def provider(self) -> SwapProvider:
-        return self._provider
-
-    @property
-    def traits(self) -> VenueTraits:
-        return VenueTraits(
-            fixed=self._row.fixed_spread is not None,
-            static_deposits=self._row.static_deposits,
-            requires_refund_address=self._row.requires_refund_address,
+        self.provider = provider_of(row)
+        self.traits = VenueTraits(
+            fixed=row.fixed_spread is not None,
+            static_deposits=row.static_deposits,
+            requires_refund_address=row.requires_refund_address,
             payout_wallets=PAYOUT_WALLETS,
-            fee=self._row.spread.scaleb(-2),
-            fixed_fee=(self._row.fixed_spread or Decimal(0)).scaleb(-2),
+            fee=row.spread.scaleb(-2),
+            fixed_fee=(row.fixed_spread or Decimal(0)).scaleb(-2),
         )
 
     @property

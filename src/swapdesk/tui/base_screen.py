@@ -28,7 +28,7 @@ from swapdesk.clock import Clock
 from swapdesk.tui.breakpoints import HEIGHTS, SHORT_BELOW, WIDTHS, bind_keys, classes_at
 from swapdesk.tui.cell_updates import CellCompositor
 from swapdesk.tui.commands import everywhere_commands
-from swapdesk.tui.commands.command import READY, CommandState, Standings, Verb, state_of
+from swapdesk.tui.commands.command import CommandState, Standings, Verb, state_of
 from swapdesk.tui.commands.everywhere import KEYS
 from swapdesk.tui.commands.key_names import shown_key, split_keys
 from swapdesk.tui.spans import Line, Span, wrapped
@@ -279,10 +279,7 @@ class DeskScreen(Screen[None]):
 
     def standings(self) -> Standings:
         """Visibility, cost and lock of verbs in the present state; one without a row works."""
-        return {verb: self.verb_standing(verb) for verb in self.verbs_here()}
-
-    def verb_standing(self, verb: Verb) -> CommandState:
-        return READY
+        return {}
 
     def standing_of(self, verb: Verb) -> CommandState:
         return state_of(self.standings().get(verb, True))
@@ -413,9 +410,7 @@ class DeskScreen(Screen[None]):
         kept: NoticeLog | None = getattr(self.app, "notices", None)
         if kept is not None and keep:
             kept.add(self.notice_time(), severity, text)
-        state = NoticeState(text, severity)
-        brief = NoticeState(short, severity) if short else None
-        self._notice.show(state, brief)
+        self._notice.show(NoticeState(text, severity, short=short))
         self._lay_notice()
         seconds = NOTICE_SECONDS if severity not in ("warning", "error") else WARNING_SECONDS
         self._notice_ends = self.guard.clock.monotonic() + seconds
@@ -441,10 +436,11 @@ class DeskScreen(Screen[None]):
 
     def _lay_notice(self) -> None:
         """On short screens the notice lies over the money line, on others in its own row."""
-        state, brief = self._notice.state, self._notice.brief
+        state = self._notice.state
         over = bool(state.text) and self.app.size.height < SHORT_BELOW
         self._money.lay_over(
-            notice_line(state) if over else "", notice_line(brief) if over and brief else ""
+            notice_line(state) if over else "",
+            notice_line(state, brief=True) if over and state.short else "",
         )
 
     def settle_notice(self, about: object) -> None:

@@ -19,7 +19,7 @@ from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.support.case_file import NOT_OUR_REPLY, NOT_OURS, WHOSE, CaseFile
 from swapdesk.tui.base_screen import DeskScreen
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import Standings
 from swapdesk.tui.commands.inspect import BACK as LEAVE_CASE
 from swapdesk.tui.commands.inspect import CASE_HISTORY
 from swapdesk.tui.commands.order_history import BACK as LEAVE_HISTORY
@@ -50,8 +50,8 @@ class FilePage(DeskScreen, bare=True):
         context = standing or f"written {self.file.written:%Y-%m-%d %H:%M} UTC"
         return FrameState(self.NAME, "FILE", f"{order}  {context}")
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        return READY if verb in (*self.VERBS, *HERE) else HIDDEN
+    def standings(self) -> Standings:
+        return {verb: verb in (*self.VERBS, *HERE) for verb in self.verbs_here()}
 
 
 class FileCasePage(FilePage):

@@ -269,11 +269,18 @@ class Page(DeskScreen):
         lock = shut if seconds is None else f"unlocked {age(seconds)} left"
         return replace(state, budget=None, lock=lock)
 
-    def confirm(self, question: Question, agreed: Callable[[], object]) -> None:
-        """Have the phrase of a question typed; ``agreed`` is called once it was."""
+    def confirm(
+        self,
+        question: Question,
+        agreed: Callable[[], object],
+        answered: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Have the phrase of a question typed; ``agreed`` is called once it was, ``answered``
+        before that, and also where the question was left."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:
+            answered()
             if yes:
                 agreed()
 

@@ -145,16 +145,12 @@ _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
 """What an exchange keeps for itself."""
 
 
-def _nobody(venue: str, key: str) -> None:
-    """Who is told of changes where nobody asked to be."""
-
-
 class AccountRows:
     """The table of accounts. Changes run inside a transaction of the caller; ``on_change`` hears
     venue and key of what changed, before the transaction ends."""
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
-        self.on_change: Callable[[str, str], None] = _nobody
+        self.on_change: Callable[[str, str], None] = lambda venue, key: None
         self._database = database
         self._connection = database.connection
         self._clock = clock

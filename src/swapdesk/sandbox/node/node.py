@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.sandbox.faults import NODE_DOWN, ChainFaults
+from swapdesk.sandbox.faults import NODE_DOWN
 from swapdesk.sandbox.http_server import refusal
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.database import AccountRows, Database, OtherWorld
@@ -129,7 +129,7 @@ class Node:
             self.clock.set_speed(speed)
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
-        self.chain_faults = ChainFaults(self.accounts.faults.waiting)
+        self.faults = self.accounts.faults.waiting
         self.chains: Embedding | None = None
         self.solana: SolanaNode | None = None
         """Both set by the process that carries them."""
@@ -167,9 +167,9 @@ class Node:
         """
         if method != "venue_legs":
             self.step()
-        if self.chain_faults.down():
+        if self.faults.down():
             for chain in chains_of(params, self.ledger, self.accounts.rows):
-                if self.chain_faults.meets(chain, NODE_DOWN):
+                if self.faults.meets(chain, NODE_DOWN):
                     raise Problem(f"the node of {chain} does not answer", RpcCode.DOWN)
         return self.handlers[method][1](params)
 
@@ -233,7 +233,7 @@ class Node:
 
     def _heights(self) -> dict[str, int]:
         """Heights of the chains whose nodes answer."""
-        down = self.chain_faults.down()
+        down = self.faults.down()
         return {
             name: height
             for name, chain in chains_by_name().items()
@@ -250,11 +250,10 @@ class Node:
             self.accounts.faults.add(params)
             self.accounts.step()
         else:
-            waiting = self.accounts.faults.waiting
-            waiting.set(params.fault, "chain", params.chain, times=params.times)
+            self.faults.set(params.fault, "chain", params.chain, times=params.times)
 
     def _waiting_faults(self) -> list[dict[str, object]]:
-        return [fault.as_json() for fault in self.accounts.faults.waiting.active]
+        return [fault.as_json() for fault in self.faults.active]
 
     def _fund(self, params: Fund) -> Awaitable[dict[str, object]]:
         asked = params.address, int(params.units), params.token
@@ -437,7 +436,7 @@ class SandboxNode(Struct, frozen=True):
     solana: SolanaNode
 
     def application(self, token: str) -> NodeApp:
-        door = Door(self.node.chain_faults, self.chains.call, self.solana.call)
+        door = Door(self.node.faults, self.chains.call, self.solana.call)
         return NodeApp(self.node, token, door)
 
     def tell(self, sender: EventSender) -> None:
@@ -474,14 +473,14 @@ def open_node(
     )
     try:
         node.begun_with("chain ids", ids)
-        solana = SolanaNode(data, key, now_ms=node.clock.now_ms, faults=node.chain_faults)
+        solana = SolanaNode(data, key, now_ms=node.clock.now_ms, faults=node.faults)
         chains = Embedding(
             data,
             key,
             ids=ids,
             world=node.clock,
             clock=clock,
-            faults=node.chain_faults,
+            faults=node.faults,
             market=Market(node.seed) if pools else None,
         )
     except (OtherTerms, ChainFileMismatch, LogDamaged):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -48,7 +49,7 @@ from swapdesk.tui.widgets.form_fields import (
 )
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import RuleRow, TextRows
-from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.table_layout import Column, Row
 from swapdesk.tui.widgets.text_field import TextField, step_focus
 
@@ -323,15 +324,12 @@ class BookEntryScreen(Page):
         if challenge is None:
             self._write(lambda book: book.add(entry))
             return
-        self._placing.field.hide(challenge.hidden)
-
-        def typed(yes: bool | None) -> None:
-            self._placing.field.hide(frozenset())
-            if yes:
-                self._write(lambda book: book.add(entry))
-
-        self.app.push_screen(
-            TypedConfirm(first_payment(challenge, "A name for this address")), typed
+        hide = self._placing.field.hide
+        hide(challenge.hidden)
+        self.confirm(
+            first_payment(challenge, "A name for this address"),
+            lambda: self._write(lambda book: book.add(entry)),
+            partial(hide, frozenset()),
         )
 
     def _write(self, change: Callable[[AddressBook], object]) -> None:

@@ -113,7 +113,7 @@ from swapdesk.tui.commands.batch import (
     SUBMIT_BUNDLE,
     TAKE_CELL,
 )
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import HIDDEN, CommandState, Standings, Verb
 from swapdesk.tui.glyphs import BECOMES, DONE, ENDED, NOTHING, REFUSED, TROUBLE, UNKNOWN, WAITING
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
@@ -123,7 +123,7 @@ from swapdesk.tui.widgets.form_fields import LabelledField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, SectionLabel, TextRows
 from swapdesk.tui.widgets.order_table import SIGNS
-from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.table_layout import MARGIN, Column, Row
 from swapdesk.tui.widgets.text_field import TextField
 from swapdesk.wire.encoding.numbers import AmountError, parse_amount
@@ -146,6 +146,9 @@ CREATING = "creating"
 FILE_VERBS = (COMPLETE_PATH, FILE_BELOW, FILE_ABOVE)
 FIELD_VERBS = (TAKE_CELL, OTHER_COLUMN, LEAVE_CELL, *FILE_VERBS)
 PAYING_VERBS = (BUILD_BUNDLE, SIGN_BUNDLE, SUBMIT_BUNDLE)
+ROW_VERBS = (
+    NEXT_PROBLEM, PREVIOUS_PROBLEM, DECIMAL_COMMA, EDIT_ROW, SKIP_ROW, CREATE_BATCH,
+)  # fmt: skip
 _DOING = {
     Until.BUILT: "building",
     Until.SIGNED: "being signed",
@@ -835,12 +838,12 @@ class BatchScreen(Page):
             self._create(plan)
             return
 
-        def answered(yes: bool | None) -> None:
+        def agreed() -> None:
             """The answer counts for this plan, as long as it is shown."""
-            if yes and self.plan is plan and self.work.batch_id is None:
+            if self.plan is plan and self.work.batch_id is None:
                 self._create(plan, agreed=True)
 
-        self.app.push_screen(TypedConfirm(_doubted(plan)), answered)
+        self.confirm(_doubted(plan), agreed)
 
     def _create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
         try:
@@ -920,46 +923,52 @@ class BatchScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        plan, progress, creating = self.plan, self.progress, self.work.creating
-        if verb in FIELD_VERBS:
+    def standings(self) -> Standings:
+        if self.writing:
             in_cell = self._cell is not None
-            if not self.writing or verb in (FILE_VERBS if in_cell else (OTHER_COLUMN,)):
-                return HIDDEN
-            return CommandState(verb="load") if verb is TAKE_CELL and not in_cell else READY
-        if verb is BATCH or (self.writing and verb in self.VERBS):
-            return HIDDEN
-        if verb is ORDERS or verb not in self.VERBS:
-            return READY
-        if verb is LOAD_FILE:
-            return CommandState(locked=CREATING if creating else "")
-        if verb is EXPORT_BATCH:
-            return CommandState(verb="export" if self.made is not None else "template")
-        if verb in (FAILED_AGAIN, BACK_TO_BATCH):
-            again = verb is FAILED_AGAIN
-            failed = progress is not None and progress.failed > 0
-            shown = failed if again else self.work.unpaid is not None and not failed
-            # With the same input, unless something of the batch is just on its way.
-            busy = creating or (again and progress is not None and progress.creating)
-            return CommandState(locked=CREATING if busy else self.doing, hidden=not shown)
-        if verb in PAYING_VERBS:
-            return HIDDEN if creating else self.paying_standing(verb)
+            return {
+                **dict.fromkeys((BATCH, *self.VERBS), False),
+                TAKE_CELL: CommandState(verb="" if in_cell else "load"),
+                OTHER_COLUMN: in_cell,
+                **dict.fromkeys(FILE_VERBS, not in_cell),
+                LEAVE_CELL: True,
+            }
+        progress, creating = self.progress, self.work.creating
+        failed = progress is not None and progress.failed > 0
+        busy = CREATING if creating else self.doing
+        # With the same input, unless something of the batch is just on its way.
+        again = CREATING if progress is not None and progress.creating else busy
+        return {
+            **dict.fromkeys((BATCH, *FIELD_VERBS), False),
+            LOAD_FILE: CommandState(locked=CREATING if creating else ""),
+            EXPORT_BATCH: CommandState(verb="export" if self.made is not None else "template"),
+            FAILED_AGAIN: CommandState(locked=again, hidden=not failed),
+            BACK_TO_BATCH: CommandState(locked=busy, hidden=failed or self.work.unpaid is None),
+            **{verb: self.paying_standing(verb) for verb in PAYING_VERBS},
+            **self._row_standings(),
+        }
+
+    def _row_standings(self) -> Standings:
+        """Of the verbs that need a file and its rows."""
+        plan, made, row = self.plan, self.made, self.row
         if plan is None:
-            return HIDDEN
-        if verb in (NEXT_PROBLEM, PREVIOUS_PROBLEM):
-            found = self.made is None and any(row.findings and not row.skipped for row in plan.rows)
-            return READY if found else HIDDEN
-        if verb is DECIMAL_COMMA:
-            # Said with an amount of the file: whether that is meant is for the trader to say.
-            row = plan.comma_problem if self.made is None else None
-            amount = row.cell("sell_amount") if row is not None else ""
-            return CommandState(verb=f"read {amount} as {pointed(amount)}", hidden=row is None)
-        if verb in (EDIT_ROW, SKIP_ROW):
-            if self.work.batch_id is not None:
-                return HIDDEN
-            row = self.row
-            return CommandState(verb="keep row" if verb is SKIP_ROW and row and row.skipped else "")
-        return self._create_standing(plan)
+            return dict.fromkeys(ROW_VERBS, False)
+        wrong = made is None and any(line.findings and not line.skipped for line in plan.rows)
+        # Said with an amount of the file: whether that is meant is for the trader to say.
+        comma = plan.comma_problem if made is None else None
+        amount = comma.cell("sell_amount") if comma is not None else ""
+        kept = self.work.batch_id is not None
+        skipped = row is not None and row.skipped
+        return {
+            NEXT_PROBLEM: wrong,
+            PREVIOUS_PROBLEM: wrong,
+            DECIMAL_COMMA: CommandState(
+                verb=f"read {amount} as {pointed(amount)}", hidden=comma is None
+            ),
+            EDIT_ROW: not kept,
+            SKIP_ROW: CommandState(verb="keep row" if skipped else "", hidden=kept),
+            CREATE_BATCH: self._create_standing(plan),
+        }
 
     @property
     def cut_off(self) -> str:
@@ -991,7 +1000,7 @@ class BatchScreen(Page):
     def paying_standing(self, verb: Verb) -> CommandState:
         """Of the three verbs that pay a group."""
         progress, current = self.progress, self.current
-        if progress is None or progress.creating or current is None:
+        if self.work.creating or progress is None or progress.creating or current is None:
             return HIDDEN
         doing = self.doing
         if verb is SIGN_BUNDLE and doing == "being signed":

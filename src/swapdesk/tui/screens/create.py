@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -68,7 +69,7 @@ from swapdesk.tui.screens.create_form import (
 )
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.lines_view import TextRows
-from swapdesk.tui.widgets.overlay import Question, TypedConfirm
+from swapdesk.tui.widgets.overlay import Question
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
@@ -437,16 +438,15 @@ class CreateScreen(Page):
         (question, hidden), *others = asked
         self._hide(hidden)
 
-        def typed(yes: bool | None) -> None:
-            self._hide(frozenset())
+        def agreed() -> None:
             same = self.state.intent is intent and self.state.step == "ready"
-            if yes and same and not self.expired():
+            if same and not self.expired():
                 if self.session.live_guard.asks:
                     # Its question is always the first.
                     self.session.live_guard.agree()
                 self._ask_in_turn(intent, others)
 
-        self.app.push_screen(TypedConfirm(question), typed)
+        self.confirm(question, agreed, partial(self._hide, frozenset()))
 
     def _send(self, intent: Intent) -> None:
         """Hand the intent on to what creates it: it leaves once."""

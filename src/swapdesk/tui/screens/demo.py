@@ -53,7 +53,7 @@ from swapdesk.tui.glyphs import (
     WAITING,
 )
 from swapdesk.tui.page import Page
-from swapdesk.tui.screens.deposit import BodyReading
+from swapdesk.tui.screens.deposit import STEP, reading_standings
 from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, Span, cut, spread, width_of, wrapped
 from swapdesk.tui.widgets.lines_view import FittedLines, section_line
@@ -155,7 +155,6 @@ class DemoScreen(Page):
         self._compared = FittedLines(id="compared")
         self._track = FittedLines(id="track")
         self._panes = PaneColumns()
-        self._body = BodyReading(self._panes)
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._title
@@ -312,13 +311,12 @@ class DemoScreen(Page):
             SEARCH_LINK: CommandState(verb=chains, hidden=not searched),
             STAGE_BEFORE: self._at > 0,
             COPY_HASH: stage is not None and bool(stage.moved),
-            READ_ON: self._body.standing(READ_ON),
-            READ_BACK: self._body.standing(READ_BACK),
+            **reading_standings(self._panes),
             END: CommandState(verb="close" if self._more or self._linking else ""),
         }
 
     def do_scroll(self, by: int) -> None:
-        self._body.scroll(by)
+        self._panes.scroll_relative(y=by * STEP, animate=False)
         self.call_after_refresh(self.refresh_keys)
 
     def do_next_stage(self) -> None:

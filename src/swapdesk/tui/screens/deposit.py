@@ -48,7 +48,7 @@ from swapdesk.flows.orders.order_fields import (
 from swapdesk.flows.orders.order_merge import payout_hash
 from swapdesk.flows.orders.order_status import OrderStatus, order_status, reported_status
 from swapdesk.flows.orders.tracked_order import TrackedOrder
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import HIDDEN, CommandState, Standings, Verb
 from swapdesk.tui.commands.deposit import (
     ACCEPT_LOWER,
     COPY_ADDRESS,
@@ -131,9 +131,10 @@ class DepositPage(OneOrderPage):
         amount = copied_amount(payment.exact)
         return label, {"memo": payment.memo or "", "amount": amount}.get(part, payment.address)
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb not in (COPY_MEMO, COPY_AMOUNT, COPY_ADDRESS):
-            return READY
+    def standings(self) -> Standings:
+        return {verb: self._copying(verb) for verb in (COPY_MEMO, COPY_AMOUNT, COPY_ADDRESS)}
+
+    def _copying(self, verb: Verb) -> CommandState:
         copied = self.copied(str(verb.given[0]))
         return HIDDEN if copied is None else CommandState(verb=f"copy {memo_word(copied[0])}")
 
@@ -148,19 +149,10 @@ def memo_word(label: str) -> str:
     return label.split()[-1].lower()
 
 
-class BodyReading:
-    """Where the body of a screen stands, and how it is scrolled."""
-
-    def __init__(self, body: Widget) -> None:
-        self._body = body
-
-    def standing(self, verb: Verb) -> CommandState:
-        """Whether something stands further down, or further up."""
-        y, most = self._body.scroll_offset.y, self._body.max_scroll_y
-        return READY if (y < most if verb is READ_ON else y > 0) else HIDDEN
-
-    def scroll(self, by: int) -> None:
-        self._body.scroll_relative(y=by * STEP, animate=False)
+def reading_standings(body: Widget) -> Standings:
+    """Whether something stands further down in a body that is scrolled, or further up."""
+    at = body.scroll_offset.y
+    return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 
 
 class DepositScreen(DepositPage):
@@ -224,23 +216,17 @@ class DepositScreen(DepositPage):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb is ACCEPT_LOWER:
-            return READY if lower_output(self.tracked) is not None else HIDDEN
-        if verb is FUND:
-            return self.fund_standing(payable=self.payment() is not None)
-        if verb in (READ_ON, READ_BACK):
-            return self._reading.standing(verb)
-        if verb is SHOW_CODE:
-            return READY if self.codes() else HIDDEN
-        return super().verb_standing(verb)
-
-    @property
-    def _reading(self) -> BodyReading:
-        return BodyReading(self.query_one("#body"))
+    def standings(self) -> Standings:
+        return {
+            **super().standings(),
+            **reading_standings(self.query_one("#body")),
+            ACCEPT_LOWER: lower_output(self.tracked) is not None,
+            FUND: self.fund_standing(payable=self.payment() is not None),
+            SHOW_CODE: bool(self.codes()),
+        }
 
     def do_scroll(self, by: int) -> None:
-        self._reading.scroll(by)
+        self.query_one("#body").scroll_relative(y=by * STEP, animate=False)
         self.call_after_refresh(self.refresh_keys)
 
     def do_show_code(self) -> None:
@@ -341,11 +327,10 @@ class DepositCodeScreen(DepositPage):
         shown = next(iter([*chosen, *fitting, *codes]), None)
         return sorted(codes, key=lambda one: one is not shown)
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb is not NEXT_CODE:
-            return super().verb_standing(verb)
+    def standings(self) -> Standings:
         others = self._ordered[1:]
-        return CommandState(verb=f"next: {others[0].name}") if others else HIDDEN
+        following = CommandState(verb=f"next: {others[0].name}") if others else HIDDEN
+        return {**super().standings(), NEXT_CODE: following}
 
     def do_next_code(self) -> None:
         self._wanted = self._ordered[1].name

@@ -51,7 +51,14 @@ from swapdesk.tui.spans import Span
 from swapdesk.tui.widgets.form_fields import FilterField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, SectionLabel
-from swapdesk.tui.widgets.order_table import STEP, OrderList, OrderPane, Shown, side_lines
+from swapdesk.tui.widgets.order_table import (
+    STEP,
+    OrderList,
+    OrderPane,
+    Shown,
+    pane_lines,
+    side_lines,
+)
 from swapdesk.tui.widgets.overlay import SpokenOverlay
 from swapdesk.tui.widgets.text_field import TextField
 
@@ -267,7 +274,7 @@ class OrdersScreen(OrderActions):
             self._side.show(partial(side_lines, tracked, summary, created, facts))
         else:
             self._label.show(tracked.short_id, created)
-            self._pane.show(tracked, summary)
+            self._pane.show(lambda width: pane_lines(tracked, summary, width, self._pane.rows))
         self.set_money(
             f"{tracked.short_id}: {summary.money}",
             summary.brief if self.app.size.width < NARROW else summary.next,

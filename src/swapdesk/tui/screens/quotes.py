@@ -425,7 +425,7 @@ class QuotesScreen(Page):
 
     def _fit(self) -> None:
         """The table takes what its rows need; what does not fit scrolls, the sentences stay."""
-        room = self._room(self._below.rows)
+        room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
 

@@ -33,7 +33,7 @@ from swapdesk.flows.signing.signing_session import FlowStep, SigningSession, Sta
 from swapdesk.flows.transactions import Outcome
 from swapdesk.tui.breakpoints import SHORT_BELOW
 from swapdesk.tui.commands import everywhere
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Standings
 from swapdesk.tui.commands.sign import (
     BACK,
     BUMP,
@@ -316,27 +316,25 @@ class SignScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        signing = self.signing
-        review, stage = signing.review, signing.stage
-        at, locked = self._reading.scroll_y, stage is Stage.LOCKED
-        shown = {
-            UNLOCK: locked,
-            GO_ON: stage is Stage.STOPPED,
+    def standings(self) -> Standings:
+        signing, reading = self.signing, self._reading
+        review = signing.review
+        unlocked = signing.stage is not Stage.LOCKED
+        return {
+            **dict.fromkeys(self.verbs_here(), unlocked),
+            UNLOCK: not unlocked,
+            GO_ON: signing.stage is Stage.STOPPED,
             BUMP: signing.replaceable,
             CANCEL: signing.replaceable,
-            READ_ON: not locked and self._reading.max_scroll_y > at,
-            READ_BACK: not locked and at > 0,
-            RAW_FIELDS: not locked and signing.payload is not None,
-            SIGN: review is not None,
+            READ_ON: unlocked and reading.max_scroll_y > reading.scroll_y,
+            READ_BACK: unlocked and reading.scroll_y > 0,
+            RAW_FIELDS: unlocked and signing.payload is not None,
+            SIGN: self._sign_standing(review.id) if review is not None else HIDDEN,
             REFUSE: review is not None,
             COPY_DIGEST: review is not None,
             BACK: True,
             everywhere.KEYS: True,
         }
-        if not shown.get(verb, not locked):
-            return HIDDEN
-        return self._sign_standing(review.id) if verb is SIGN and review is not None else READY
 
     def _sign_standing(self, review_id: str) -> CommandState:
         left = self.signing.left(self.now())

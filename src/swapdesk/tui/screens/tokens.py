@@ -58,7 +58,7 @@ from swapdesk.tui.session import Session
 from swapdesk.tui.spans import Line, LineLike, Span, line_of, spread, width_of, wrapped
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import LinesView, RuleRow
+from swapdesk.tui.widgets.lines_view import RuleRow, StateView
 from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.table_layout import Cell, Column, Row, Sketch
 from swapdesk.tui.widgets.text_field import TextField
@@ -127,30 +127,25 @@ class TokenNotes(Struct, frozen=True):
     facts: tuple[Fact, ...] = ()
 
 
-class TokenPane(LinesView):
+class TokenPane(StateView[TokenNotes | None]):
     """Under the list, or at its right on wide screens.
 
     As high as the longest notes of one list so far: the list above would move with every row.
     """
 
     def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._notes: TokenNotes | None = None
+        super().__init__(None, **place)
         self._heights: dict[int, int] = {}
 
     def begin_list(self) -> None:
         """Another list: its notes may be shorter."""
         self._heights.clear()
-
-    def show(self, notes: TokenNotes | None) -> None:
-        """None for no token."""
-        self._notes = notes
         self.redraw()
 
     def lines(self, width: int) -> list[Line]:
-        if self._notes is None:
+        if self.state is None:
             return []
-        rows = token_lines(self._notes, width)
+        rows = token_lines(self.state, width)
         height = self._heights[width] = max(self._heights.get(width, 0), len(rows))
         return rows + [[] for _ in range(height - len(rows))]
 

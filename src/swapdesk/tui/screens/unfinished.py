@@ -16,7 +16,7 @@ from swapdesk.flows.orders.order_fields import short_id
 from swapdesk.flows.tracking.open_business import OpenFinding, findings, intent_words
 from swapdesk.tui.commands import everywhere
 from swapdesk.tui.commands.candidates import GIVE_UP, LOOK_AGAIN, TAKE_ORDER
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import CommandState, Standings
 from swapdesk.tui.commands.orders import ORDERS
 from swapdesk.tui.commands.unfinished import BACK, GO_ON, OPEN_FOUND
 from swapdesk.tui.glyphs import DONE, ENDED, MOVING, REFUSED, TROUBLE, UNKNOWN, VALID
@@ -101,13 +101,13 @@ class UnfinishedScreen(Page):
     def _moved(self) -> None:
         self.refresh_keys()
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb is OPEN_FOUND:
-            current = self.current
-            if current is not None and current.intent_id is not None:
-                return CommandState(verb="compare the orders")
-            return READY if current is not None and current.service_id else HIDDEN
-        return HIDDEN if verb is ORDERS else READY
+    def standings(self) -> Standings:
+        current = self.current
+        if current is not None and current.intent_id is not None:
+            opens: CommandState | bool = CommandState(verb="compare the orders")
+        else:
+            opens = current is not None and bool(current.service_id)
+        return {OPEN_FOUND: opens, ORDERS: False}
 
     @on(LineTable.Chosen)
     def do_open_found(self) -> None:
@@ -214,11 +214,10 @@ class CandidatesScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        if verb in self.VERBS and self.fetching:
-            return CommandState(locked="the service is asked")
-        shown = {TAKE_ORDER: self.current is not None, GIVE_UP: self.look is not None}
-        return READY if shown.get(verb, True) else HIDDEN
+    def standings(self) -> Standings:
+        if self.fetching:
+            return dict.fromkeys(self.VERBS, CommandState(locked="the service is asked"))
+        return {TAKE_ORDER: self.current is not None, GIVE_UP: self.look is not None}
 
     def do_look_again(self) -> None:
         self._ask(self._candidates_seen())

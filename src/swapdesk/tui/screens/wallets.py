@@ -27,7 +27,7 @@ from swapdesk.flows.wallet.policy_change import (
 from swapdesk.flows.wallet.wallet_reading import WalletSnapshot, read_wallet
 from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 from swapdesk.secret import Secret
-from swapdesk.tui.commands.command import HIDDEN, READY, CommandState, Verb
+from swapdesk.tui.commands.command import HIDDEN, CommandState, Standings
 from swapdesk.tui.commands.wallets import (
     COPY_WALLET_ADDRESS,
     LOCK_WALLET,
@@ -426,22 +426,21 @@ class WalletsScreen(Page):
 
     # keys
 
-    def verb_standing(self, verb: Verb) -> CommandState:
-        subject = self.current
-        shown = {
+    def standings(self) -> Standings:
+        subject, told = self.current, self.told
+        signs = CommandState(locked=self.busy)
+        if told is not None and told.read_only:
+            signs = CommandState(locked=OTHER_DESK)
+        revokes = subject is not None and subject.allowance is not None
+        return {
             WALLETS: False,
             COPY_WALLET_ADDRESS: subject is not None,
             LOCK_WALLET: self.desk.wallet.locks_in is not None,
-            REVOKE_ALLOWANCE: subject is not None and subject.allowance is not None,
-            WITHDRAW_ALL: subject is not None and bool(subject.smart),
-            SET_LIMITS: self.told is not None,
+            REVOKE_ALLOWANCE: signs if revokes else HIDDEN,
+            WITHDRAW_ALL: signs if subject is not None and subject.smart else HIDDEN,
+            SET_LIMITS: signs if told is not None else HIDDEN,
+            READ_CHAINS: CommandState(locked=self.busy),
         }
-        if not shown.get(verb, True):
-            return HIDDEN
-        signs = verb in (REVOKE_ALLOWANCE, WITHDRAW_ALL, SET_LIMITS)
-        if signs and self.told is not None and self.told.read_only:
-            return CommandState(locked=OTHER_DESK)
-        return CommandState(locked=self.busy) if signs or verb is READ_CHAINS else READY
 
     def do_copy_wallet_address(self) -> None:
         if (subject := self.current) is not None:

@@ -15,7 +15,7 @@ from swapdesk.tui.spans import Line, LineLike, Span, line_of, rule, spread, widt
 from swapdesk.tui.widgets.detail_rows import Fact, fact_lines
 from swapdesk.tui.widgets.form_fields import check_lines
 from swapdesk.tui.widgets.gauge import bar_spans
-from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.lines_view import StateView
 
 INDENT = 4
 LABEL = 18
@@ -62,17 +62,12 @@ class DepositState(Struct, frozen=True):
             raise ValueError("only a waiting card has something to pay")
 
 
-class DepositCard(LinesView):
+class DepositCard(StateView[DepositState]):
     """The card; on short screens empty rows and the matches line go."""
 
     def __init__(self, state: DepositState, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
+        super().__init__(state, **place)
         self._short = False
-
-    def show(self, state: DepositState) -> None:
-        self.state = state
-        self.redraw()
 
     def on_resize(self) -> None:
         short = self.app.size.height < 28

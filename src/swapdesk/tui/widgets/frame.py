@@ -20,7 +20,7 @@ from swapdesk.tui.commands.command import CommandState
 from swapdesk.tui.glyphs import CUT, DONE, LIVE_RULE, MOVING, REFUSED, SANDBOX_RULE, STALE, TROUBLE
 from swapdesk.tui.painting import body_style, paint
 from swapdesk.tui.spans import Line, LineLike, Span, cut, fill, line_of, spread, width_of
-from swapdesk.tui.widgets.lines_view import LinesView
+from swapdesk.tui.widgets.lines_view import LinesView, StateView
 
 if TYPE_CHECKING:
     from swapdesk.client.live import StreamState
@@ -81,7 +81,7 @@ class Caption(Struct, frozen=True):
     ends: str = ""
 
 
-class Frame(LinesView):
+class Frame(StateView[FrameState]):
     """Header row and frame rule."""
 
     DEFAULT_CSS = """
@@ -91,16 +91,6 @@ class Frame(LinesView):
         background: $surface;
     }
     """
-
-    def __init__(self, state: FrameState, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def show(self, state: FrameState) -> None:
-        """Draw another state; only the cells that differ are written."""
-        if state != self.state:
-            self.state = state
-            self.redraw()
 
     def lines(self, width: int) -> list[Line]:
         return frame_lines(self.state, width, getattr(self.app, "caption", None))
@@ -199,32 +189,23 @@ class NoticeState(Struct, frozen=True):
     text: str = ""
     severity: str = "information"
     world: World = "SANDBOX"
+    short: str = ""
+    """It stands in where ``text`` would be cut, and is itself never cut."""
 
 
-class NoticeRow(LinesView):
+class NoticeRow(StateView[NoticeState]):
     """The bottom frame rule, and the notice in its place."""
 
     DEFAULT_CSS = """
     NoticeRow { height: 1; padding: 0; }
     """
 
-    def __init__(self, state: NoticeState | None = None, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state or NoticeState()
-        self.brief: NoticeState | None = None
-
-    def show(self, state: NoticeState, brief: NoticeState | None = None) -> None:
-        """``brief`` stands in where ``state`` does not fit."""
-        if state != self.state or brief != self.brief:
-            self.state, self.brief = state, brief
-            self.redraw()
-
     def lines(self, width: int) -> list[Line]:
         if not self.state.text:
             return [_rule(self.state.world, width)]
         line = notice_line(self.state)
-        if self.brief is not None and width_of(line) > width - 4:
-            line = notice_line(self.brief)
+        if self.state.short and width_of(line) > width - 4:
+            line = notice_line(self.state, brief=True)
         return [[Span("  "), *whole_sentences(line, width - 4)]]
 
 
@@ -242,9 +223,10 @@ def whole_sentences(line: Line, width: int) -> Line:
     return cut(line, width)
 
 
-def notice_line(state: NoticeState) -> Line:
+def notice_line(state: NoticeState, *, brief: bool = False) -> Line:
+    """``brief``: its short sentence."""
     mark, role = _WEIGHTS.get(state.severity) or _WEIGHTS["information"]
-    return [Span(f"{mark}{state.text}", role)]
+    return [Span(f"{mark}{state.short if brief else state.text}", role)]
 
 
 LEAST = 7
@@ -265,7 +247,7 @@ class MoneyState(Struct, frozen=True):
     next_short: str = ""
 
 
-class MoneyLine(LinesView):
+class MoneyLine(StateView[MoneyState]):
     """The row above the keys."""
 
     DEFAULT_CSS = """
@@ -276,15 +258,9 @@ class MoneyLine(LinesView):
     """
 
     def __init__(self, state: MoneyState, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
+        super().__init__(state, **place)
         self._notice: LineLike = ""
         self._brief: LineLike = ""
-
-    def show(self, state: MoneyState) -> None:
-        if state != self.state:
-            self.state = state
-            self.redraw()
 
     def lay_over(self, notice: LineLike, brief: LineLike = "") -> None:
         """A notice in place of the left half, on screens without a row for it; empty ends it.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from rich.cells import cell_len
 from textual.geometry import Region, Size
@@ -144,23 +144,34 @@ def _cells(line: Line) -> list[tuple[str, str, bool]] | None:
     return cells
 
 
+Shown = TypeVar("Shown")
+
+
+class StateView(LinesView, Generic[Shown]):
+    """Draws its ``state``, and again once it is shown another one."""
+
+    def __init__(self, state: Shown, **place: Any) -> None:
+        super().__init__(**place)
+        self.state = state
+
+    def show(self, state: Shown) -> None:
+        if state != self.state:
+            self.state = state
+            self.redraw()
+
+
 Fitted = Callable[[int], list[Line]]
 """Makes rows for a width."""
 
 
-class FittedLines(LinesView):
+class FittedLines(StateView[Fitted | None]):
     """Lines that are made for the width at hand; nothing before there is something to show."""
 
     def __init__(self, made: Fitted | None = None, **place: Any) -> None:
-        super().__init__(**place)
-        self._made = made
-
-    def show(self, made: Fitted | None) -> None:
-        self._made = made
-        self.redraw()
+        super().__init__(made, **place)
 
     def lines(self, width: int) -> list[Line]:
-        return self._made(width) if self._made is not None else []
+        return self.state(width) if self.state is not None else []
 
 
 class SectionLabel(LinesView):
@@ -192,20 +203,14 @@ def section_line(label: str, fact: LineLike, width: int, stale: str = "") -> Lin
     return ruled(start, line_of(fact, "muted"), width)
 
 
-class TextRows(LinesView):
+class TextRows(StateView[Sequence[LineLike]]):
     """Each row wraps at words; an empty row stays one."""
 
     def __init__(self, rows: Sequence[LineLike] = (), **place: Any) -> None:
-        super().__init__(**place)
-        self.rows = tuple(rows)
-
-    def show(self, rows: Sequence[LineLike]) -> None:
-        if tuple(rows) != self.rows:
-            self.rows = tuple(rows)
-            self.redraw()
+        super().__init__(rows, **place)
 
     def lines(self, width: int) -> list[Line]:
-        return [line for row in self.rows for line in wrapped(line_of(row), width)]
+        return [line for row in self.state for line in wrapped(line_of(row), width)]
 
 
 class HeadLine(LinesView):

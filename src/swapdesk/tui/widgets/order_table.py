@@ -38,7 +38,7 @@ from swapdesk.tui.glyphs import (
 from swapdesk.tui.spans import Line, LineLike, Span, width_of, wrapped
 from swapdesk.tui.widgets.detail_rows import Fact, facts_lines
 from swapdesk.tui.widgets.line_table import LineTable
-from swapdesk.tui.widgets.lines_view import LinesView, section_line
+from swapdesk.tui.widgets.lines_view import FittedLines, section_line
 from swapdesk.tui.widgets.stage_line import StageMark, StageState, stage_spans
 from swapdesk.tui.widgets.table_layout import (
     Cell,
@@ -391,7 +391,7 @@ def _fact(shown: int, whole: int) -> str:
 LABEL = 9
 
 
-class OrderPane(LinesView):
+class OrderPane(FittedLines):
     """A fixed number of rows, so that the table above never moves."""
 
     DEFAULT_CSS = """
@@ -399,18 +399,9 @@ class OrderPane(LinesView):
     OrderPane.-roomy { height: 7; }
     """
 
-    def __init__(self, **place: Any) -> None:
-        super().__init__(**place)
-        self._said: tuple[TrackedOrder, OrderStatus] | None = None
-
-    def show(self, tracked: TrackedOrder, summary: OrderStatus) -> None:
-        self._said = (tracked, summary)
-        self.redraw()
-
-    def lines(self, width: int) -> list[Line]:
-        if self._said is None:
-            return []
-        return pane_lines(*self._said, width, 7 if self.has_class("-roomy") else 4)
+    @property
+    def rows(self) -> int:
+        return 7 if self.has_class("-roomy") else 4
 
 
 def side_lines(

@@ -52,7 +52,7 @@ from swapdesk.chain.smart_account import (
 from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
 from swapdesk.sandbox.node.evm.blocks import Document, data, quantity
 from swapdesk.sandbox.node.evm.json_rpc import Problem, read_bytes
-from swapdesk.sandbox.node.evm.methods import Table
+from swapdesk.sandbox.node.evm.methods import Table, constant
 from swapdesk.sandbox.node.evm.node import ChainAccount, LiveChain
 from swapdesk.sandbox.node.mined_log import MinedLog, chains_in
 from swapdesk.sandbox.tables import GAS_LIMIT
@@ -255,32 +255,23 @@ class TakenOperations:
 
     def __init__(self, directory: Path, chain: str) -> None:
         self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
-        self._held: dict[bytes, UserOperation] = {}
+        self.held: dict[bytes, UserOperation] = {}
         snapshot, entries = self._log.read()
         for entry in ([] if snapshot is None else [snapshot]) + entries:
             for operation_hash, document in msgspec.msgpack.decode(entry, type=_Entry):
                 if document is None:
-                    self._held.pop(operation_hash, None)
+                    self.held.pop(operation_hash, None)
                 else:
-                    self._held[operation_hash] = read_operation(document)
+                    self.held[operation_hash] = read_operation(document)
         if entries:
-            held = [(each, operation_json(one)) for each, one in self._held.items()]
+            held = [(each, operation_json(one)) for each, one in self.held.items()]
             self._log.replace(msgspec.msgpack.encode(held))
-
-    def __len__(self) -> int:
-        return len(self._held)
 
     def close(self) -> None:
         self._log.close()
 
-    def get(self, operation_hash: bytes) -> UserOperation | None:
-        return self._held.get(operation_hash)
-
-    def items(self) -> list[tuple[bytes, UserOperation]]:
-        return list(self._held.items())
-
     def of_sender(self, sender: str) -> dict[bytes, UserOperation]:
-        return {each: one for each, one in self._held.items() if one.sender == sender}
+        return {each: one for each, one in self.held.items() if one.sender == sender}
 
     def take(
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
@@ -289,14 +280,14 @@ class TakenOperations:
         gone = [] if replaced is None else [(replaced, None)]
         entry = [*gone, (operation_hash, operation_json(operation))]
         self._log.append(msgspec.msgpack.encode(entry))
-        self._held.pop(replaced or b"", None)
-        self._held[operation_hash] = operation
+        self.held.pop(replaced or b"", None)
+        self.held[operation_hash] = operation
 
     def end(self, operation_hashes: Collection[bytes]) -> None:
         """They were executed, or never can be."""
         self._log.append(msgspec.msgpack.encode([(each, None) for each in operation_hashes]))
         for each in operation_hashes:
-            self._held.pop(each, None)
+            self.held.pop(each, None)
 
 
 class ChainBundler:
@@ -339,7 +330,7 @@ class ChainBundler:
         Raises Problem."""
         operation_hash = self.hash_of(operation)
         async with self._taking:
-            if self.taken.get(operation_hash) is not None:
+            if operation_hash in self.taken.held:
                 return operation_hash
             if await sighted(self.chain, operation_hash) is not None:
                 return operation_hash
@@ -358,7 +349,7 @@ class ChainBundler:
 
     async def _run(self) -> None:
         """Send and follow bundles, for ever."""
-        for operation_hash, _ in self.taken.items():
+        for operation_hash in list(self.taken.held):
             if await sighted(self.chain, operation_hash) is not None:
                 self._landed([operation_hash])
         while True:
@@ -371,7 +362,7 @@ class ChainBundler:
             except Exception:
                 # The boundary of a bundle: what was taken is taken up at the next look.
                 logger.exception("%s: a bundle failed", self.chain.terms.short_name)
-            if self.taken:
+            if self.taken.held:
                 await _first_of(changed.wait(), self._wake.wait())
             else:
                 await self._wake.wait()
@@ -431,7 +422,7 @@ class ChainBundler:
     async def _chosen(self) -> dict[bytes, UserOperation]:
         """What goes into the next bundle; what can be executed no more is given up."""
         chosen: dict[bytes, UserOperation] = {}
-        for operation_hash, operation in self.taken.items():
+        for operation_hash, operation in list(self.taken.held.items()):
             if len(chosen) == MOST_OPERATIONS:
                 break
             if bundle_gas([*chosen.values(), operation]) > MOST_GAS:
@@ -450,7 +441,7 @@ class ChainBundler:
             del chosen[operation_hash]
             self._give_up(operation_hash, str(bad[min(bad)]))
         # Another one may have taken a place meanwhile.
-        return {each: one for each, one in chosen.items() if self.taken.get(each) is not None}
+        return {each: one for each, one in chosen.items() if each in self.taken.held}
 
     def _give_up(self, operation_hash: bytes, reason: str) -> None:
         logger.info("0x%s is given up: %s", operation_hash.hex(), reason)
@@ -550,11 +541,8 @@ class BundlerMethods:
             "eth_estimateUserOperationGas": (self._estimate, 2, 3),
             "eth_getUserOperationByHash": (self._operation, 1, 1),
             "eth_getUserOperationReceipt": (self._receipt, 1, 1),
-            "eth_supportedEntryPoints": (self._entry_points, 0, 0),
+            "eth_supportedEntryPoints": (constant([ENTRY_POINT]), 0, 0),
         }
-
-    async def _entry_points(self) -> list[str]:
-        return [ENTRY_POINT]
 
     async def _send(self, document: Any, entry_point: Any) -> str:
         _require_ours(entry_point)
@@ -575,7 +563,7 @@ class BundlerMethods:
     async def _operation(self, operation_hash: Any) -> Document | None:
         wanted = _hash(operation_hash)
         chain = self._bundler.chain
-        operation, place = self._bundler.taken.get(wanted), {}
+        operation, place = self._bundler.taken.held.get(wanted), {}
         found = await sighted(chain, wanted)
         if found is not None:
             place = found["receipt"]

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from eth.db.trie import make_trie_root_and_nodes
@@ -56,8 +56,6 @@ from swapdesk.sandbox.node.mined_log import ChainFileMismatch, MinedLog, chains_
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ChainTerms
 
-FORMAT = 1
-
 
 class Beginning(Struct, frozen=True):
     """The snapshot that the log of a chain continues. ``genesis`` is the digest of its content,
@@ -67,7 +65,7 @@ class Beginning(Struct, frozen=True):
     genesis: str
     timestamp: int
     slot: int
-    format: int = FORMAT
+    format: Literal[1] = 1
 
 
 def read_beginning(directory: Path, terms: ChainTerms, genesis: str) -> Beginning | None:
@@ -82,8 +80,6 @@ def read_beginning(directory: Path, terms: ChainTerms, genesis: str) -> Beginnin
         beginning = msgspec.msgpack.decode(snapshot, type=Beginning)
     except msgspec.MsgspecError:
         raise _mismatch(place, "was made by another release") from None
-    if beginning.format != FORMAT:
-        raise _mismatch(place, "was made by another release")
     if beginning.chain_id != terms.chain_id:
         raise _mismatch(place, f"holds chain id {beginning.chain_id}, not {terms.chain_id}")
     if beginning.genesis != genesis:

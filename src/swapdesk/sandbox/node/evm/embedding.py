@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.evm_world.genesis import world_contracts
-from swapdesk.sandbox.faults import ChainFaults
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
     OPERATOR,
@@ -68,7 +68,7 @@ class Embedding:
         ids: ChainIds,
         world: WorldClock,
         clock: Clock,
-        faults: ChainFaults,
+        faults: ActiveFaults,
         market: Market | None = None,
     ) -> None:
         self.terms = chain_terms(ids)

@@ -144,7 +144,7 @@ Table = dict[str, tuple[Run, int, int]]
 """By name: the method, and the least and the most arguments it takes."""
 
 
-def _constant(value: object) -> Run:
+def constant(value: object) -> Run:
     async def told() -> object:
         return value
 
@@ -182,7 +182,7 @@ class Methods:
             "eth_feeHistory": (self._fee_history, 2, 3),
             "eth_gasPrice": (self._gas_price, 0, 0),
             "eth_maxPriorityFeePerGas": (self._priority_fee, 0, 0),
-            **{name: (_constant(value), 0, 0) for name, value in constants.items()},
+            **{name: (constant(value), 0, 0) for name, value in constants.items()},
             **(more or {}),
         }
 

@@ -25,7 +25,7 @@ from eth_typing import Address
 from msgspec.structs import replace
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.faults import DROP_TRANSACTION, ChainFaults
+from swapdesk.sandbox.faults import DROP_TRANSACTION, ActiveFaults
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
     Document,
@@ -60,7 +60,7 @@ class LiveChain:
     """``changed`` is set, and replaced, at every new block."""
 
     def __init__(
-        self, chain: EvmChain, beats: Beats, reader: Executor, faults: ChainFaults, clock: Clock
+        self, chain: EvmChain, beats: Beats, reader: Executor, faults: ActiveFaults, clock: Clock
     ) -> None:
         self.terms = chain.terms
         self.chain = chain
@@ -317,7 +317,7 @@ class EvmNode:
         genesis: Mapping[str, Genesis],
         world: WorldClock,
         clock: Clock,
-        faults: ChainFaults,
+        faults: ActiveFaults,
     ) -> EvmNode:
         """Open or begin the chains below ``directory``. Needs a running loop. Raises
         ChainFileMismatch, LogDamaged, OSError."""

@@ -32,7 +32,7 @@ from swapdesk.chain.solana import (
     TransferChecked,
     token_account,
 )
-from swapdesk.sandbox.faults import DROP_TRANSACTION, ChainFaults
+from swapdesk.sandbox.faults import DROP_TRANSACTION, ActiveFaults
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import Inclusion, IncomingPayment, SignedPayment
 from swapdesk.sandbox.node.mined_log import ChainFileMismatch
@@ -62,7 +62,7 @@ class SolanaNode:
     """
 
     def __init__(
-        self, data: Path, key: bytes, *, now_ms: Callable[[], int], faults: ChainFaults
+        self, data: Path, key: bytes, *, now_ms: Callable[[], int], faults: ActiveFaults
     ) -> None:
         self._directory = data / "chains"
         self._key = key
