@@ -13,7 +13,7 @@ from pathlib import Path
 
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
-from swapdesk.sandbox.faults import ChainFaults
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import Door
@@ -26,7 +26,7 @@ KEY = b"the key of a sandbox of figures."
 async def serve(directory: Path, address: str, token: str) -> None:
     clock, stop = SystemClock(), asyncio.Event()
     world = WorldClock(clock, None, Decimal(1000))
-    faults = ChainFaults()
+    faults = ActiveFaults()
     embedding = Embedding(directory, KEY, ids="sandbox", world=world, clock=clock, faults=faults)
     listener = listen("127.0.0.1", 0)
     server = build_server(Door(faults, embedding.call, embedding.call), SystemClock())

@@ -52,7 +52,7 @@ def test_every_stage_is_whole_without_the_script(name: str) -> None:
         said += [line.whole or line.text for pane in panes for line in pane.lines]
         said += [pane.ending for pane in panes]
         said += [text for row in stage.compared for text in (row.label, row.value, row.remark)]
-        said += [f"{each.chain} {each.block} · {each.hash}" for each in stage.moved]
+        said += [f"{each.chain} {each.height} · {each.hash}" for each in stage.moved]
         assert [text for text in said if " ".join(text.split()) not in told] == []
     last = stages[-1]
     assert ("link-search" in sections) == last.can_be_linked == (name == "private")
@@ -70,7 +70,7 @@ def test_missing_edge_is_drawn_once_there_is_something_to_search() -> None:
     # The first stage has no payment, so nothing can be searched for.
     assert labels == [DRAWN, *[missing] * (len(stages) - 1)]
     last = stages[-1]
-    linked = replace(last, search=replace(last.search, path=last.moved[:2]), linked=last.moved[:2])
+    linked = replace(last, search=replace(last.search, path=last.moved[:2]))
     found = page_of("private", (*stages[:-1], linked))
     assert "▲ 2 payments on the chains" in sections_of(found)["stage-9"]
     assert found.count('class="edge found"') == 2
@@ -80,10 +80,11 @@ def test_payments_to_the_left_or_within_a_column_are_drawn() -> None:
     """A width below nothing is refused by a browser, and draws nothing."""
     *stages, last = recorded("private").stages
     hers, _, his = last.moved
-    back = replace(hers, sender=hers.receiver, receiver=hers.sender, block=hers.block + 1)
-    across = replace(hers, sender=hers.sender, receiver=his.sender, block=hers.block + 2)
-    beside = replace(hers, sender=hers.receiver, receiver=his.sender, block=hers.block + 3)
-    page = page_of("private", (*stages, replace(last, linked=(back, across, beside))))
+    back = replace(hers, sender=hers.receiver, receiver=hers.sender, height=hers.height + 1)
+    across = replace(hers, sender=hers.sender, receiver=his.sender, height=hers.height + 2)
+    beside = replace(hers, sender=hers.receiver, receiver=his.sender, height=hers.height + 3)
+    crossed = replace(last.search, path=(back, across, beside))
+    page = page_of("private", (*stages, replace(last, search=crossed)))
     assert all(float(width.rstrip("%em")) > 0 for width in attributes_of(page, "width"))
 
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from recorded_demo import recorded
 from swapdesk.flows.demo.link_graph import MOST_OF_CROWD, Island, link_graph
-from swapdesk.flows.demo.stage import Movement, Stage
+from swapdesk.flows.demo.link_search import LinkSearch, Movement
+from swapdesk.flows.demo.stage import Stage
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -21,10 +22,13 @@ def account(letter: str) -> str:
 def paid(minute: int, sender: str, receiver: str, chain: str = "base") -> Movement:
     return Movement(
         chain=chain,
-        block=minute,
+        height=minute,
         hash=f"0x{minute:064x}",
+        position=0,
         sender=account(sender),
         receiver=account(receiver),
+        token=None,
+        units=minute,
         symbol="USDC",
         amount=Decimal(minute),
         at=BEGAN + timedelta(minutes=minute),
@@ -34,7 +38,7 @@ def paid(minute: int, sender: str, receiver: str, chain: str = "base") -> Moveme
 def stage(*moved: Movement, **known: object) -> Stage:
     """Of no order, so that nobody has a name."""
     last = recorded("private").stages[-1]
-    nobody = replace(last, legs=(), moved=moved, paid=None, got=None, crowd=(), linked=())
+    nobody = replace(last, legs=(), moved=moved, paid=None, got=None, crowd=(), search=None)
     return replace(nobody, **known)
 
 
@@ -67,7 +71,7 @@ def test_the_crowd_nearest_in_time_is_drawn_and_the_rest_counted() -> None:
     times = [*range(1, 30), *range(31, 60)]
     crowd = [paid(minute, "a", "c") for minute in times]
     islands, left_out = link_graph(stage(got, got=got, crowd=tuple(crowd)))
-    drawn = [edge.payment.block for each in islands for edge in each.edges]
+    drawn = [edge.payment.height for each in islands for edge in each.edges]
     half = MOST_OF_CROWD // 2
     assert drawn == list(range(30 - half, 30 + half + 1))
     assert left_out == len(crowd) - MOST_OF_CROWD
@@ -90,7 +94,7 @@ def test_whatever_joins_two_islands_makes_them_one() -> None:
 def test_a_path_that_was_found_is_marked_and_leads_to_the_right() -> None:
     """Its payments are drawn also where none of them touches an address of the order."""
     path = (paid(1, "a", "b"), paid(2, "b", "c"), paid(3, "c", "d"))
-    (island,) = link_graph(stage(path[0], paid(2, "b", "e"), linked=path))[0]
+    (island,) = link_graph(stage(path[0], paid(2, "b", "e"), search=LinkSearch({}, 4, 5, path)))[0]
     assert [edge.linked for edge in island.edges] == [True, False, True, True]
     assert island.columns == 4
     at = {

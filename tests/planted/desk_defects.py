@@ -355,8 +355,8 @@ CREATING = (
         "answer-about-another-id",
         "The deposit address of another order is shown for the one that was asked for.",
         "swapdesk/client/api.py",
-        "        if _of_another(result, path or {}):",
-        "        if operation.writes and _of_another(result, path or {}):",
+        "        if _of_another(result, path):",
+        "        if operation.writes and _of_another(result, path):",
         ("tests/client/test_api.py::test_an_answer_about_another_id_is_of_no_use",),
     ),
 )
@@ -1278,7 +1278,7 @@ SHOWING = (
         "page-draws-alice-and-bob-apart-where-a-payment-joins-them",
         "The drawing of a link search says that no payment leads from Alice to Bob; one does.",
         "swapdesk/flows/demo/link_graph.py",
-        "[*stage.moved, *stage.linked, *crowd]",
+        "[*stage.moved, *linked, *crowd]",
         "[*stage.moved, *crowd]",
         (
             "tests/flows/test_link_graph.py"

@@ -161,7 +161,7 @@ class Opened(Struct):
     async def waiting(self, intent: str) -> tuple[WalletClient, SignedTransaction]:
         """A payment that was sent and that no block has."""
         client, first = await self.signed(intent)
-        self.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+        self.trader.world.faults.set("drop_transaction", "chain", CHAIN, times=1)
         sent = await client.broadcast(first.hash)
         assert sent.word == "sent"
         return client, sent
@@ -172,13 +172,13 @@ class Opened(Struct):
         """A payment that waits, and the same for a higher fee; both sent, neither in a block."""
         client, first = await self.waiting(intent)
         dear = await client.sign((await client.bump(first.hash, 10**16))[1])
-        self.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+        self.trader.world.faults.set("drop_transaction", "chain", CHAIN, times=1)
         return client, first, await client.broadcast(dear.hash)
 
     async def contested(self, review: Review) -> tuple[SignedTransaction, SignedTransaction]:
         """What was reviewed and its cancellation, both sent; the chain forgets both."""
         client = await self.wallet.client()
-        self.trader.world.faults.add(CHAIN, "drop_transaction", 2)
+        self.trader.world.faults.set("drop_transaction", "chain", CHAIN, times=2)
         first = await client.broadcast((await client.sign(review)).hash)
         proposed = await self.cancelling.propose(first.hash)
         second = await client.broadcast((await client.sign(proposed.review)).hash)

@@ -20,7 +20,7 @@ from service.loopback import on_port
 from swapdesk.chain.deployments import PERMIT2, SANDBOX_VENUES
 from swapdesk.clock import SystemClock
 from swapdesk.sandbox.evm_world.keeper import give
-from swapdesk.sandbox.faults import ChainFaults
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server
 from swapdesk.sandbox.node.evm.embedding import Embedding
 from swapdesk.sandbox.node.evm.http_endpoint import Door
@@ -58,7 +58,7 @@ FAST = Decimal(10_000)
 
 class Chains(Struct):
     node: EvmNode
-    faults: ChainFaults
+    faults: ActiveFaults
     port: int
     included: list[str]
     """Operations of which the bundlers told that they came into a block."""
@@ -77,7 +77,7 @@ async def served(
     before: Callable[[ASGIApp], ASGIApp] = lambda door: door,
 ) -> AsyncIterator[Chains]:
     """``before``: what stands between the wire and the nodes."""
-    clock, faults = SystemClock(), ChainFaults()
+    clock, faults = SystemClock(), ActiveFaults()
     world = WorldClock(clock, None, FAST)
     embedding = Embedding(directory, KEY, ids=ids, world=world, clock=clock, faults=faults)
     included: list[str] = []

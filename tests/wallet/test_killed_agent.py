@@ -37,7 +37,7 @@ async def waiting(owner: Owner) -> None:
     someone = owner.trader
     async with someone.agent() as agent:
         signed = await someone.signed(agent, someone.payment(), someone.deposit(INTENT))
-        someone.world.faults.add(CHAIN, "drop_transaction", 1)
+        someone.world.faults.set("drop_transaction", "chain", CHAIN, times=1)
         assert (await agent.broadcast(signed.hash)).word == "sent"
 
 

@@ -141,7 +141,7 @@ async def test_a_higher_fee_is_cancelled_with_what_it_pays_for(owner: Opened) ->
     before = await owner.trader.paid()
     client, first, dear = await owner.outbid("both")
     cancellation = await client.sign((await owner.cancelling.propose(first.hash)).review)
-    owner.trader.world.faults.add(CHAIN, "drop_transaction", 1)
+    owner.trader.world.faults.set("drop_transaction", "chain", CHAIN, times=1)
     await client.broadcast(cancellation.hash)
     # What is being cancelled gets no higher fee; its cancellation does.
     refused = await owner.bumping.propose(dear.hash)

@@ -330,7 +330,7 @@ async def test_a_forged_failure_ends_nothing(someone: Trader, coins: bool) -> No
         one = await someone.signed(agent, payload, promise)
         await agent.broadcast(one.hash)
         await someone.world.node.confirmed(CHAIN, bytes.fromhex(one.hash[2:]))
-        someone.world.faults.add(CHAIN, "forged_receipt", 1)
+        someone.world.faults.set("forged_receipt", "chain", CHAIN, times=1)
         told = await agent.resolve(one.hash)
         assert told.word == "sent"
         assert "the node tells a failure" in told.problem
@@ -342,7 +342,7 @@ async def test_a_forged_failure_ends_nothing(someone: Trader, coins: bool) -> No
 async def test_a_receipt_of_what_is_not_mined_is_not_believed(someone: Trader) -> None:
     async with someone.agent() as agent:
         one = await someone.signed(agent, someone.payment(), someone.deposit("early"))
-        someone.world.faults.add(CHAIN, "drop_transaction", 1)
+        someone.world.faults.set("drop_transaction", "chain", CHAIN, times=1)
         assert (await agent.broadcast(one.hash)).word == "sent"
         with pytest.raises(Refused):
             await agent.abandon(one.hash)

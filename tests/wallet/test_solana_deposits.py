@@ -143,7 +143,7 @@ async def test_a_payment_that_expired_may_be_signed_anew_and_only_then(payer: Pa
     promise = payer.promise("expired", SOL)
     deposit = promise.deposit
     signed = await payer.signed(promise)
-    payer.world.faults.add("solana", "drop_transaction", 1)
+    payer.world.faults.set("drop_transaction", "chain", "solana", times=1)
     await payer.agent.broadcast(signed.hash)
     payer.world.time.pass_blocks(10)
     assert (await payer.refusal(await payer.draft(promise), promise))[0] in UNPAID

@@ -15,7 +15,6 @@ import asyncio
 import json
 import logging
 import random
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -60,6 +59,7 @@ from swapdesk.wire.encoding.codec import (
     validate,
 )
 from swapdesk.wire.encoding.ids import safe_segment
+from swapdesk.wire.encoding.parse_cache import Newest
 from swapdesk.wire.encoding.query import encode_query
 from swapdesk.wire.encoding.text import UnsafeText
 from swapdesk.wire.health import Health
@@ -204,7 +204,7 @@ class PartnerApi:
         """The service's time as a clock."""
         self.url = str(self._transport.url)
         """The address in use, with its ``/v2``."""
-        self._raw_orders: OrderedDict[str, bytes] = OrderedDict()
+        self._raw_orders: Newest[str, bytes] = Newest(_RAW_ORDERS)
 
     async def __aenter__(self) -> Self:
         return self
@@ -306,18 +306,18 @@ class PartnerApi:
         A refusal that says when to come back is repeated once, but never from ``until`` on,
         by the clock: the quote is over then.
         """
-        return await self._create("create_exchange", Order, request, until)
+        return await self._ask("create_exchange", Order, body=request, until=until)
 
     async def create_private_send(
         self, request: PrivateSendRequest, *, until: datetime | None = None
     ) -> Receipt[Order]:
         """Create a private send, with the rules of :meth:`create_exchange`."""
-        return await self._create("create_private_send", Order, request, until)
+        return await self._ask("create_private_send", Order, body=request, until=until)
 
     async def create_multi_exchange(self, request: MultiExchangeRequest) -> Receipt[MultiExchange]:
         """Create a group of orders, with the rules of :meth:`create_exchange`: after
         :class:`OutcomeUnknown` look for its orders in the list, never send it again."""
-        return await self._create("create_multi_exchange", MultiExchange, request)
+        return await self._ask("create_multi_exchange", MultiExchange, body=request)
 
     async def get_multi_exchange(self, multi_id: str) -> MultiExchangeStatus:
         return await self._call(
@@ -402,7 +402,11 @@ class PartnerApi:
         """Oldest first, days or months without an order included."""
         return await self._call("get_chart", list[ChartPoint], query=query)
 
-    async def _call(
+    async def _call(self, name: str, kind: type[T], **asked: Any) -> T:
+        """What :meth:`_ask` returns, without the name of the request."""
+        return (await self._ask(name, kind, **asked)).made
+
+    async def _ask(
         self,
         name: str,
         kind: type[T],
@@ -411,31 +415,23 @@ class PartnerApi:
         query: BaseModel | None = None,
         body: BaseModel | None = None,
         wrapped: str | None = None,
+        until: datetime | None = None,
         on_repeat: OnRepeat | None = None,
-    ) -> T:
+    ) -> Receipt[T]:
+        """The answer to an operation of the table, read as ``kind``; ``wrapped`` is the member that
+        some servers put it into."""
         operation = BY_NAME[name]
         answer = await self._transport.send(
             operation,
             path=path,
             query=encode_query(query) if query is not None else (),
             body=encode_json(body, exclude_none=True) if body is not None else None,
+            until=until,
             on_repeat=on_repeat,
         )
         try:
-            return self._read(operation, answer, kind, path=path, wrapped=wrapped)
-        except ClientError as error:
-            await self._transport.look(error)
-            raise
-
-    async def _create(
-        self, name: str, kind: type[T], body: BaseModel, until: datetime | None = None
-    ) -> Receipt[T]:
-        operation = BY_NAME[name]
-        answer = await self._transport.send(
-            operation, body=encode_json(body, exclude_none=True), until=until
-        )
-        try:
-            return Receipt(self._read(operation, answer, kind), answer.request_id)
+            made = self._read(operation, answer, kind, path=path or {}, wrapped=wrapped)
+            return Receipt(made, answer.request_id)
         except ClientError as error:
             await self._transport.look(error)
             raise
@@ -446,8 +442,8 @@ class PartnerApi:
         answer: RawAnswer,
         kind: type[T],
         *,
-        path: Mapping[str, str] | None = None,
-        wrapped: str | None = None,
+        path: Mapping[str, str],
+        wrapped: str | None,
     ) -> T:
         try:
             found = decode_json(answer.body, side="client", max_bytes=operation.result_limit)
@@ -458,17 +454,11 @@ class PartnerApi:
             raise refuse_answer(answer, "wrong_shape", str(error)) from None
         except CodecError as error:
             raise refuse_answer(answer, "not_json", str(error)) from None
-        if _of_another(result, path or {}):
+        if _of_another(result, path):
             raise refuse_answer(answer, OTHER_ID, "is about another id than was asked for")
         if isinstance(result, Order):
-            self._keep(result.service_id, answer.body)
+            self._raw_orders[result.service_id] = answer.body
         return result
-
-    def _keep(self, service_id: str, raw: bytes) -> None:
-        self._raw_orders[service_id] = raw
-        self._raw_orders.move_to_end(service_id)
-        if len(self._raw_orders) > _RAW_ORDERS:
-            self._raw_orders.popitem(last=False)
 
 
 def _of_another(result: object, path: Mapping[str, str]) -> bool:

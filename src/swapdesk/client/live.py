@@ -423,7 +423,7 @@ class OrderStream:
                 self._polls.ask_within(self._times.poll_down)
             elif isinstance(frame, Order):
                 if self._held is None:
-                    await self._see(frame, "stream")
+                    await self._tell(OrderSeen(frame, "stream"))
                 else:
                     self._held.append(frame)
 
@@ -437,7 +437,7 @@ class OrderStream:
             reason = f"the orders could not be read: {error}"
             raise SocketLost(reason, retry_after=told) from None
         while self._held:
-            await self._see(self._held.popleft(), "stream")
+            await self._tell(OrderSeen(self._held.popleft(), "stream"))
         self._held = None
         self._live_since = self._clock.monotonic()
         self._polls.asked()
@@ -447,9 +447,6 @@ class OrderStream:
 
     async def _tell(self, event: StreamEvent) -> None:
         await self._events.put(event)
-
-    async def _see(self, order: Order, source: Source) -> None:
-        await self._tell(OrderSeen(order, source))
 
     async def _enter(self, state: StreamState) -> None:
         if state != self._state or self._state == "resuming":

@@ -102,13 +102,7 @@ class SandboxControl:
         memo is given. Raises Unreachable (nothing left), a definite ApiError (4xx: nothing was
         paid) or OutcomeUnknown (no answer, 5xx, an answer of no use: it may have been paid).
         """
-        body: dict[str, Any] = {"serviceId": service_id}
-        if amount is not None:
-            body["amount"] = amount
-        if memo is not None:
-            body["memo"] = memo
-        if payer is not None:
-            body["payer"] = payer
+        body = {"serviceId": service_id, "amount": amount, "memo": memo, "payer": payer}
         answer = await self._pay(DEPOSITS, "deposit", body)
         return str(answer["hash"])
 
@@ -117,9 +111,7 @@ class SandboxControl:
     ) -> str:
         """Give an address of an embedded chain some of its coin, or of ``token`` (a contract or
         a symbol); the transaction hash. Raises as :meth:`deposit`."""
-        body: dict[str, Any] = {"chain": chain, "address": address, "amount": amount}
-        if token is not None:
-            body["token"] = token
+        body = {"chain": chain, "address": address, "amount": amount, "token": token}
         answer = await self._pay(FAUCET, "faucet", body)
         return str(answer.get("hash") or answer["signature"])
 
@@ -184,10 +176,11 @@ class SandboxControl:
         raise _failure(response, answer or {})
 
     async def _pay(self, path: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        """An answer that names a transaction. A refusal of 4xx is definite; after any other answer
-        the payment may have been made."""
+        """An answer that names a transaction; what is None in ``body`` is not sent. A refusal of
+        4xx is definite; after any other answer the payment may have been made."""
+        given = {name: value for name, value in body.items() if value is not None}
         try:
-            response = await self._send("POST", path, body)
+            response = await self._send("POST", path, given)
         except NoAnswer as unanswered:
             raise OutcomeUnknown(name, unanswered) from unanswered
         answer = _object(response)

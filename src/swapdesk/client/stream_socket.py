@@ -13,7 +13,6 @@ import asyncio
 import logging
 import re
 import sys
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import cache
 from itertools import compress, count
@@ -35,6 +34,7 @@ from swapdesk.wire.encoding.codec import (
     validate,
 )
 from swapdesk.wire.encoding.numbers import NumberError, number_token
+from swapdesk.wire.encoding.parse_cache import Newest
 from swapdesk.wire.encoding.timestamps import LONGEST_HOLD, retry_after
 from swapdesk.wire.events import ClientFrame, CloseCode, ServerFrame, StreamError
 from swapdesk.wire.operations import STREAM_PATH
@@ -92,7 +92,7 @@ class OrderFrames:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: Newest[str, _Known] = Newest(KEPT)
         """By the first member of the order."""
 
     def read(self, message: str) -> ServerFrame | Order | None:
@@ -113,9 +113,6 @@ class OrderFrames:
         except (CodecError, UnicodeEncodeError):
             return None
         self._known[first] = known
-        self._known.move_to_end(first)
-        if len(self._known) > KEPT:
-            self._known.popitem(last=False)
         return known.order
 
     def _whole(self, data: bytes) -> ServerFrame | Order:

@@ -51,7 +51,6 @@ from swapdesk.service.venues.adapter import (
     VenueQuote,
     VenueTraits,
 )
-from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.encoding.numbers import (
     from_base_units,
     plain,
@@ -185,21 +184,14 @@ class SimulatedExchange:
         self._ledger = ledger
         self._speed = speed
         self._faults = faults or ActiveFaults()
-        self._provider = provider_of(row)
-
-    @property
-    def provider(self) -> SwapProvider:
-        return self._provider
-
-    @property
-    def traits(self) -> VenueTraits:
-        return VenueTraits(
-            fixed=self._row.fixed_spread is not None,
-            static_deposits=self._row.static_deposits,
-            requires_refund_address=self._row.requires_refund_address,
+        self.provider = provider_of(row)
+        self.traits = VenueTraits(
+            fixed=row.fixed_spread is not None,
+            static_deposits=row.static_deposits,
+            requires_refund_address=row.requires_refund_address,
             payout_wallets=PAYOUT_WALLETS,
-            fee=self._row.spread.scaleb(-2),
-            fixed_fee=(self._row.fixed_spread or Decimal(0)).scaleb(-2),
+            fee=row.spread.scaleb(-2),
+            fixed_fee=(row.fixed_spread or Decimal(0)).scaleb(-2),
         )
 
     @property
@@ -216,10 +208,8 @@ class SimulatedExchange:
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        world_in = world_tokens().get(token_in.id)
-        if world_in is None or not self.supports(token_in, token_out):
-            return None
-        return limits_of(self._row, world_in)
+        pair = self._pair(token_in, token_out)
+        return None if pair is None else limits_of(self._row, pair[0])
 
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
@@ -231,12 +221,9 @@ class SimulatedExchange:
         now = _EPOCH + (self._clock.now() - _EPOCH) // _MILLISECOND * _MILLISECOND
         if closed(self._row, now):
             raise Transient(_CLOSED)
-        pair = self._pair(token_in, token_out)
-        if pair is None:
-            return Unavailable("this exchange does not trade the pair")
-        reason = self._unable(terms)
-        if reason is not None:
-            return Unavailable(reason)
+        pair = self._tradable(token_in, token_out, terms)
+        if isinstance(pair, str):
+            return Unavailable(pair)
         limits = limits_of(self._row, pair[0])
         book = book_of(self._market, self._row, *pair, now, terms)
         amounts = _amounts(book, pair, amount, terms)
@@ -262,7 +249,7 @@ class SimulatedExchange:
             try:
                 found = await self._find(leg.key)
             except VenueFailure as error:
-                raise Ambiguous(f"{refusal.reason}; {error.reason}") from error
+                raise Ambiguous(f"{refusal}; {error}") from error
             if found is None:
                 raise
             return found
@@ -273,12 +260,9 @@ class SimulatedExchange:
         now = self._clock.now()
         if closed(self._row, now):
             raise Transient(_CLOSED)
-        pair = self._pair(leg.token_in, leg.token_out)
-        if pair is None:
-            raise Rejected("this exchange does not trade the pair")
-        reason = self._unable(leg.terms)
-        if reason is not None:
-            raise Rejected(reason)
+        pair = self._tradable(leg.token_in, leg.token_out, leg.terms)
+        if isinstance(pair, str):
+            raise Rejected(pair)
         if self._row.requires_refund_address and leg.refund_address is None:
             raise Rejected("this exchange needs a refund address")
         limits = limits_of(self._row, pair[0])
@@ -327,15 +311,18 @@ class SimulatedExchange:
         ids = (pair[0].token_id, pair[1].token_id)
         return rate_name(self._market.seed, self._row.code, ids, amounts, terms, at)
 
-    def _unable(self, terms: Terms) -> str | None:
-        """Why the exchange cannot price on these terms at all."""
+    def _tradable(self, token_in: Token, token_out: Token, terms: Terms) -> Pair | str:
+        """The pair, or why the exchange cannot price it on these terms at all."""
+        pair = self._pair(token_in, token_out)
+        if pair is None:
+            return "this exchange does not trade the pair"
         if terms.fixed and self._row.fixed_spread is None:
             return "this exchange has no fixed rates"
         if terms.receive and not terms.fixed:
             return "an amount to receive needs a fixed rate"
         if terms.markup and not self._row.markup:
             return "this exchange takes no partner markup"
-        return None
+        return pair
 
     def _pair(self, token_in: Token, token_out: Token) -> Pair | None:
         world_in, world_out = (world_tokens().get(token.id) for token in (token_in, token_out))

@@ -218,17 +218,14 @@ class FaultLayer:
 
     # A stream that is dropped is kept away
 
-    def drop_streams(self) -> int:
-        """Cut every open stream where a fault drops all of them. Returns how many were cut."""
+    def drop_streams(self) -> None:
+        """Cut every open stream where a fault drops all of them."""
         every: About = {("operation", STREAM)}
         fault = self._faults.take((DROP,), every) if self._streams else None
-        if fault is None:
-            return 0
-        self._refuse_streams(fault.seconds)
-        dropped = list(self._streams)
-        for cut in dropped:
-            cut()
-        return len(dropped)
+        if fault is not None:
+            self._refuse_streams(fault.seconds)
+            for cut in list(self._streams):
+                cut()
 
     def open_streams(self) -> None:
         """Refuse no stream any longer."""

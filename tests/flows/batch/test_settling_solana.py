@@ -70,9 +70,9 @@ async def test_what_was_not_executed_in_time_is_signed_anew_and_not_before(
     """A node that takes transactions and forgets them: nothing is signed beside the first one
     until its last block has passed."""
     await someone.created("c1002", ("USDC", "20"))
-    place.floor.world.faults.add("solana", "drop_transaction")
+    place.floor.world.faults.set("drop_transaction", "chain", "solana", times=1_000)
     stopped = await someone.settling("c1002").advance(Until.SETTLED)
-    place.floor.world.faults.clear()
+    place.floor.world.faults.active.clear()
     assert stopped.failure is not None
     assert (stopped.code, stopped.open) == ("LOST", True)
     assert stopped.failure.money == "in your wallet; no deposit was paid"

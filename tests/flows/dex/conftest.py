@@ -41,7 +41,7 @@ async def someone(place: Place, first: Swapper, tmp_path: Path) -> AsyncIterator
     async with place.someone(tmp_path, first) as made:
         await made.fund(USDC="100")
         yield made
-    place.floor.world.faults.clear()
+    place.floor.world.faults.active.clear()
     place.network.after = None
 
 

@@ -26,7 +26,7 @@ from swapdesk.flows.creation.order_verification import find_order
 from swapdesk.flows.dex.dex_plan import promise_of
 from swapdesk.flows.intents.intent import Intent
 from swapdesk.flows.transactions import Outcome
-from swapdesk.sandbox.faults import ChainFaults
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.wallet.answers import Review, SignedTransaction, TransactionWord
 from swapdesk.wallet.promise import Purpose, TransactionPayload
 from swapdesk.wire.tokens import Token
@@ -198,7 +198,7 @@ async def test_what_dies_beside_the_desk_comes_back_and_the_swap_is_paid_once(
             if part == "agent":
                 os.kill(someone.agent.pid, signal.SIGKILL)
             elif part == "node":
-                place.floor.world.faults.add("base", "node_down")
+                place.floor.world.faults.set("node_down", "chain", "base")
             else:
                 place.network.before = nobody_there
                 place.service.restart()
@@ -206,7 +206,7 @@ async def test_what_dies_beside_the_desk_comes_back_and_the_swap_is_paid_once(
         with striking(boundary, strike) as struck:
             outcome = await someone.flow(pace=IMPATIENT).swap(intent)
         assert struck.met
-        place.floor.world.faults.clear()
+        place.floor.world.faults.active.clear()
         place.network.before = None
         if part == "agent":
             await someone.agent.close()
@@ -234,7 +234,7 @@ class Swap(Struct):
     intent: Intent
 
     @property
-    def faults(self) -> ChainFaults:
+    def faults(self) -> ActiveFaults:
         return self.place.floor.world.faults
 
     def when_paying(self, lie: Callable[[], object]) -> None:
@@ -279,7 +279,7 @@ async def swap(place: Place, someone: Swapper, usdc: Token, weth: Token) -> Swap
 
 
 async def test_a_node_that_insists_leaves_the_swap_open(swap: Swap) -> None:
-    swap.when_paying(lambda: swap.faults.add(CHAIN, "forged_receipt"))
+    swap.when_paying(lambda: swap.faults.set("forged_receipt", "chain", CHAIN, times=1_000))
     outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
     assert outcome.open, outcome
     assert outcome.code == "NOT_FINAL"
@@ -295,20 +295,20 @@ async def test_a_node_that_insists_leaves_the_swap_open(swap: Swap) -> None:
     still = await swap.someone.flow(pace=IMPATIENT).take_on(open_)
     assert still.open
     assert [each.hash for each in await swap.signed()] == [one.hash]
-    swap.faults.clear()
+    swap.faults.active.clear()
     ended = await swap.someone.flow().take_on(open_)
     assert len(swap.someone.reviews) == 2, "nothing was shown, so nothing was signed, again"
     await swap.is_paid_once(ended, one.hash)
 
 
 async def test_a_silent_node_is_waited_for(swap: Swap) -> None:
-    swap.when_paying(lambda: swap.faults.add(CHAIN, "node_down"))
+    swap.when_paying(lambda: swap.faults.set("node_down", "chain", CHAIN))
     outcome = await swap.someone.flow(pace=IMPATIENT).swap(swap.intent)
     assert outcome.open, outcome
     assert await swap.signed() == [], "without the chain nothing is signed"
     assert "in your wallet" in outcome.failure.money
     assert "may still take up to 60 USDC" in outcome.failure.money
-    swap.faults.clear()
+    swap.faults.active.clear()
     swap.someone.agrees = lambda review: True
     (open_,) = open_swaps(swap.someone.journal.ledger)
     ended = await swap.someone.flow().take_on(open_)
@@ -338,10 +338,10 @@ async def test_a_reorganisation_after_the_confirmation_pays_once(
 @pytest_asyncio.fixture(loop_scope="package")
 async def running(swap: Swap) -> AsyncIterator[asyncio.Task[Outcome]]:
     """The swap, whose transaction no block takes while the node forgets it."""
-    swap.when_paying(lambda: swap.faults.add(CHAIN, "drop_transaction"))
+    swap.when_paying(lambda: swap.faults.set("drop_transaction", "chain", CHAIN, times=1_000))
     task = asyncio.create_task(swap.someone.flow().swap(swap.intent))
     yield task
-    swap.faults.clear()
+    swap.faults.active.clear()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
@@ -370,7 +370,7 @@ async def test_a_swap_goes_on_with_what_was_sent(
     dear = await agent.sign(review)
     if sent:
         await agent.broadcast(dear.hash)
-    swap.faults.clear()
+    swap.faults.active.clear()
     outcome = await (swap.someone.flow().take_on(swap.intent) if taken_on else running)
     await swap.is_paid_once(outcome, dear.hash if sent else one.hash)
     assert {each.hash for each in await swap.signed()} == {one.hash, dear.hash}
@@ -385,7 +385,7 @@ async def test_a_swap_whose_transaction_was_cancelled_ends_unpaid(
     review = await agent.review(cancel, nothing, replaces=one.hash)
     signed = await agent.sign(review)
     await agent.broadcast(signed.hash)
-    swap.faults.clear()
+    swap.faults.active.clear()
     outcome = await running
     assert outcome.refused, outcome
     assert outcome.code == "REPLACED"

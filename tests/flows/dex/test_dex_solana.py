@@ -43,7 +43,7 @@ async def first(
 async def test_tokens_for_coins(place: SolanaPlace, someone: Swapper) -> None:
     """What a node forgot is sent again, and executed once."""
     usdc, sol = place.floor.coins()
-    place.floor.world.faults.add("solana", "drop_transaction", 2)
+    place.floor.world.faults.set("drop_transaction", "chain", "solana", times=2)
     intent = await someone.intent("at", usdc, sol, "60")
     outcome = await someone.flow().swap(intent)
     assert outcome.done, outcome
@@ -91,7 +91,7 @@ async def test_a_transaction_that_expires_unexecuted_moves_nothing_and_is_over(
 ) -> None:
     usdc, sol = place.floor.coins()
     intent = await someone.intent("at", usdc, sol, "60")
-    place.floor.world.faults.add("solana", "drop_transaction")
+    place.floor.world.faults.set("drop_transaction", "chain", "solana", times=1_000)
     ended = partial(place.floor.world.time.pass_blocks, 150 + 32)
     with striking("wallet.broadcast.after.1", ended):
         outcome = await someone.flow().swap(intent)

@@ -15,7 +15,7 @@ from web3 import AsyncHTTPProvider, AsyncWeb3
 
 from service.loopback import on_port
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.faults import ChainFaults
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server
 from swapdesk.sandbox.node.evm.embedding import FAUCET_WEI, OPERATOR_WEI
 from swapdesk.sandbox.node.evm.genesis import (
@@ -39,7 +39,7 @@ FAST = Decimal(10_000)
 
 class World(Struct):
     node: EvmNode
-    faults: ChainFaults
+    faults: ActiveFaults
     port: int
 
     def url(self, chain: str) -> str:
@@ -83,7 +83,7 @@ async def running(
 ) -> AsyncIterator[World]:
     """The chains of a directory, served; those of ``genesis`` alone, if it is given."""
     clock = SystemClock()
-    faults = ChainFaults()
+    faults = ActiveFaults()
     terms = chain_terms(ids)
     if genesis is not None:
         terms = {name: terms[name] for name in genesis}

@@ -334,7 +334,7 @@ async def test_what_was_taken_is_executed_once_after_a_restart(tmp_path: Path) -
         async with asyncio.timeout(PATIENCE):
             while set(hashes) - set(here.world.included):  # noqa: ASYNC110 - it tells nobody else
                 await asyncio.sleep(0)
-    assert not TakenOperations(tmp_path, CHAIN).items()
+    assert not TakenOperations(tmp_path, CHAIN).held
 
 
 async def test_one_that_was_replaced_or_executed_is_not_taken_up_again(tmp_path: Path) -> None:

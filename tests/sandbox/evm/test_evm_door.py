@@ -235,7 +235,7 @@ async def test_logs_are_found_by_block_hash_and_never_without_end(
 
 
 async def test_a_node_that_is_down_says_nothing(world: World, client: httpx2.AsyncClient) -> None:
-    world.faults.add("base", "node_down", 2)
+    world.faults.set("node_down", "chain", "base", times=2)
     for _ in range(2):
         with pytest.raises(httpx2.RemoteProtocolError):
             await client.post("/evm/base", json=asked("eth_chainId"))
@@ -245,7 +245,7 @@ async def test_a_node_that_is_down_says_nothing(world: World, client: httpx2.Asy
 
 async def test_a_receipt_is_forged_once(world: World, client: httpx2.AsyncClient) -> None:
     receipt = await _sent(world, value=1)
-    world.faults.add("base", "forged_receipt", 1)
+    world.faults.set("forged_receipt", "chain", "base", times=1)
     unknown = asked("eth_getTransactionReceipt", "0x" + "34" * 32)
     assert (await client.post("/evm/base", json=unknown)).json()["result"] is None
     wanted = asked("eth_getTransactionReceipt", receipt["transactionHash"])
@@ -261,7 +261,7 @@ async def test_a_dropped_transaction_is_taken_and_forgotten(
     account = world.node.account("base", "faucet")
     raw = await account.sign(bytes(20), value=1)
     sent = keccak(raw)
-    world.faults.add("base", "drop_transaction", 1)
+    world.faults.set("drop_transaction", "chain", "base", times=1)
     sending = asked("eth_sendRawTransaction", "0x" + raw.hex())
     told = (await client.post("/evm/base", json=sending)).json()["result"]
     assert told == "0x" + sent.hex()

@@ -56,7 +56,7 @@ from swapdesk.sandbox.evm_world.keeper import (
     market_ratio,
     plan,
 )
-from swapdesk.sandbox.faults import DROP_TRANSACTION, ChainFaults
+from swapdesk.sandbox.faults import DROP_TRANSACTION, ActiveFaults
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.chain import LONGEST_SLEEP
 from swapdesk.sandbox.node.evm.embedding import Embedding
@@ -315,7 +315,7 @@ MOMENT = datetime(2026, 11, 20, 14, 2, 11, tzinfo=UTC)
 class World(Struct):
     embedding: Embedding
     node: EvmNode
-    faults: ChainFaults
+    faults: ActiveFaults
     clock: Any
     market: Market
 
@@ -364,7 +364,7 @@ async def opened(
     speed: Decimal = Decimal(10_000),
     clock: SystemClock | None = None,
 ) -> AsyncIterator[World]:
-    clock, faults = clock or SystemClock(), ChainFaults()
+    clock, faults = clock or SystemClock(), ActiveFaults()
     embedding = Embedding(
         directory,
         KEY,
@@ -403,7 +403,7 @@ async def test_pools_follow_the_market_by_one_transaction(world: World) -> None:
 
 
 async def test_a_fault_that_was_asked_for_waits_for_somebody_else(world: World) -> None:
-    world.faults.add(CHAIN, "drop_transaction", 1)
+    world.faults.set("drop_transaction", "chain", CHAIN, times=1)
     sent = await world.keeper.step(CHAIN)
     assert (await world.mined(sent))["status"] == "0x1"
     assert world.faults.meets(CHAIN, DROP_TRANSACTION)

@@ -21,7 +21,7 @@ from service.loopback import on_port
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.chain.solana import Memo, Transfer
 from swapdesk.clock import SystemClock
-from swapdesk.sandbox.faults import ChainFaults
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server
 from swapdesk.sandbox.node.evm.http_endpoint import Door
 from swapdesk.sandbox.node.solana.node import SolanaNode
@@ -48,7 +48,7 @@ class StandingTime:
 
 class World(Struct):
     node: SolanaNode
-    faults: ChainFaults
+    faults: ActiveFaults
     time: StandingTime
     client: SolanaClient
     http: httpx2.AsyncClient
@@ -136,7 +136,7 @@ async def running(
 ) -> AsyncIterator[World]:
     """The chain of a directory, served."""
     time = time or StandingTime()
-    faults = ChainFaults()
+    faults = ActiveFaults()
     node = SolanaNode(directory, key, now_ms=time, faults=faults)
     node.open()
     server = build_server(Door(faults, node.call, node.call), SystemClock())

@@ -340,7 +340,7 @@ async def test_fees_are_what_is_charged(world: World) -> None:
 
 async def test_the_faucet_and_the_faults_of_the_node(world: World) -> None:
     owner = str(Keypair().pubkey())
-    world.faults.add("solana", "drop_transaction", 1)
+    world.faults.set("drop_transaction", "chain", "solana", times=1)
     # The faucet's own transactions are no client's.
     paid = await world.node.fund(owner, 2_500_000, str(USDC))
     assert await world.client.status(str(paid["signature"])) is not None
@@ -349,14 +349,14 @@ async def test_the_faucet_and_the_faults_of_the_node(world: World) -> None:
     for wrong in (("0x" + "1" * 40, 1), (owner, 0), (owner, 1 << 64), (owner, 1, owner)):
         with pytest.raises(Problem):
             await world.node.fund(*wrong)
-    world.faults.clear()
+    world.faults.active.clear()
     sender, receiver = await world.rich(), Keypair().pubkey()
     sent = await world.built([sender], transfer(sender, receiver, SOL))
-    world.faults.add("solana", "drop_transaction", 1)
+    world.faults.set("drop_transaction", "chain", "solana", times=1)
     for arrived in (0, SOL):
         assert await world.client.send(bytes(sent)) == str(sent.signatures[0])
         assert await world.balance(receiver) == arrived
-    world.faults.add("solana", "node_down", 1)
+    world.faults.set("node_down", "chain", "solana", times=1)
     with pytest.raises(NodeUncertain):
         await world.client.block_height()
     assert await world.client.block_height() > 0

@@ -19,9 +19,10 @@ from itertools import pairwise
 from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from swapdesk.client.api import PartnerApi
-from swapdesk.client.budget import Budget, Window
+from swapdesk.client.budget import Allowance, Budget, Window
 from swapdesk.flows.notation import Moment, short_clock
 from swapdesk.wire.account import (
     ChartMetric,
@@ -58,10 +59,10 @@ READS = 3
 COLUMNS = ("date", "orders", "volumeUsd")
 
 
-class LimitGauge(Struct, frozen=True):
+class LimitGauge(Allowance, frozen=True):
     """One window of one class of calls. ``used`` counts the calls of this profile, and of the
-    partner's other programs where an answer told of them; ``passed`` is in seconds. ``endsAt``:
-    when it is used up at this pace. ``exceeded``: more is used than was allowed by whoever asked.
+    partner's other programs where an answer told of them. ``endsAt``: when it is used up at this
+    pace. ``exceeded``: more is used than was allowed by whoever asked.
     """
 
     PRINTED: ClassVar = {
@@ -71,10 +72,6 @@ class LimitGauge(Struct, frozen=True):
     }  # fmt: skip
 
     rate_class: RateClass
-    window: Window
-    limit: int
-    used: int
-    passed: float
     resets_at: datetime
     exceeded: bool = False
 
@@ -94,20 +91,16 @@ class LimitGauge(Struct, frozen=True):
         return self.used * 100 // self.limit if self.limit > 0 else 100
 
     @property
-    def resets_in(self) -> float:
-        """Seconds."""
-        return self.window.value - self.passed
-
-    @property
     def ends_at(self) -> Moment | None:
         """When the limit is used up at the pace of this window; None where it lasts until the
         window ends, and where too little of the window is over to say."""
         now = self.resets_at - timedelta(seconds=self.resets_in)
         if self.used >= self.limit:
             return now
-        if self.used == 0 or self.passed < _TELLING * self.window.value:
+        passed = self.window.value - self.resets_in
+        if self.used == 0 or passed < _TELLING * self.window.value:
             return None
-        left = (self.limit - self.used) * self.passed / self.used
+        left = (self.limit - self.used) * passed / self.used
         return now + timedelta(seconds=left) if left < self.resets_in else None
 
 
@@ -116,12 +109,9 @@ def limit_gauges(budget: Budget) -> tuple[LimitGauge, ...]:
     now = budget.now()
     return tuple(
         LimitGauge(
-            rate_class,
-            allowance.window,
-            allowance.limit,
-            allowance.used,
-            now.timestamp() % allowance.window.value,
-            _window_end(now, allowance.window),
+            **asdict(allowance),
+            rate_class=rate_class,
+            resets_at=_window_end(now, allowance.window),
         )
         for rate_class in NAMES
         for allowance in budget.of_profile(rate_class)

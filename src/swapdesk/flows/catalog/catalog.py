@@ -19,7 +19,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
-from collections import OrderedDict
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -32,6 +31,7 @@ from swapdesk.clock import Clock
 from swapdesk.flows.catalog.catalog_file import CatalogFile
 from swapdesk.flows.catalog.token_list import TokenList, TokenRow, Verdict
 from swapdesk.paths import private_directory
+from swapdesk.wire.encoding.parse_cache import Newest
 
 if TYPE_CHECKING:
     from swapdesk.client.api import PartnerApi
@@ -65,7 +65,7 @@ class Catalog:
         """Every token in the order of the list: priority, rank, symbol."""
         self.providers: list[SwapProvider] = []
         self._chains: dict[str, Chain] = {}
-        self._tokens: OrderedDict[str, Token] = OrderedDict()
+        self._tokens: Newest[str, Token] = Newest(_KEPT_TOKENS)
         self._skipped_unlisted = 0
         self._loaded: tuple[int, float] | None = None
 
@@ -157,8 +157,6 @@ class Catalog:
 
         token = whole_token(*found)
         self._tokens[wanted] = token
-        if len(self._tokens) > _KEPT_TOKENS:
-            self._tokens.popitem(last=False)
         return token
 
     # Reading the file

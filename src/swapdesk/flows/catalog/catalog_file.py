@@ -102,6 +102,7 @@ def token_names(db: sqlite3.Connection, beginning: str) -> list[str]:
 
 
 UNLISTED = 0
+NOTHING_LISTED = -1
 _INSERT = "INSERT OR REPLACE INTO token (generation, id, chain, body) VALUES (?, ?, ?, ?)"
 _FIELDS = range(len(ListPart._fields))
 _STEP = 200
@@ -163,11 +164,17 @@ class CatalogFile:
         ).fetchone()
         return None if found is None else (int(found[0]), float(found[1]))
 
+    @property
+    def _listed(self) -> int:
+        """Number of the current generation; one that nothing is stored under where there is
+        none."""
+        current = self.current()
+        return NOTHING_LISTED if current is None else current[0]
+
     def skipped(self) -> int:
         """How many tokens the current list lacks because they could not be read."""
-        current = self.current()
         found = self._connection.execute(
-            "SELECT skipped FROM generation WHERE number = ?", (current[0] if current else None,)
+            "SELECT skipped FROM generation WHERE number = ?", (self._listed,)
         ).fetchone()
         return 0 if found is None else int(found[0])
 
@@ -302,9 +309,7 @@ class CatalogFile:
 
     def listing(self, now: datetime) -> Generator[None, None, TokenList]:
         """The current list as it is at ``now``, read in steps."""
-        current = self.current()
-        generation = UNLISTED if current is None else current[0]
-        return (yield from self._list_of(generation, now.timestamp()))
+        return (yield from self._list_of(self._listed, now.timestamp()))
 
     def _list_of(self, generation: int, now: float | None) -> Generator[None, None, TokenList]:
         # TextColumn by column: all blocks of all columns at once would be held twice.
@@ -323,43 +328,39 @@ class CatalogFile:
 
     def unlisted(self) -> list[tuple[bytes, bytes]]:
         """The JSON of every token that no list has, each with that of its chain."""
-        current = self.current()
         found = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = 0 AND chain.short_name = lower(token.chain) "
             "WHERE token.generation = 0 AND token.id NOT IN "
             "(SELECT id FROM token WHERE generation = ?)",
-            (current[0] if current else UNLISTED - 1,),
+            (self._listed,),
         )
         return [(body, chain) for body, chain in found]
 
     def token_body(self, token_id: str) -> tuple[bytes, bytes] | None:
         """The JSON of a token and of its chain, of the newest list that has it."""
-        current = self.current()
         found = self._connection.execute(
             "SELECT token.body, chain.body FROM token "
             "JOIN chain ON chain.generation = token.generation "
             "AND chain.short_name = lower(token.chain) "
             "WHERE token.id = ? AND token.generation IN (0, ?) "
             "ORDER BY token.generation DESC LIMIT 1",
-            (token_id.lower(), current[0] if current else UNLISTED),
+            (token_id.lower(), self._listed),
         ).fetchone()
         return None if found is None else (found[0], found[1])
 
     def chain_bodies(self) -> list[bytes]:
         """The JSON of every known chain."""
-        current = self.current()
         found = self._connection.execute(
             "SELECT body, max(generation) FROM chain WHERE generation IN (0, ?) "
             "GROUP BY short_name",
-            (current[0] if current else UNLISTED,),
+            (self._listed,),
         )
         return [body for body, _ in found]
 
     def provider_bodies(self) -> list[bytes]:
-        current = self.current()
         found = self._connection.execute(
             "SELECT body FROM provider WHERE generation = ? ORDER BY place",
-            (current[0] if current else UNLISTED,),
+            (self._listed,),
         )
         return [body for (body,) in found]

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from swapdesk.client.api import PartnerApi
 from swapdesk.client.chain_lookup import ChainTransfer, EvmBlocks, Payment
@@ -32,13 +32,14 @@ from swapdesk.flows.demo.customers import (
 )
 from swapdesk.flows.demo.link_search import (
     Comparison,
+    Movement,
     compared_after,
     compared_before,
     crowd_of,
     payouts_since,
     search_link,
 )
-from swapdesk.flows.demo.stage import Demo, Movement, PaneLine, Stage, StageRow, found_lines
+from swapdesk.flows.demo.stage import Demo, PaneLine, Stage, StageRow, found_lines
 from swapdesk.flows.intents.intent import IntentKind
 from swapdesk.flows.notation import clock_time, tracker_amount
 from swapdesk.flows.orders.order_status import order_status
@@ -115,7 +116,7 @@ class Demonstration:
         self._tag = tag
         self._bob = unused_address(self.bought, "bob", tag)
         self._chains: dict[str, EvmBlocks] = {}
-        self._transfers: list[ChainTransfer] = []
+        self._transfers: list[Movement] = []
         self._wallets: frozenset[str] = frozenset()
         self._others: asyncio.Task[None] | None = None
         self.speed = self._speed_before = Decimal(1)
@@ -322,9 +323,7 @@ class Demonstration:
         bob = self._bob.lower()
         case = {bob, *(leg.deposit_address.lower() for leg in legs)}
         moved = tuple(
-            self._movement(each)
-            for each in self._transfers
-            if each.sender in case or each.receiver in case
+            each for each in self._transfers if each.sender in case or each.receiver in case
         )
         first = legs[0].deposit_address.lower() if legs else None
         paid = next((each for each in moved if each.receiver == first), None)
@@ -360,16 +359,8 @@ class Demonstration:
         payment = Payment(moved.receiver, moved.units, moved.token)
         token = paid_token(moved.chain, payment, self._desk.catalog)
         amount = short(from_base_units(moved.units, token.decimals)) if token is not None else None
-        return Movement(
-            chain=moved.chain,
-            block=moved.height,
-            hash=moved.hash,
-            sender=moved.sender,
-            receiver=moved.receiver,
-            symbol=token.symbol if token is not None else "another token",
-            amount=amount,
-            at=moved.at,
-        )
+        symbol = token.symbol if token is not None else "another token"
+        return Movement(**asdict(moved), symbol=symbol, amount=amount)
 
     def _searched(self, known: Stage) -> Stage:
         """With what a search finds in everything that was read until now."""
@@ -388,17 +379,16 @@ class Demonstration:
         crowd: tuple[Movement, ...] = ()
         if self.demo.private and got is not None:
             since = payouts_since(self._transfers, paid, got, self._wallets)
-            crowd = tuple(map(self._movement, crowd_of(since, paid, got)))
+            crowd = tuple(crowd_of(since, paid, got))
             compared = compared_after(self._transfers, paid, got, self._wallets, self.sold.decimals)
         elif self.demo.private:
             compared = compared_before(known.legs[0].sold.amount, known.legs[-1].bought.amount)
         search = search_link(self._transfers, paid.sender, bob, blocks)
-        linked = tuple(map(self._movement, search.path))
-        return replace(known, search=search, compared=compared, crowd=crowd, linked=linked)
+        return replace(known, search=search, compared=compared, crowd=crowd)
 
     async def _read_on(self, names: Collection[str]) -> None:
         for name in sorted(names):
-            self._transfers += await self._chains[name].read_on()
+            self._transfers += map(self._movement, await self._chains[name].read_on())
 
     def _come(self) -> None:
         """Let others use the sandbox, as customers of another partner."""

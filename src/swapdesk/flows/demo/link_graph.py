@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
-from swapdesk.flows.demo.stage import Movement, Stage, head_of
+from swapdesk.flows.demo.link_search import Movement
+from swapdesk.flows.demo.stage import Stage, head_of
 
 MOST_OF_CROWD = 8
 """So many payouts are drawn beside Bob's; a picture of more is read by nobody."""
@@ -71,10 +72,11 @@ def link_graph(stage: Stage) -> tuple[tuple[Island, ...], int]:
     crowd that came nearest in time to Bob's: islands by their first payment, and how many payouts
     of the crowd are not drawn."""
     crowd = _nearest(stage)
-    each_once = dict.fromkeys([*stage.moved, *stage.linked, *crowd])
-    drawn = sorted(each_once, key=lambda each: (each.at, each.chain, each.block))
+    linked = stage.search.path if stage.search else ()
+    each_once = dict.fromkeys([*stage.moved, *linked, *crowd])
+    drawn = sorted(each_once, key=lambda each: (each.at, each.chain, each.height))
     names = _names(stage)
-    islands = tuple(_island(each, names, stage.linked) for each in _joined(drawn))
+    islands = tuple(_island(each, names, linked) for each in _joined(drawn))
     return islands, len(stage.crowd) - len(crowd)
 
 
@@ -82,7 +84,8 @@ def _nearest(stage: Stage) -> list[Movement]:
     got = stage.got
     if got is None:
         return []
-    return sorted(stage.crowd, key=lambda each: (abs(each.at - got.at), each.block))[:MOST_OF_CROWD]
+    nearest = sorted(stage.crowd, key=lambda each: (abs(each.at - got.at), each.height))
+    return nearest[:MOST_OF_CROWD]
 
 
 def _names(stage: Stage) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -21,6 +22,18 @@ NARROWEST = Decimal(2)
 _HUNDRED = Decimal(100)
 
 
+class Movement(ChainTransfer, frozen=True):
+    """A payment on a chain; ``amount`` is None for a token that the catalogue does not have."""
+
+    PRINTED: ClassVar = {
+        "chain": "chain", "block": "height", "hash": "hash", "from": "sender", "to": "receiver",
+        "symbol": "symbol", "amount": "amount", "at": "at",
+    }  # fmt: skip
+
+    symbol: str
+    amount: Decimal | None
+
+
 class LinkSearch(Struct, frozen=True):
     """``blocks`` are the heights read of each chain, first and last; ``transfers`` and
     ``accounts`` how many were in them. ``path`` are payments from one end to the other, in
@@ -30,13 +43,13 @@ class LinkSearch(Struct, frozen=True):
     blocks: Mapping[str, tuple[int, int]]
     transfers: int
     accounts: int
-    path: tuple[ChainTransfer, ...] = ()
+    path: tuple[Movement, ...] = ()
     shared: tuple[str, ...] = ()
-    equal: tuple[ChainTransfer, ...] = ()
+    equal: tuple[Movement, ...] = ()
 
 
 def search_link(
-    transfers: Sequence[ChainTransfer],
+    transfers: Sequence[Movement],
     source: str,
     target: str,
     blocks: Mapping[str, tuple[int, int]],
@@ -57,15 +70,15 @@ def search_link(
     )
 
 
-def _path(moved: Iterable[ChainTransfer], source: str, target: str) -> tuple[ChainTransfer, ...]:
+def _path(moved: Iterable[Movement], source: str, target: str) -> tuple[Movement, ...]:
     """Who can hold what came from the source, in order of time: each account is reached by the
     first payment that comes from one that was reached before."""
-    reached: dict[str, ChainTransfer] = {}
+    reached: dict[str, Movement] = {}
     for each in moved:
         from_there = each.sender == source or each.sender in reached
         if from_there and each.receiver != source and each.receiver not in reached:
             reached[each.receiver] = each
-    way: list[ChainTransfer] = []
+    way: list[Movement] = []
     at = target
     while at in reached:
         way.append(reached[at])
@@ -73,7 +86,7 @@ def _path(moved: Iterable[ChainTransfer], source: str, target: str) -> tuple[Cha
     return tuple(reversed(way))
 
 
-def _partners(moved: Iterable[ChainTransfer], account: str, other: str) -> set[str]:
+def _partners(moved: Iterable[Movement], account: str, other: str) -> set[str]:
     """Everybody who paid an account or was paid by it, but for ``other``."""
     ends = {
         each.receiver if each.sender == account else each.sender
@@ -107,9 +120,9 @@ def compared_before(paid: Decimal, promised: Decimal) -> tuple[Comparison, ...]:
 
 
 def compared_after(
-    transfers: Sequence[ChainTransfer],
-    paid: ChainTransfer,
-    got: ChainTransfer,
+    transfers: Sequence[Movement],
+    paid: Movement,
+    got: Movement,
     wallets: Collection[str],
     decimals: int,
 ) -> tuple[Comparison, ...]:
@@ -144,11 +157,11 @@ def compared_after(
 
 
 def payouts_since(
-    transfers: Iterable[ChainTransfer],
-    paid: ChainTransfer,
-    got: ChainTransfer,
+    transfers: Iterable[Movement],
+    paid: Movement,
+    got: Movement,
     wallets: Collection[str],
-) -> list[ChainTransfer]:
+) -> list[Movement]:
     """What the exchanges paid to others since a deposit, of the same token as its payout."""
     return [
         each
@@ -161,16 +174,14 @@ def payouts_since(
     ]
 
 
-def crowd_of(
-    since: Iterable[ChainTransfer], paid: ChainTransfer, got: ChainTransfer
-) -> list[ChainTransfer]:
+def crowd_of(since: Iterable[Movement], paid: Movement, got: Movement) -> list[Movement]:
     """Those of them whose amount fits the deposit as well as the payout does."""
     # Whole units on both sides, so that nothing is rounded.
     most, least = paid.units * _HUNDRED, paid.units * (_HUNDRED - _within(paid, got))
     return [each for each in since if least <= each.units * _HUNDRED <= most]
 
 
-def _within(paid: ChainTransfer, got: ChainTransfer) -> Decimal:
+def _within(paid: Movement, got: Movement) -> Decimal:
     """Percent below the deposit within which a watcher looks for its payout."""
     lower_by = _lower_by(Decimal(paid.units), Decimal(got.units))
     return max(NARROWEST, lower_by.to_integral_value(ROUND_CEILING))

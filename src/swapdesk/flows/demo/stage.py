@@ -11,11 +11,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.client.sandbox_control import OrderLeg
-from swapdesk.flows.demo.link_search import Comparison, LinkSearch
+from swapdesk.flows.demo.link_search import Comparison, LinkSearch, Movement
 from swapdesk.flows.notation import (
     IsoTime,
     clock_time,
@@ -92,19 +92,6 @@ class Demo(Struct, frozen=True):
         return self.buys is None
 
 
-class Movement(Struct, frozen=True):
-    """A payment on a chain; ``amount`` is None for a token that the catalogue does not have."""
-
-    chain: str
-    block: int
-    hash: str
-    sender: str = field(name="from")
-    receiver: str = field(name="to")
-    symbol: str
-    amount: Decimal | None
-    at: datetime
-
-
 class PaneLine(Struct, frozen=True):
     """``at`` or ``label`` stands before it: a time, or the name of a leg. ``tone`` is strong,
     muted, done, moving, waiting, trouble, or none. ``whole`` is the text where there is room for
@@ -143,8 +130,7 @@ class Stage(Struct, frozen=True):
     order, oldest first; ``paid`` is the one to the deposit address, ``got`` the one to Bob.
     ``fee`` is what Alice paid to the chain, in its ``coin``. ``letter`` is what she wrote to
     support, ``support`` what that found or answered. ``compared`` is what a watcher can still
-    compare, ``crowd`` are the other payouts that fit as well as Bob's, and ``linked`` the payments
-    of a path from Alice to Bob, where one was found. ``did`` is what Alice did.
+    compare, ``crowd`` are the other payouts that fit as well as Bob's. ``did`` is what Alice did.
     """
 
     PRINTED: ClassVar = {
@@ -177,7 +163,6 @@ class Stage(Struct, frozen=True):
     search: LinkSearch | None = None
     compared: tuple[Comparison, ...] = ()
     crowd: tuple[Movement, ...] = ()
-    linked: tuple[Movement, ...] = ()
 
     @property
     def tone(self) -> Literal["moving", "done", "trouble"]:
@@ -258,7 +243,7 @@ def payment_lines(moved: Movement) -> Iterator[PaneLine]:
         f"{head_of(sender)} → {head_of(receiver)}", whole=f"{sender} → {receiver}", at=moved.at
     )
     yield PaneLine(f"{tracker_amount(moved.amount)} {moved.symbol}", tone="strong")
-    where = f"{moved.chain} {moved.block}"
+    where = f"{moved.chain} {moved.height}"
     yield PaneLine(
         f"{where} · {head_of(moved.hash)}", tone="muted", whole=f"{where} · {moved.hash}"
     )

@@ -134,17 +134,11 @@ def check_memo(
     label = memo_label(chain.kind)
     typed = text or ""
     if on_chain and uses_memo(chain.kind):
-        if not typed and not chain.memo_needed:
-            return MemoCheck(None, False, True, label, False, (CheckLine("ok", NO_MEMO),))
-        line = CheckLine("refuse", f"{NO_MEMO} {TO_YOURSELF}")
-        return MemoCheck(None, False, False, label, False, (line,), fault="not used")
-    used = uses_memo(chain.kind) or bool(chain.memo_needed)
-    if not used:
-        if not typed:
-            line = CheckLine("ok", f"Not used on {chain.name}.")
-            return MemoCheck(None, False, True, label, False, (line,))
-        line = CheckLine("refuse", f"{chain.name} has no memos. Leave it empty.")
-        return MemoCheck(None, False, False, label, False, (line,), fault="not used")
+        wanted = bool(typed or chain.memo_needed)
+        return _no_memo(label, wanted, NO_MEMO, f"{NO_MEMO} {TO_YOURSELF}")
+    if not (uses_memo(chain.kind) or chain.memo_needed):
+        refusal = f"{chain.name} has no memos. Leave it empty."
+        return _no_memo(label, bool(typed), f"Not used on {chain.name}.", refusal)
     verdict = memo_verdict(
         chain.kind,
         typed or (WAIVER if waived and chain.memo_needed else ""),
@@ -164,6 +158,14 @@ def check_memo(
         doubt=verdict.doubt or None,
         fault="" if verdict.ok else _FAULTS.get(verdict.code, "not valid yet"),
     )
+
+
+def _no_memo(label: str, wanted: bool, unused: str, refusal: str) -> MemoCheck:
+    """Where no memo can be sent: right unless one is ``wanted``."""
+    if wanted:
+        line = CheckLine("refuse", refusal)
+        return MemoCheck(None, False, False, label, False, (line,), fault="not used")
+    return MemoCheck(None, False, True, label, False, (CheckLine("ok", unused),))
 
 
 def check_memo_of(

@@ -87,10 +87,11 @@ class Database:
         """All or nothing; durable when it returns."""
         return transaction(self.connection)
 
-    def insert(self, table: str, columns: Mapping[str, object]) -> None:
+    def insert(self, table: str, columns: Mapping[str, object]) -> int | None:
+        """The id of the new row."""
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))
         query = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 (names are ours)
-        self.connection.execute(query, tuple(columns.values()))
+        return self.connection.execute(query, tuple(columns.values())).lastrowid
 
     def change(self, table: str, row: int, columns: Mapping[str, object]) -> None:
         changes = ", ".join(f"{name} = ?" for name in columns)
@@ -145,16 +146,12 @@ _NOT_TOLD = frozenset({"fault", "expires", "due_world", "due_now"})
 """What an exchange keeps for itself."""
 
 
-def _nobody(venue: str, key: str) -> None:
-    """Who is told of changes where nobody asked to be."""
-
-
 class AccountRows:
     """The table of accounts. Changes run inside a transaction of the caller; ``on_change`` hears
     venue and key of what changed, before the transaction ends."""
 
     def __init__(self, database: Database, clock: WorldClock) -> None:
-        self.on_change: Callable[[str, str], None] = _nobody
+        self.on_change: Callable[[str, str], None] = lambda venue, key: None
         self._database = database
         self._connection = database.connection
         self._clock = clock

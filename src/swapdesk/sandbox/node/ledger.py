@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from swapdesk.chain.addresses.kinds import derive_transaction_hash
 from swapdesk.sandbox.node.database import Database, OtherWorld
@@ -152,23 +152,6 @@ def reserve_units(token: WorldToken, dollars: int) -> int:
     return min(units, _MOST_ON_SOLANA) if token.chain.kind == "sol" else units
 
 
-WalletOf = Callable[[WorldToken, str | None, int], str]
-"""The address of an exchange's wallet by its number, or of the faucet, where a token lives."""
-
-
-def issue_world(database: Database, wallet: WalletOf) -> None:
-    """Issue every token that has a price, unless that is done. Runs inside a transaction of the
-    caller. Raises OtherWorld where it was done from other tables."""
-    digest = _digest()
-    noted = database.get("world digest")
-    if noted is None:
-        for token in world_tokens().values():
-            _issue(database, token, wallet)
-        database.put("world digest", digest)
-    elif noted != digest:
-        raise OtherWorld("it was begun with other coins or exchanges")
-
-
 def _digest() -> str:
     """Of everything that decides who gets how much of what."""
     lines = [f"{FAUCET_DOLLARS} {VENUE_DOLLARS} {PAYOUT_WALLETS}"]
@@ -181,16 +164,6 @@ def _digest() -> str:
         for row in VENUE_ROWS
     ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _issue(database: Database, token: WorldToken, wallet: WalletOf) -> None:
-    """To every exchange that trades a token and to the faucet, as a debt of the issuer."""
-    units = {wallet(token, venue, number): held for venue, number, held in _reserves(token)}
-    units[ISSUER] = -sum(units.values())
-    database.connection.executemany(
-        "INSERT INTO balances VALUES (?, ?, ?)",
-        [(token.token_id, address, str(held)) for address, held in units.items()],
-    )
 
 
 class Payment(Struct, frozen=True, kw_only=True):
@@ -275,14 +248,28 @@ class Ledger:
     # Balances
 
     def issue(self) -> None:
-        """Issue every token to the exchanges that trade it and to the faucet, at the beginning of
-        a world. Raises OtherWorld."""
-        issue_world(self._database, self._wallet_of)
+        """Issue every token that has a price to the exchanges that trade it and to the faucet, at
+        the beginning of a world. Raises OtherWorld where that was done from other tables."""
+        digest = _digest()
+        noted = self._database.get("world digest")
+        if noted is None:
+            for token in world_tokens().values():
+                self._issue(token)
+            self._database.put("world digest", digest)
+        elif noted != digest:
+            raise OtherWorld("it was begun with other coins or exchanges")
 
-    def _wallet_of(self, token: WorldToken, venue: str | None, number: int) -> str:
-        if venue is None:
-            return self.faucet(token.chain)
-        return self.hot_wallet(venue, token.chain, number)
+    def _issue(self, token: WorldToken) -> None:
+        """As a debt of the issuer."""
+        chain, units = token.chain, {}
+        for venue, number, held in _reserves(token):
+            wallet = self.faucet(chain) if venue is None else self.hot_wallet(venue, chain, number)
+            units[wallet] = held
+        units[ISSUER] = -sum(units.values())
+        self._connection.executemany(
+            "INSERT INTO balances VALUES (?, ?, ?)",
+            [(token.token_id, address, str(held)) for address, held in units.items()],
+        )
 
     def balance(self, token: str, address: str) -> int:
         row = self._connection.execute(
@@ -407,10 +394,7 @@ class Ledger:
 
     def _add(self, payment: Payment) -> Payment:
         columns = asdict(payment) | {"id": None, "units": str(payment.units)}
-        self._database.insert("payments", columns)
-        added = self.paid(payment.cause)
-        assert added is not None
-        return added
+        return replace(payment, id=self._database.insert("payments", columns))
 
     def change(self, payment: Payment, **columns: object) -> None:
         self._database.change("payments", payment.id, columns)

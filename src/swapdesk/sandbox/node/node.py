@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from swapdesk.chain.rpc.ledger import LedgerMethod, RpcCode
 from swapdesk.clock import Clock, SystemClock
-from swapdesk.sandbox.faults import NODE_DOWN, ChainFaults
+from swapdesk.sandbox.faults import NODE_DOWN
 from swapdesk.sandbox.http_server import refusal
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.database import AccountRows, Database, OtherWorld
@@ -129,9 +129,9 @@ class Node:
             self.clock.set_speed(speed)
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
-        self.chain_faults = ChainFaults(self.accounts.faults.waiting)
-        self.chains: Embedding | None = None
-        self.solana: SolanaNode | None = None
+        self.faults = self.accounts.faults.waiting
+        self.chains: Embedding
+        self.solana: SolanaNode
         """Both set by the process that carries them."""
         try:
             with self.database.transaction():
@@ -167,9 +167,9 @@ class Node:
         """
         if method != "venue_legs":
             self.step()
-        if self.chain_faults.down():
+        if self.faults.down():
             for chain in chains_of(params, self.ledger, self.accounts.rows):
-                if self.chain_faults.meets(chain, NODE_DOWN):
+                if self.faults.meets(chain, NODE_DOWN):
                     raise Problem(f"the node of {chain} does not answer", RpcCode.DOWN)
         return self.handlers[method][1](params)
 
@@ -196,9 +196,9 @@ class Node:
             "venue_report": (AccountOf, lambda p: accounts.report(p.venue, p.key)),
             "venue_legs": (LegsOf, self._legs),
             "venue_wallets": (ChainOf, self._wallets),
-            "venue_send_on": (SendOn, self._send_on),
+            "venue_send_on": (SendOn, lambda p: self._transfer(accounts.send_on(p))),
             "fault_add": (FaultAdd, self._add_fault),
-            "fault_list": (NoParams, lambda _: self._waiting_faults()),
+            "fault_list": (NoParams, lambda _: [fault.as_json() for fault in self.faults.active]),
             "fund": (Fund, self._fund),
             "fault_clear": (NoParams, lambda _: accounts.faults.clear()),
         }
@@ -206,7 +206,7 @@ class Node:
     def _time(self) -> dict[str, object]:
         return {
             "seed": self.seed,
-            "offset": Decimal(self.clock.offset_ms) / 1000,
+            "offset": Decimal(self.clock.pace.offset) / 1000,
             "speed": self.clock.speed,
             "now": rfc3339(self._clock.now()),
         }
@@ -233,16 +233,12 @@ class Node:
 
     def _heights(self) -> dict[str, int]:
         """Heights of the chains whose nodes answer."""
-        down = self.chain_faults.down()
+        down = self.faults.down()
         return {
             name: height
             for name, chain in chains_by_name().items()
             if name not in down and (height := self.ledger.height(chain)) is not None
         }
-
-    def _send_on(self, params: SendOn) -> dict[str, object] | None:
-        sent = self.accounts.send_on(params.venue, params.key, params.address, params.tag)
-        return self._transfer(sent)
 
     def _add_fault(self, params: FaultAdd) -> None:
         """The control has looked whether there is such a fault, and what it selects."""
@@ -250,22 +246,14 @@ class Node:
             self.accounts.faults.add(params)
             self.accounts.step()
         else:
-            waiting = self.accounts.faults.waiting
-            waiting.set(params.fault, "chain", params.chain, times=params.times)
-
-    def _waiting_faults(self) -> list[dict[str, object]]:
-        return [fault.as_json() for fault in self.accounts.faults.waiting.active]
+            self.faults.set(params.fault, "chain", params.chain, times=params.times)
 
     def _fund(self, params: Fund) -> Awaitable[dict[str, object]]:
         asked = params.address, int(params.units), params.token
-        if self.solana is not None and params.chain == SOLANA:
+        if params.chain == SOLANA:
             return self.solana.fund(*asked)
-        return self._embedded().fund(_embedded_chain(params.chain), *asked)
-
-    def _embedded(self) -> Embedding:
-        if self.chains is None:
-            raise Problem("no chain is embedded here")
-        return self.chains
+        chain = _embedded_chain(params.chain)
+        return self.chains.fund(chain, *asked)
 
     def _pay(
         self, params: FaucetPay
@@ -297,7 +285,7 @@ class Node:
             each for each in world_tokens().values() if each.row.chain == chain and each.row.native
         )
         needed = units if token.address is None else 0
-        chains, sent = self._embedded(), []
+        chains, sent = self.chains, []
         if wallets.balance(coin, account) < needed + _FEE_WEI:
             sent.append(await chains.fund(chain, account, _GIFT_TIMES * needed + 2 * _FEE_WEI))
         if token.address is not None and wallets.balance(token, account) < units:
@@ -437,7 +425,7 @@ class SandboxNode(Struct, frozen=True):
     solana: SolanaNode
 
     def application(self, token: str) -> NodeApp:
-        door = Door(self.node.chain_faults, self.chains.call, self.solana.call)
+        door = Door(self.node.faults, self.chains.call, self.solana.call)
         return NodeApp(self.node, token, door)
 
     def tell(self, sender: EventSender) -> None:
@@ -474,14 +462,14 @@ def open_node(
     )
     try:
         node.begun_with("chain ids", ids)
-        solana = SolanaNode(data, key, now_ms=node.clock.now_ms, faults=node.chain_faults)
+        solana = SolanaNode(data, key, now_ms=node.clock.now_ms, faults=node.faults)
         chains = Embedding(
             data,
             key,
             ids=ids,
             world=node.clock,
             clock=clock,
-            faults=node.chain_faults,
+            faults=node.faults,
             market=Market(node.seed) if pools else None,
         )
     except (OtherTerms, ChainFileMismatch, LogDamaged):

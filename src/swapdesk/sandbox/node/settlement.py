@@ -116,13 +116,11 @@ class Settlement:
 
     # Ends other than a payout
 
-    def fail(self, row: sqlite3.Row, arrived: int | None = None) -> None:
-        """The venue fails and keeps what arrived until somebody decides."""
-        self._rows.settle(row, status=LegStatus.FAILED, arrived=_arrived(row, arrived))
-
-    def decline(self, row: sqlite3.Row, arrived: int | None = None) -> None:
-        """The venue will not swap what arrived and waits to be told where it shall go."""
-        self._rows.settle(row, status=LegStatus.FAILED, declined=1, arrived=_arrived(row, arrived))
+    def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
+        """The venue keeps what arrived until somebody decides; one that ``declined`` to swap it
+        waits to be told where it shall go."""
+        status = LegStatus.FAILED
+        self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
     def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
         """Back to the refund address, less the venue's fee; without one the venue keeps it."""
@@ -174,8 +172,7 @@ class Settlement:
         """Where the deposit is: at its own address, or swept to the venue's wallet."""
         if self._ledger.paid(f"sweep:{row['id']}") is None:
             return self._paid_to(row)
-        chain = chains_by_name()[row["chain"]]
-        return self._ledger.hot_wallet(row["venue"], chain)
+        return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
 
     def _paid_to(self, row: sqlite3.Row) -> str:
         """Whose balance a deposit is booked on: on an embedded chain at once the venue's."""
@@ -203,7 +200,7 @@ class Settlement:
         units = int(row["paying"])
         wallet = self._paying_wallet(row, token, units, skipped)
         if wallet is None:
-            self.decline(row)
+            self.fail(row, int(row["arrived"]), declined=True)
             return
         payout = self._ledger.pay(
             token,
@@ -293,10 +290,6 @@ def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:
 
 def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
     return row["refund_address"], row["refund_tag"]
-
-
-def _arrived(row: sqlite3.Row, arrived: int | None) -> str | None:
-    return row["arrived"] if arrived is None else str(arrived)
 
 
 class ChainBooks:

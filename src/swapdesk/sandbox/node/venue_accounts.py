@@ -18,7 +18,7 @@ from swapdesk.sandbox.faults import About, ActiveFaults
 from swapdesk.sandbox.node.database import AccountRows, Database, faults_of, written
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import Ledger, Payment
-from swapdesk.sandbox.node.params import FaultAdd, OpenLeg
+from swapdesk.sandbox.node.params import FaultAdd, OpenLeg, SendOn
 from swapdesk.sandbox.node.settlement import ChainBooks, Settlement
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.tables import STATIC_ADDRESSES, VENUE_ROWS, ChainRow, VenueRow
@@ -40,7 +40,7 @@ def _hold(settlement: Settlement, row: sqlite3.Row, arrived: int, at: Moment) ->
 
 ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = {
     "fail_after_deposit": lambda settlement, row, arrived, at: settlement.fail(row, arrived),
-    "reroute": lambda settlement, row, arrived, at: settlement.decline(row, arrived),
+    "reroute": lambda settlement, row, arrived, at: settlement.fail(row, arrived, declined=True),
     "refund": Settlement.give_back,
     HOLD: _hold,
 }
@@ -228,7 +228,7 @@ class VenueAccounts:
 
     # What clients ask
 
-    def open(self, leg: OpenLeg) -> dict[str, object]:
+    def open(self, leg: OpenLeg) -> dict[str, object] | None:
         """Create the account, or find what the same key created before: where and what to pay."""
         found = self._rows.by_key(leg.venue, leg.key)
         if found is not None:
@@ -274,10 +274,7 @@ class VenueAccounts:
                     **self.faults.open_leg(leg.venue, leg.key),
                 },
             )
-            row = self._rows.by_key(leg.venue, leg.key)
-        if row is None:
-            raise Problem("the leg was not kept")
-        return _instruction(row)
+        return self.find(leg.venue, leg.key)
 
     def find(self, venue: str, key: str) -> dict[str, object] | None:
         row = self._rows.by_key(venue, key)
@@ -320,13 +317,13 @@ class VenueAccounts:
             ),
         }
 
-    def send_on(self, venue: str, key: str, address: str, tag: str | None) -> Payment:
+    def send_on(self, asked: SendOn) -> Payment:
         """Have what arrived for a failed leg sent to an address."""
-        row = self._rows.by_key(venue, key)
+        row = self._rows.by_key(asked.venue, asked.key)
         if row is None:
             raise Problem("the exchange knows no such leg")
         with self._database.transaction():
-            return self._settlement.send_on(row, address, tag, self._clock.moment())
+            return self._settlement.send_on(row, asked.address, asked.tag, self._clock.moment())
 
     # What time does
 

@@ -7,7 +7,6 @@ threads may read and write at once: the journal has its own.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from swapdesk.wire.encoding.numbers import FarNumber
+from swapdesk.wire.encoding.parse_cache import Newest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, GetCoreSchemaHandler, ValidationInfo
@@ -40,7 +40,7 @@ class _Reading:
     """What was read under each id, as raw value and model."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Any, Any], tuple[dict[str, Any], Any]] = OrderedDict()
+        self._known: Newest[tuple[Any, Any], tuple[dict[str, Any], Any]] = Newest(KEPT)
         self._adding = Lock()
 
     def __call__(self, value: Any, read: Callable[[Any], Any], info: ValidationInfo) -> Any:
@@ -55,10 +55,7 @@ class _Reading:
         model = read(value)
         if _weight(value) <= _HEAVIEST:
             with self._adding:
-                self._known.pop(key, None)
                 self._known[key] = (value, model)
-                if len(self._known) > KEPT:
-                    self._known.popitem(last=False)
         return model
 
 
@@ -77,8 +74,7 @@ class SharedTexts:
     """JSON of frozen models by identity; each model is held, so that its identity stays its own."""
 
     def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
-        self._known: OrderedDict[int, tuple[BaseModel, str]] = OrderedDict()
+        self._known: Newest[int, tuple[BaseModel, str]] = Newest(kept)
         self._adding = Lock()
 
     def text(self, model: BaseModel, write: Callable[[BaseModel], str]) -> str:
@@ -88,6 +84,4 @@ class SharedTexts:
         text = write(model)
         with self._adding:
             self._known[id(model)] = (model, text)
-            if len(self._known) > self._kept:
-                self._known.popitem(last=False)
         return text

@@ -12,7 +12,10 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 KEPT = 1_024
 """Parts that are remembered; the oldest are forgotten."""
@@ -24,6 +27,20 @@ _DIGITS = 100
 
 Part = tuple[str, str, Any]
 """The text, the number that stands for it, its value."""
+
+
+class Newest(OrderedDict[K, V]):
+    """The entries that were set last, ``most`` of them; the oldest are forgotten."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
 
 
 class KnownParts:

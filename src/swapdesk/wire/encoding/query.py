@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
-from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
@@ -22,10 +21,10 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from swapdesk.wire.encoding.codec import sentence
-from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, NumberError, bounded, number_by, plain
+from swapdesk.wire.encoding.codec import encode_json, sentence
+from swapdesk.wire.encoding.numbers import INTEGER_LIMIT, NumberError, bounded, number_by
 from swapdesk.wire.encoding.text import Identity
-from swapdesk.wire.encoding.timestamps import ASKED_TIME, rfc3339
+from swapdesk.wire.encoding.timestamps import ASKED_TIME
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -200,17 +199,8 @@ def _value_at(values: list[str] | None, detail: ErrorDetails) -> str | None:
 
 
 def _written(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Enum):
-        return str(value.value)
-    if isinstance(value, Decimal):
-        return plain(value)
-    if isinstance(value, datetime):
-        return rfc3339(value)
-    if isinstance(value, (int, str)):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no query form")
+    """A text as it is, anything else as JSON has it; a time loses its quotes."""
+    return str(value) if isinstance(value, str) else encode_json(value).decode().strip('"')
 
 
 def encode_query(model: BaseModel) -> list[tuple[str, str]]:

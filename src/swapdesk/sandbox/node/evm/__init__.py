@@ -38,5 +38,5 @@ Promises and duties:
 - All methods of ``EvmNode``, ``LiveChain`` and ``ChainAccount`` are called on the event loop.
   Nothing there executes code on it: blocks run in the writer's thread of each chain, calls in
   the reader's.
-- Faults of a chain are asked for through ``sandbox.faults.ChainFaults``.
+- Faults of a chain are asked for through ``sandbox.faults.ActiveFaults``.
 """

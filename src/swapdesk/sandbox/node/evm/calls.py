@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eth.constants import CREATE_CONTRACT_ADDRESS
 from eth.exceptions import InsufficientFunds, OutOfGas, Revert, VMError
-from eth.vm.forks.london.constants import DYNAMIC_FEE_TRANSACTION_TYPE
 from eth_hash.auto import keccak
 from eth_typing import Address
 from msgspec import Struct
@@ -61,12 +59,13 @@ def override_state(state: Any, value: Any) -> None:
         account = read_object(each, key, _ACCOUNT)
         if "state" in account and "stateDiff" in account:
             raise Problem(f"account {key} has both 'state' and 'stateDiff'")
-        if "balance" in account:
-            state.set_balance(address, read_quantity(account["balance"], "balance"))
-        if "nonce" in account:
-            state.set_nonce(address, read_quantity(account["nonce"], "nonce"))
-        if "code" in account:
-            state.set_code(address, read_bytes(account["code"], "code"))
+        for name, read, change in (
+            ("balance", read_quantity, state.set_balance),
+            ("nonce", read_quantity, state.set_nonce),
+            ("code", read_bytes, state.set_code),
+        ):
+            if name in account:
+                change(address, read(account[name], name))
         if "state" in account:
             state.delete_storage(address)
         for slot, word in _read_words(account.get("state", account.get("stateDiff", {}))):
@@ -91,24 +90,6 @@ _REASONS = (bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71"))
 
 CALL_SECONDS = 5.0
 """Of one call; the reader's thread serves everybody."""
-
-
-class CallTransaction:
-    """What the executor asks of a transaction; nobody signed it."""
-
-    type_id = DYNAMIC_FEE_TRANSACTION_TYPE
-    access_list = ()
-
-    def __init__(self, request: CallRequest, gas: int, nonce: int) -> None:
-        self.sender = request.sender
-        self.to = request.to or CREATE_CONTRACT_ADDRESS
-        self.value = request.value
-        self.data = request.data
-        self.gas = gas
-        self.nonce = nonce
-        self.max_fee_per_gas = request.max_fee
-        self.max_priority_fee_per_gas = request.max_tip
-        self.intrinsic_gas = _intrinsic(request)
 
 
 class ExecutionOutcome(Struct, frozen=True):
@@ -143,15 +124,15 @@ class CallExecutor:
     def estimate(self, block: Block, request: CallRequest, overrides: Any = None) -> int:
         """The least gas, or a little more, with which the request succeeds. Raises Problem."""
         most = min(request.gas or block.gas_limit, block.gas_limit)
-        if request.max_fee:
+        if request.max_fee_per_gas:
             state = self.state(block, block, overrides)
             balance = state.get_balance(Address(request.sender))
             if balance < request.value:
                 raise Problem("insufficient funds for transfer")
-            most = min(most, (balance - request.value) // request.max_fee)
+            most = min(most, (balance - request.value) // request.max_fee_per_gas)
         outcome = self._attempt(block, request, overrides, most)
         outcome.require()
-        least = max(outcome.gas_used, _intrinsic(request), floor_gas(request.data))
+        least = max(outcome.gas_used, request.intrinsic_gas, floor_gas(request.data))
         guess = min(most, least + outcome.refund)
         while guess < most and self._attempt(block, request, overrides, guess).error is not None:
             guess = min(most, guess + guess // 8)
@@ -185,13 +166,13 @@ class CallExecutor:
 
     def execute(self, state: CallState, request: CallRequest, gas: int) -> ExecutionOutcome:
         """Run a request in a state and leave what it changed there. Raises Problem."""
-        needed = _intrinsic(request)
+        needed = request.intrinsic_gas
         if gas < needed:
             raise Problem(
                 f"err: intrinsic gas too low: have {gas}, want {needed} (supplied gas {gas})"
             )
         balance = state.get_balance(Address(request.sender))
-        wanted = request.value + gas * request.max_fee
+        wanted = request.value + gas * request.max_fee_per_gas
         if balance < wanted:
             raise Problem(
                 "insufficient funds for gas * price + value: address"
@@ -201,7 +182,7 @@ class CallExecutor:
         state.lock_changes()
         executor: Any = state.get_transaction_executor()
         try:
-            computation = executor(CallTransaction(request, gas, nonce))
+            computation = executor(replace(request, gas=gas, nonce=nonce))
         except TooLong:
             raise Problem(f"execution aborted (timeout = {CALL_SECONDS:g}s)") from None
         except InsufficientFunds as error:
@@ -223,7 +204,7 @@ class CallExecutor:
     def _attempt(
         self, block: Block, request: CallRequest, overrides: Any, gas: int
     ) -> ExecutionOutcome:
-        context = block if request.max_fee else replace(block, base_fee_per_gas=0)
+        context = block if request.max_fee_per_gas else replace(block, base_fee_per_gas=0)
         return self.execute(self.state(block, context, overrides), request, gas)
 
     def _simulated(
@@ -262,12 +243,6 @@ def failure(error: VMError, output: bytes) -> Problem:
 def _words(error: VMError) -> str:
     said = str(error)
     return said[:200] if said.isprintable() and said else type(error).__name__
-
-
-def _intrinsic(request: CallRequest) -> int:
-    zeros = request.data.count(0)
-    gas = 21_000 + 4 * zeros + 16 * (len(request.data) - zeros)
-    return gas + (0 if request.to else 32_000)
 
 
 def _calls(block: Mapping[str, Any]) -> list[Any]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from eth.db.trie import make_trie_root_and_nodes
@@ -32,10 +32,12 @@ from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
+    Document,
     Log,
     MinedTransaction,
     bloom_of,
     first_block,
+    log_document,
     next_base_fee,
     next_block,
     price_at,
@@ -56,8 +58,6 @@ from swapdesk.sandbox.node.mined_log import ChainFileMismatch, MinedLog, chains_
 from swapdesk.sandbox.node.world_clock import WorldClock
 from swapdesk.sandbox.tables import ChainTerms
 
-FORMAT = 1
-
 
 class Beginning(Struct, frozen=True):
     """The snapshot that the log of a chain continues. ``genesis`` is the digest of its content,
@@ -67,7 +67,7 @@ class Beginning(Struct, frozen=True):
     genesis: str
     timestamp: int
     slot: int
-    format: int = FORMAT
+    format: Literal[1] = 1
 
 
 def read_beginning(directory: Path, terms: ChainTerms, genesis: str) -> Beginning | None:
@@ -82,8 +82,6 @@ def read_beginning(directory: Path, terms: ChainTerms, genesis: str) -> Beginnin
         beginning = msgspec.msgpack.decode(snapshot, type=Beginning)
     except msgspec.MsgspecError:
         raise _mismatch(place, "was made by another release") from None
-    if beginning.format != FORMAT:
-        raise _mismatch(place, "was made by another release")
     if beginning.chain_id != terms.chain_id:
         raise _mismatch(place, f"holds chain id {beginning.chain_id}, not {terms.chain_id}")
     if beginning.genesis != genesis:
@@ -106,8 +104,6 @@ Mined = list[tuple[Block, Changes]]
 """Blocks with what they changed: what one entry of the log holds."""
 LogWords = Sequence[frozenset[bytes] | None]
 """Of a log that is looked for: which addresses and which topics match, by place, None for any."""
-FoundLog = tuple[Log, Block, bytes, int, int]
-"""A log with its block, the hash and place of its transaction, and its own place in the block."""
 _MINED = msgspec.msgpack.Decoder(Mined)
 
 S = TypeVar("S", bound=SandboxState)
@@ -247,10 +243,10 @@ class EvmChain:
         found = self._transactions.get(transaction_hash)
         return None if found is None else (self.blocks[found[0]], found[1])
 
-    def logs(self, first: int, last: int, wanted: LogWords) -> list[FoundLog]:
+    def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
         """Those that match, in the order of the chain. Raises Problem for more
         than one answer may hold."""
-        found: list[FoundLog] = []
+        found: list[Document] = []
         bits = [[_bits(word) for word in words] for words in wanted if words is not None]
         for block in self.blocks[first : last + 1]:
             bloom = int.from_bytes(block.bloom, "big")
@@ -260,7 +256,7 @@ class EvmChain:
             for position, each in enumerate(block.transactions):
                 for log in each.logs:
                     if _matches(log, wanted):
-                        found.append((log, block, each.hash, position, place))
+                        found.append(log_document(log, block, each.hash, position, place))
                     place += 1
             if len(found) > MOST_LOGS:
                 raise Problem(f"query returned more than {MOST_LOGS} results", RpcCode.LIMIT)
@@ -322,10 +318,6 @@ class Beats:
         """The beat of a slot that has begun."""
         moment = self._clock.at(slot * self._block_ms)
         return Beat(moment.now // 1000, slot)
-
-    def seconds_to(self, slot: int) -> float:
-        """Until a slot begins, but never longer than the clock may be left unasked."""
-        return min(self.left(slot), LONGEST_SLEEP)
 
     def left(self, slot: int) -> float:
         """Seconds until a slot begins as the clock goes now."""

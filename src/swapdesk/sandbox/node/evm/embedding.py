@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from swapdesk.clock import Clock
 from swapdesk.sandbox.evm_world.genesis import world_contracts
-from swapdesk.sandbox.faults import ChainFaults
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
     OPERATOR,
@@ -68,7 +68,7 @@ class Embedding:
         ids: ChainIds,
         world: WorldClock,
         clock: Clock,
-        faults: ChainFaults,
+        faults: ActiveFaults,
         market: Market | None = None,
     ) -> None:
         self.terms = chain_terms(ids)
@@ -100,7 +100,6 @@ class Embedding:
         from swapdesk.sandbox.evm_world.genesis import BUNDLER
         from swapdesk.sandbox.evm_world.keeper import Keeper
         from swapdesk.sandbox.node.evm.bundler import (
-            BundlerMethods,
             ChainBundler,
             TakenOperations,
         )
@@ -125,7 +124,7 @@ class Embedding:
                 lambda operation_hash: self.on_inclusion(operation_hash),
             )
             self._bundlers.append(bundler)
-            self._methods[name] = Methods(chain, BundlerMethods(bundler).table)
+            self._methods[name] = Methods(chain, bundler.methods)
         if self._market is not None:
             self._keeper = Keeper(node, self._market, self._clock)
         return node

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from swapdesk.chain.rpc.ledger import RpcCode
-from swapdesk.sandbox.faults import NODE_DOWN, ChainFaults
+from swapdesk.sandbox.faults import NODE_DOWN, ActiveFaults
 from swapdesk.sandbox.http_server import CUT, misled
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.solana.terms import CHAIN as SOLANA
@@ -45,7 +45,7 @@ class Door:
     """The HTTP side of the embedded chains over whatever answers a call of the EVM chains, and
     one of Solana."""
 
-    def __init__(self, faults: ChainFaults, evm: Call, solana: Call) -> None:
+    def __init__(self, faults: ActiveFaults, evm: Call, solana: Call) -> None:
         self._faults = faults
         self._evm = evm
         self._solana = solana

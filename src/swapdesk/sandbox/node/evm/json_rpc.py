@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
@@ -35,9 +35,13 @@ _QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})")
 _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 
+def bad_params(message: str) -> Problem:
+    return Problem(message, RpcCode.BAD_PARAMS)
+
+
 def bad(message: str) -> Problem:
     """Parameters that cannot be read."""
-    return Problem(f"invalid argument: {message}", RpcCode.BAD_PARAMS)
+    return bad_params(f"invalid argument: {message}")
 
 
 def read_quantity(value: Any, name: str) -> int:
@@ -96,16 +100,30 @@ _CALL_FIELDS = (
 
 
 class CallRequest(Struct, frozen=True):
-    """``to`` empty creates a contract. Fees are wei per gas, 0 for a call that pays nothing."""
+    """``to`` empty creates a contract. Fees are wei per gas, 0 for a call that pays nothing.
+
+    Its members are named as py-evm's executor asks for those of a transaction of type 2
+    (EIP-1559); nobody signed it. ``gas`` and ``nonce`` have to be there by then.
+    """
+
+    type_id: ClassVar[int] = 2
+    access_list: ClassVar[tuple[()]] = ()
 
     sender: bytes = bytes(20)
     to: bytes = b""
     gas: int | None = None
-    max_fee: int = 0
-    max_tip: int = 0
+    max_fee_per_gas: int = 0
+    max_priority_fee_per_gas: int = 0
     value: int = 0
     data: bytes = b""
     nonce: int | None = None
+
+    @property
+    def intrinsic_gas(self) -> int:
+        """What it costs before its first opcode."""
+        zeros = self.data.count(0)
+        gas = 21_000 + 4 * zeros + 16 * (len(self.data) - zeros)
+        return gas + (0 if self.to else 32_000)
 
     @classmethod
     def read(cls, value: Any, chain_id: int) -> CallRequest:
@@ -134,8 +152,8 @@ class CallRequest(Struct, frozen=True):
             sender=read_address(given["from"], "from") if "from" in given else bytes(20),
             to=read_address(given["to"], "to") if given.get("to") not in (None, "0x") else b"",
             gas=numbers.get("gas"),
-            max_fee=max_fee,
-            max_tip=min(max_tip, max_fee),
+            max_fee_per_gas=max_fee,
+            max_priority_fee_per_gas=min(max_tip, max_fee),
             value=numbers.get("value", 0),
             data=read_bytes(given.get("input", given.get("data", "0x")), "input"),
             nonce=read_quantity(given["nonce"], "nonce") if "nonce" in given else None,

@@ -128,11 +128,8 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
         raise bad(f"topics are a list of at most {MOST_TOPICS}")
     places: list[frozenset[bytes] | None] = []
     for each in value:
-        if each is None or each == []:
-            places.append(None)
-            continue
         listed = each if isinstance(each, list) else [each]
-        if any(one is None for one in listed):
+        if not listed or None in listed:
             places.append(None)
         else:
             places.append(frozenset(read_bytes(one, "a topic", 32) for one in listed))
@@ -144,7 +141,7 @@ Table = dict[str, tuple[Run, int, int]]
 """By name: the method, and the least and the most arguments it takes."""
 
 
-def _constant(value: object) -> Run:
+def constant(value: object) -> Run:
     async def told() -> object:
         return value
 
@@ -182,7 +179,7 @@ class Methods:
             "eth_feeHistory": (self._fee_history, 2, 3),
             "eth_gasPrice": (self._gas_price, 0, 0),
             "eth_maxPriorityFeePerGas": (self._priority_fee, 0, 0),
-            **{name: (_constant(value), 0, 0) for name, value in constants.items()},
+            **{name: (constant(value), 0, 0) for name, value in constants.items()},
             **(more or {}),
         }
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories
-from swapdesk.sandbox.faults import ChainFaults
+from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.http_server import build_server, serve_until, started
 from swapdesk.sandbox.market import Market
 from swapdesk.sandbox.node.evm.embedding import Embedding
@@ -60,7 +60,7 @@ async def _run(data: Path, host: str, port: int, speed: Decimal, ids: ChainIds) 
         return said(error, BAD_INPUT)
     try:
         listener = listen(host, port)
-        key, faults = load_key(data), ChainFaults()
+        key, faults = load_key(data), ActiveFaults()
         world = WorldClock(clock, None, speed)
         solana = SolanaNode(data, key, now_ms=world.now_ms, faults=faults)
         embedding = Embedding(
