@@ -178,9 +178,6 @@ class DepositScreen(DepositPage):
     def compose_side(self) -> Iterable[Widget]:
         return (self._code,)
 
-    def on_mount(self) -> None:
-        self.show()
-
     def on_resize(self) -> None:
         self.show()
         # Whether the card has room is known once it is laid out.
@@ -278,9 +275,6 @@ class DepositCodeScreen(DepositPage):
 
     def compose_body(self) -> Iterable[Widget]:
         return (Horizontal(self._code, self._facts, id="code"),)
-
-    def on_mount(self) -> None:
-        self.show()
 
     def on_resize(self) -> None:
         self.show()

@@ -90,10 +90,6 @@ class RequestLogScreen(Page):
         yield self._label
         yield self._pane
 
-    def on_mount(self) -> None:
-        self._table.focus()
-        self.show()
-
     def on_tick(self) -> None:
         self.show()
 

@@ -195,9 +195,6 @@ class SignScreen(Page):
     def compose_side(self) -> Iterable[Widget]:
         return (VerticalScroll(self._raw, classes="side", can_focus=False),)
 
-    def on_mount(self) -> None:
-        self.show()
-
     # drawing
 
     @property

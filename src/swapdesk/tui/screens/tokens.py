@@ -222,7 +222,6 @@ class TokensScreen(Page):
         yield Vertical(self._side, classes="side")
 
     def on_mount(self) -> None:
-        self._field.focus()
         self._fit()
 
     def on_resize(self) -> None:

@@ -83,7 +83,6 @@ class UnfinishedScreen(Page):
             rows.append(Prose(f"said {key}", [Span(" " * 9), Span(one.said, role)]))
             rows.append(Prose(f"gap {key}"))
         self._table.set_rows(rows)
-        self._table.focus()
         kinds = {one.kind for one in self._found.values()}
         if "unknown" in kinds:
             next_ = "the desk: it looks again; enter shows what it found"
