@@ -248,7 +248,7 @@ class SimulatedExchange:
             try:
                 found = await self._find(leg.key)
             except VenueFailure as error:
-                raise Ambiguous(f"{refusal.reason}; {error.reason}") from error
+                raise Ambiguous(f"{refusal}; {error}") from error
             if found is None:
                 raise
             return found
