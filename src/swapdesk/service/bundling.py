@@ -313,15 +313,13 @@ async def _look(
     client: EvmClient, account: str, multi_id: str, parts: Sequence[OperationPart]
 ) -> _Seen:
     tokens = list(dict.fromkeys(part.token for part in parts if part.token is not None))
+    keys = [nonce_key(multi_id, part.token, part.number) for part in parts]
     answers = await client.batch(
         [
             code_at(account),
             balance_of(account),
             calling(Call(ENTRY_POINT, DEPOSIT_OF.call(account))),
-            *(
-                calling(Call(ENTRY_POINT, GET_NONCE.call(account, _key(multi_id, part))))
-                for part in parts
-            ),
+            *(calling(Call(ENTRY_POINT, GET_NONCE.call(account, key))) for key in keys),
             *(calling(Call(token, BALANCE_OF.call(account))) for token in tokens),
         ]
     )
@@ -337,10 +335,6 @@ async def _look(
         nonces=tuple(_number(one) for one in nonces),
         held={token: _number(one) for token, one in zip(tokens, held, strict=True)},
     )
-
-
-def _key(multi_id: str, part: OperationPart) -> int:
-    return nonce_key(multi_id, part.token, part.number)
 
 
 async def _with_gas(client: EvmClient, part: OperationPart, draft: UserOperation) -> UserOperation:

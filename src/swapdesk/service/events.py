@@ -100,8 +100,7 @@ class Hub:
         """Tell the subscribers every change after a sequence; returns the newest sequence. Whose
         key was revoked meanwhile is none of them."""
         await self._partners.require()
-        rows = await self._store.outbox.after(after, _ROWS_AT_ONCE)
-        while rows:
+        while rows := await self._store.outbox.after(after, _ROWS_AT_ONCE):
             watched = [row.service_id for row in rows if self._is_watched(row)]
             read = await self._store.orders.announced(watched) if watched else {}
             for row in rows:
@@ -111,7 +110,6 @@ class Hub:
             after = rows[-1].sequence
             if len(rows) < _ROWS_AT_ONCE:
                 break
-            rows = await self._store.outbox.after(after, _ROWS_AT_ONCE)
         return after
 
     def _is_watched(self, row: OutboxRow) -> bool:

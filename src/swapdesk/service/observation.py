@@ -71,8 +71,6 @@ class Log:
         self._addresses = addresses
 
     def answered(self, call: Call) -> None:
-        if not _log.isEnabledFor(logging.INFO):
-            return
         fields = {
             "requestId": call.request_id,
             "partner": call.partner,
@@ -87,8 +85,6 @@ class Log:
         _log.info("request", extra={FIELDS: fields})
 
     def moved(self, order: StoredOrder, before: int | None) -> None:
-        if not _log.isEnabledFor(logging.INFO):
-            return
         fields = {
             "partner": order.partner_id,
             "order": order.service_id,

@@ -79,9 +79,11 @@ class Webhooks:
             raise _unsigned()
         ((event_id,), (time,), (signatures,)) = said
         timestamp = read_timestamp(time)
-        if timestamp is None or abs(now - timestamp) > WINDOW_SECONDS:
-            raise _unsigned()
-        if not is_webhook_id(event_id):
+        if (
+            timestamp is None
+            or abs(now - timestamp) > WINDOW_SECONDS
+            or not is_webhook_id(event_id)
+        ):
             raise _unsigned()
         return Delivery(source, event_id, timestamp, signatures)
 

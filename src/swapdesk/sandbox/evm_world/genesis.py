@@ -135,14 +135,12 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 def contract_of(token: WorldToken) -> TokenContract:
     """The contract of a token that is not native. A namesake of a known token, whose address is
     not the known one, has a plain contract."""
-    row = token.row
-    if row.address is not None:
-        if WRAPPED_NATIVE.get(row.chain) == row.symbol:
-            return TokenContract(TokenContractKind.WRAPPED, row.name)
-        known = _KNOWN.get((row.chain, row.symbol))
-        if known is not None:
-            return known
-    return TokenContract(TokenContractKind.TOKEN, row.name)
+    row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
+    if row.address is None:
+        return plain
+    if WRAPPED_NATIVE.get(row.chain) == row.symbol:
+        return TokenContract(TokenContractKind.WRAPPED, row.name)
+    return _KNOWN.get((row.chain, row.symbol), plain)
 
 
 BASALT, FATHOM = "ba", "fa"

@@ -61,10 +61,6 @@ class WorldClock:
     def speed(self) -> Decimal:
         return self._pace.speed
 
-    @property
-    def offset_ms(self) -> int:
-        return self._pace.offset
-
     def moment(self) -> Moment:
         now = max(self._wall_ms() + self._pace.offset, self._pace.latest)
         anchor = self._pace.anchor

@@ -417,14 +417,13 @@ class DexDesk:
         )
 
     def _execution(self, order: StoredOrder) -> RouteExecution:
-        sent = order.detail.get(CONFIRMED_HASH)
         return RouteExecution(
             deal=self._agreed(order, parse_rfc3339(str(order.detail[_QUOTE_ENDS]))),
             owner=str(order.detail[OWNER]),
             receiver=order.receiver_address,
             notes={name: text for name, text in order.detail.items() if isinstance(text, str)},
             confirmed=order.detail.get(CONFIRMED) is True,
-            hash=sent if isinstance(sent, str) else None,
+            hash=order.text(CONFIRMED_HASH),
             deadline=datetime.fromtimestamp(int(str(metadata_of(order)["deadline"])), UTC),
             now=self._clock.now(),
         )

@@ -19,7 +19,6 @@ from swapdesk.chain.node_http import NodeError, NodeUncertain
 from swapdesk.clock import Clock
 from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.quoting.asking import STEPS, Steps, gather
-from swapdesk.service.quoting.bounds import KeptSearches
 from swapdesk.service.quoting.routes import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.quoting.rows import QUOTE_VALID
 from swapdesk.service.store.records import StoredQuote
@@ -263,24 +262,7 @@ _HALVINGS = 6
 
 
 class DexLimits:
-    """Looks for both ends of a pair; what is found stands as the bounds of other routes do."""
-
-    def __init__(
-        self, quoting: DexQuoting, searches: KeptSearches[tuple[str, str], Limits]
-    ) -> None:
-        self._quoting = quoting
-        self._searches = searches
-
-    async def find(self, token_in: Token, token_out: Token) -> Limits | None:
-        """The limits of a pair now; None where no on-chain route takes any amount."""
-        if not (token_in.has_dex and token_out.has_dex):
-            return None
-        search = _Search(self._quoting, token_in, token_out)
-        return await self._searches.find((token_in.id, token_out.id), search.limits)
-
-
-class _Search:
-    """One look at one pair; what was priced is remembered."""
+    """One look for both ends of a pair; what was priced is remembered."""
 
     def __init__(self, quoting: DexQuoting, token_in: Token, token_out: Token) -> None:
         self._quoting = quoting
@@ -288,7 +270,8 @@ class _Search:
         self._out = token_out
         self._paid: dict[int, int | None] = {}
 
-    async def limits(self) -> Limits | None:
+    async def find(self) -> Limits | None:
+        """The limits now; None where no on-chain route takes any amount."""
         start = await self._start()
         if start is None:
             return None

@@ -256,7 +256,7 @@ class Worker:
             rows = await self._on_chain(order)
         elif moving(order) is not None:
             rows = [await self._recovery.carry_on(order)]
-        elif isinstance(order.detail.get("backCode"), str):
+        elif order.text("backCode") is not None:
             rows = await self._returned(order)
         else:
             rows = await self._told(order)
@@ -296,7 +296,9 @@ class Worker:
 
     async def _returned(self, order: StoredOrder) -> list[StoredOrder]:
         """What the leg that returns the token originally sent makes of an order."""
-        report = await self._report(order, str(order.detail["backCode"]), leg_key(order, "back"))
+        report = await self._venues.asked(str(order.detail["backCode"])).report(
+            leg_key(order, "back")
+        )
         token = self._catalog.token(order.token_in_id)
         if report is None or token is None:
             raise Transient("the venue does not know the leg")
@@ -321,7 +323,7 @@ class Worker:
             )
 
     async def _reports(self, order: StoredOrder) -> tuple[LegReport, LegReport | None]:
-        first = await self._report(order, order.legs[0], leg_key(order, "in"))
+        first = await self._venues.asked(order.legs[0]).report(leg_key(order, "in"))
         if first is None:
             if order.status != OrderStatusCode.WAITING:
                 raise Transient("the venue does not know the leg")
@@ -330,11 +332,8 @@ class Worker:
             return first, None
         second = None
         if first.status in _SECOND_LEG_FROM:
-            second = await self._report(order, order.legs[1], leg_key(order, "out"))
+            second = await self._venues.asked(order.legs[1]).report(leg_key(order, "out"))
         return first, second or LegReport(LegStatus.WAITING)
-
-    async def _report(self, order: StoredOrder, code: str, key: str) -> LegReport | None:
-        return await self._venues.asked(code).report(key)
 
     async def _later(self, order: StoredOrder, attempt: int) -> None:
         now = self._clock.now()

@@ -44,8 +44,8 @@ def codes_of(order: StoredOrder, name: Literal["refusals", "openedInVain", "move
     opened the second leg of a route whose first leg was refused; ``moves``: who gave up a leg after
     its deposit arrived.
     """
-    listed = order.detail.get(name)
-    return listed.split(",") if isinstance(listed, str) and listed else []
+    listed = order.text(name)
+    return listed.split(",") if listed else []
 
 
 def leg_key(order: StoredOrder, position: Position) -> str:
@@ -53,10 +53,8 @@ def leg_key(order: StoredOrder, position: Position) -> str:
 
     A leg that another venue took over has the key that was written down for it.
     """
-    written = order.detail.get(f"{position}Key")
-    if isinstance(written, str):
-        return written
-    return _numbered(order, position, len(codes_of(order, "refusals")) + 1)
+    number = len(codes_of(order, "refusals")) + 1
+    return order.text(f"{position}Key") or _numbered(order, position, number)
 
 
 def next_key(order: StoredOrder, position: Position) -> str:
@@ -149,8 +147,8 @@ def intermediate_refund(order: StoredOrder, middle: Token) -> str | None:
     Nobody is told the intermediary, so an address given for another chain counts as none. A
     fixed order gets back the token originally sent, and never the intermediary.
     """
-    given = order.detail.get("intermediateRefundAddress")
-    if order.fixed or not isinstance(given, str) or not is_address(given, middle):
+    given = order.text("intermediateRefundAddress")
+    if order.fixed or given is None or not is_address(given, middle):
         return None
     return given
 

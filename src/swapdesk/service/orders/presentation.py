@@ -114,7 +114,7 @@ class Presentation:
         # The provider of an order of a group may change until its set-up is complete.
         assigned = row.multi_id is None or row.deposit_address is not None
         provider = self._venues.provider(row.legs[0]) if assigned and not private else None
-        payout_hash = _text(row, "payoutHash")
+        payout_hash = row.text("payoutHash")
         payer = payer_of(row.partner_id)
         return Order(
             service_id=row.service_id,
@@ -127,7 +127,7 @@ class Presentation:
             deposit_address=row.deposit_address,
             deposit_tag=row.deposit_tag,
             refund_address=row.refund_address,
-            intermediate_refund_address=_text(row, "intermediateRefundAddress"),
+            intermediate_refund_address=row.text("intermediateRefundAddress"),
             status=row.status,
             status_label=OrderStatusCode(row.status).name,
             display_status=row.display_status,
@@ -150,8 +150,8 @@ class Presentation:
             out_amount=row.amount_out,
             out_symbol=None if token_out is None else token_out.symbol,
             out_amount_usd=row.amount_out_usd,
-            quoted_in_amount=_amount(row, "quotedInAmount") if rerouted else None,
-            quoted_out_amount=_amount(row, "quotedOutAmount") if rerouted else None,
+            quoted_in_amount=row.amount("quotedInAmount") if rerouted else None,
+            quoted_out_amount=row.amount("quotedOutAmount") if rerouted else None,
             in_token_id=row.token_in_id,
             out_token_id=row.token_out_id,
             in_token=token_in,
@@ -167,9 +167,9 @@ class Presentation:
             )
             or None,
             rerouted=rerouted,
-            refund_hash=_text(row, "refundHash"),
-            refund_chain=_text(row, "refundChain"),
-            refund_amount=_amount(row, "refundAmount"),
+            refund_hash=row.text("refundHash"),
+            refund_chain=row.text("refundChain"),
+            refund_amount=row.amount("refundAmount"),
             multi_id=row.multi_id,
             is_x402=None if payer is None else True,
             x402_payer_address=payer,
@@ -190,7 +190,7 @@ def transaction_link(chain: Chain, transaction_hash: str) -> str:
 
 def _newest_link(row: StoredOrder, token_in: Token | None, token_out: Token | None) -> str:
     """Of the payout, else of the deposit; empty without either."""
-    payout, deposit = _text(row, "payoutHash"), _text(row, "depositHash")
+    payout, deposit = row.text("payoutHash"), row.text("depositHash")
     if payout is not None and token_out is not None:
         return transaction_link(token_out.chain_data, payout)
     if deposit is not None and token_in is not None:
@@ -201,17 +201,7 @@ def _newest_link(row: StoredOrder, token_in: Token | None, token_out: Token | No
 def _metadata(row: StoredOrder, *, fresh: bool) -> object:
     if row.route != "dex":
         return None
-    return metadata_of(row) if fresh else _text(row, METADATA)
-
-
-def _text(row: StoredOrder, name: str) -> str | None:
-    value = row.detail.get(name)
-    return value if isinstance(value, str) else None
-
-
-def _amount(row: StoredOrder, name: str) -> Decimal | None:
-    value = _text(row, name)
-    return None if value is None else Decimal(value)
+    return metadata_of(row) if fresh else row.text(METADATA)
 
 
 def _eta(row: StoredOrder) -> Decimal:
@@ -225,7 +215,7 @@ def _eta(row: StoredOrder) -> Decimal:
 
 
 def _time(row: StoredOrder, name: str) -> datetime | None:
-    value = _text(row, name)
+    value = row.text(name)
     return None if value is None else parse_rfc3339(value)
 
 

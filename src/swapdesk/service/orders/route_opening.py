@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from decimal import Decimal
 
 from msgspec.structs import replace
 
@@ -144,8 +143,7 @@ class Opening:
             opened = [*opened, order.legs[1]]
         if self._clock.now() >= order.expires:
             return None
-        quoted = order.detail.get("quotedInAmount")
-        amount = Decimal(quoted) if isinstance(quoted, str) else order.amount_in
+        amount = order.amount("quotedInAmount") or order.amount_in
         wary = set() if order.refund_address is not None else needing_refund_address(self._venues)
         codes = [venue.provider.short_name for venue in self._venues]
         avoided = [*refused, *(f"in:{each}" for each in wary)]
@@ -221,7 +219,7 @@ class Opening:
         except VenueFailure as failure:
             if isinstance(failure, Rejected):
                 raise _Refusal(position, code) from failure
-            raise OpeningUnknown(f"{code} does not say: {failure.reason}") from failure
+            raise OpeningUnknown(f"{code} does not say: {failure}") from failure
         try:
             return await venue.open(leg)
         except DepositAddressesInUse as held:
@@ -231,11 +229,11 @@ class Opening:
             log.info("order %s: the rate of %s for %s has ended", order.service_id, code, leg.key)
             raise _Refusal(position, code, ErrorCode.FIXED_RATE_QUOTE_EXPIRED) from ended
         except (Rejected, Transient) as failure:
-            log.info("order %s: %s refused %s: %s", order.service_id, code, leg.key, failure.reason)
+            log.info("order %s: %s refused %s: %s", order.service_id, code, leg.key, failure)
             raise _Refusal(position, code) from failure
         except Ambiguous as failure:
             log.warning("order %s: %s left %s open", order.service_id, code, leg.key)
-            raise OpeningUnknown(failure.reason) from failure
+            raise OpeningUnknown(str(failure)) from failure
 
     def _waiting(
         self, order: StoredOrder, pay: DepositInstruction, second: DepositInstruction | None
@@ -277,14 +275,10 @@ class Opening:
 
     def _failed(self, order: StoredOrder, code: ErrorCode) -> StoredOrder:
         now = self._clock.now()
-        quoted = (order.detail.get(name) for name in ("quotedInAmount", "quotedOutAmount"))
-        amount_in, amount_out = (
-            Decimal(text) if isinstance(text, str) else None for text in quoted
-        )
         return replace(
             moved(order, OrderStatusCode.FAILED, order.in_status, order.out_status, now),
-            amount_in=amount_in or order.amount_in,
-            amount_out=amount_out or order.amount_out,
+            amount_in=order.amount("quotedInAmount") or order.amount_in,
+            amount_out=order.amount("quotedOutAmount") or order.amount_out,
             in_status=int(LegStatus.FAILED),
             failure_code=code.value,
             due_at=None,

@@ -16,7 +16,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable
 from decimal import Decimal
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,6 +34,7 @@ from swapdesk.service.quoting.routes import (
     whole_minutes,
 )
 from swapdesk.service.quoting.rows import offered
+from swapdesk.service.store.records import CentralizedRoute
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
 from swapdesk.service.venues.registry import GuardedVenue, Venues
 from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
@@ -224,7 +225,7 @@ class PrivateBounds:
     async def _search(self, token_in: Token, token_out: Token) -> PairBounds | None:
         """Between both ends is asked as well, since few venues take the ends and the estimate is
         that of all."""
-        types: frozenset[Literal["standard", "private"]] = frozenset({"private"})
+        types: frozenset[CentralizedRoute] = frozenset({"private"})
         question = RouteQuestion(token_in, token_out, Decimal(0), self._terms, types=types)
         legs = self._first_legs(question)
         gathered = await gather(self._clock, [_reach(leg, token_in) for leg in legs])
@@ -333,8 +334,6 @@ def _unit(amount: Decimal, token: Token) -> Decimal:
     return Decimal(1).scaleb(-_places(amount, token))
 
 
-RouteName = Literal["standard", "private"]
-
 FIXED = Terms(fixed=True)
 
 _INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
@@ -350,11 +349,11 @@ class ReceiveBounds:
         self._pricing = pricing
         self._venues = venues
         self._private = PrivateBounds(pricing, intermediaries, clock, FIXED)
-        self._searches: KeptSearches[tuple[str, str, RouteName, Decimal], VenueLimits]
+        self._searches: KeptSearches[tuple[str, str, CentralizedRoute, Decimal], VenueLimits]
         self._searches = KeptSearches(clock)
 
     async def find(
-        self, token_in: Token, token_out: Token, route: RouteName, markup: Decimal
+        self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
         """Bounds in units of the token received; None where nothing can be quoted by it now.
 
@@ -372,12 +371,12 @@ class ReceiveBounds:
         return await self._searches.find(key, lambda: self._search(question, route))
 
     def last(
-        self, token_in: Token, token_out: Token, route: RouteName, markup: Decimal
+        self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal
     ) -> VenueLimits | None:
         """What was found last, where a new search takes too long."""
         return self._searches.last((token_in.id, token_out.id, route, markup))
 
-    async def _search(self, question: RouteQuestion, route: RouteName) -> VenueLimits | None:
+    async def _search(self, question: RouteQuestion, route: CentralizedRoute) -> VenueLimits | None:
         token_in, token_out = question.token_in, question.token_out
         if route == "private":
             sent = await self._private.find(token_in, token_out)

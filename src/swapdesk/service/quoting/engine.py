@@ -154,7 +154,7 @@ class QuoteEngine:
         self.rotation = PayoutRotation(store, venues, clock, rng)
         self.private_bounds = PrivateBounds(self._pricing, middle, clock)
         self.receive_bounds = ReceiveBounds(self._pricing, venues, middle, clock)
-        self.onchain_limits = DexLimits(self._onchain, KeptSearches(clock))
+        self._onchain_limits: KeptSearches[tuple[str, str], Limits] = KeptSearches(clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
         """Every asked route of the pair, unpriced ones with their reason."""
@@ -279,8 +279,7 @@ class QuoteEngine:
         pair = RouteQuestion(token_in, token_out, Decimal(0), terms, markup_optional=True)
         named = (query.token_id_from.lower(), query.token_id_to.lower())
         by_ids = named == (token_in.id.lower(), token_out.id.lower())
-        # A symbol of exchanges names no token on a chain (contract 6.2).
-        dex = self.onchain_limits.find(token_in, token_out) if by_ids else _nothing()
+        dex = self._dex_limits(token_in, token_out, by_ids=by_ids)
         if not (token_in.has_cex and token_out.has_cex):
             return PairLimits(dex=await dex)
         found = await asyncio.gather(
@@ -307,6 +306,15 @@ class QuoteEngine:
         if limits is None or out is None:
             return limits
         return limits.model_copy(update={"min_out": out.minimum, "max_out": out.maximum})
+
+    async def _dex_limits(
+        self, token_in: Token, token_out: Token, *, by_ids: bool
+    ) -> Limits | None:
+        """None, too, for symbols: one of exchanges names no token on a chain (contract 6.2)."""
+        if not (by_ids and token_in.has_dex and token_out.has_dex):
+            return None
+        search = DexLimits(self._onchain, token_in, token_out)
+        return await self._onchain_limits.find((token_in.id, token_out.id), search.find)
 
     async def _private_limits(self, pair: RouteQuestion) -> Limits | None:
         bounds = await self.private_bounds.find(pair.token_in, pair.token_out)
@@ -474,10 +482,6 @@ class QuoteEngine:
         if venue is None:
             raise LookupError(f"no venue {code}")
         return venue.provider
-
-
-async def _nothing() -> None:
-    return None
 
 
 def _stated(bounds: VenueLimits, least_out: Decimal, most_out: Decimal) -> Limits:

@@ -138,6 +138,16 @@ class StoredOrder(SwapTerms, frozen=True, kw_only=True):
     """False until the payment of its create is settled: the order is carried out, and nobody is
     told anything about it (contract 14.8). Only the settlement changes it."""
 
+    def text(self, name: str) -> str | None:
+        """A text of ``detail``."""
+        value = self.detail.get(name)
+        return value if isinstance(value, str) else None
+
+    def amount(self, name: str) -> Decimal | None:
+        """An amount of ``detail``."""
+        value = self.text(name)
+        return None if value is None else Decimal(value)
+
 
 class ListedOrder(Struct):
     """One order of a page; its row is read when it is asked for."""

@@ -20,11 +20,7 @@ from swapdesk.wire.tokens import Token
 
 
 class VenueFailure(Exception):
-    """A venue did not do what was asked. ``reason`` is fit for a log, not for a trader."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """A venue did not do what was asked. The message is fit for a log, not for a trader."""
 
 
 class Transient(VenueFailure):

@@ -46,9 +46,9 @@ def pool_venue(
     chain. Raises ValueError for another kind, or for one of SOLVED_KINDS without ``wallet``."""
     match kind:
         case "basalt":
-            return Basalt(provider, contract, pools)
+            return Basalt(provider, contract, pools, permits)
         case "fathom":
-            return Fathom(provider, contract, pools, dict(permits))
+            return Fathom(provider, contract, pools, permits)
         case "isthmus" if wallet is not None:
-            return Isthmus(provider, contract, pools, dict(permits), wallet)
+            return Isthmus(provider, contract, pools, permits, wallet)
     raise ValueError(f"a venue of kind {kind} cannot be made of this")

@@ -46,13 +46,12 @@ from swapdesk.service.venues.onchain.documents import (
     signed_by,
 )
 from swapdesk.service.venues.onchain.hot_wallet import HotWallet, Spender, looked_up
-from swapdesk.service.venues.onchain.pool_venue import Pools, planned
+from swapdesk.service.venues.onchain.pool_venue import Pools, PoolsVenue, planned
 from swapdesk.service.venues.onchain.reader import OnchainReader, less
 from swapdesk.wire.chains import SwapProvider
 from swapdesk.wire.dex import GivenSignature, SignatureRequirement
 from swapdesk.wire.encoding.numbers import from_base_units
 from swapdesk.wire.orders import LegStatus
-from swapdesk.wire.tokens import Token
 
 
 class SignedOrder(Struct, frozen=True):
@@ -141,33 +140,21 @@ _FEE = Decimal("0.1")
 """Percent of what is sold that the solver keeps for its gas."""
 
 
-class Isthmus:
-    """``pools`` are those the solver prices by. It hands orders in at ``settlement`` from the
-    account of ``solver``; the contract settles an order once, whoever hands it in."""
+class Isthmus(PoolsVenue):
+    """``pools`` are those the solver prices by. It hands orders in at the settlement contract from
+    the account of ``solver``; the contract settles an order once, whoever hands it in."""
 
     def __init__(
         self,
         provider: SwapProvider,
         settlement: str,
         pools: Pools,
-        permits: dict[str, Permits],
+        permits: Mapping[str, Permits],
         solver: HotWallet,
     ) -> None:
-        self.provider = provider
-        self._settlement = settlement
-        self._pools = pools
-        self._permits = permits
-        self._spender = Spender(settlement)
+        super().__init__(provider, settlement, pools, permits)
         self._permit2 = Spender(PERMIT2)
         self._solver = solver
-
-    def supports(self, token_in: Token, token_out: Token) -> bool:
-        return (
-            self.provider.enabled
-            and token_in.address is not None
-            and token_out.address is not None
-            and self._pools.connects(token_in, token_out)
-        )
 
     async def quote(self, question: DexQuestion) -> DexPrice | Unavailable:
         fee = question.amount - less(question.amount, _FEE)
@@ -261,7 +248,7 @@ class Isthmus:
         await self._require_settleable(deal, signed_order(deal, owner, notes))
         metadata = {
             "offChain": True,
-            "router": self._settlement,
+            "router": self._contract,
             "deadline": str(deal.signed_until),
         }
         return PreparedSwap(metadata, settled_by_venue=True, notes=notes)
@@ -288,7 +275,7 @@ class Isthmus:
             return Progress(LegReport(LegStatus.FAILED))
         try:
             sent = await self._solver.send(
-                reader, self._settlement, await self._settle_call(execution.deal, order)
+                reader, self._contract, await self._settle_call(execution.deal, order)
             )
         except EvmRefused as refused:
             if not refused.reverted:
@@ -330,22 +317,20 @@ class Isthmus:
 
     async def _used(self, reader: OnchainReader, signed: SignedOrder) -> bool:
         order = signed.order
-        (used,) = await reader.numbers([(self._settlement, NONCE_USED, (order.owner, order.nonce))])
+        (used,) = await reader.numbers([(self._contract, NONCE_USED, (order.owner, order.nonce))])
         return bool(used)
 
     async def _trade(self, reader: OnchainReader, signed: SignedOrder) -> Log | None:
         """The settlement of this order, whoever sent it."""
         digest = digest_of(order_document(self._domain(reader), signed.order))
         owner = "0x" + signed.order.owner[2:].lower().rjust(64, "0")
-        found = await reader.client.logs(
-            self._settlement, [_TRADE_EVENT, owner, "0x" + digest.hex()]
-        )
+        found = await reader.client.logs(self._contract, [_TRADE_EVENT, owner, "0x" + digest.hex()])
         return found[-1] if found else None
 
     async def _require_settleable(self, deal: Deal, signed: SignedOrder) -> None:
         """Raises DexRefused for an order that would fail on the chain as it is."""
         data = settle_call(signed, deal.plan.least, deal)
-        call = Call(self._settlement, data, sender=self._solver.address)
+        call = Call(self._contract, data, sender=self._solver.address)
         try:
             await self._pools.reader(deal).client.call(call)
         except EvmRefused as refused:
@@ -353,23 +338,15 @@ class Isthmus:
 
     async def _taken(self, deal: Deal, owner: str) -> bool:
         """Whether the settlement contract may take the tokens without Permit2."""
-        return await self._spender.may_take(self._pools.reader(deal), deal, owner)
+        return await super().allowed(deal, owner)
 
     def _domain(self, reader: OnchainReader) -> Domain:
         """The domain that orders are signed in."""
-        return Domain(DOMAIN_NAME, DOMAIN_VERSION, reader.place.chain_id, self._settlement)
+        return Domain(DOMAIN_NAME, DOMAIN_VERSION, reader.place.chain_id, self._contract)
 
     def _permit2_document(self, deal: Deal, owner: str) -> Document:
         chain_id = self._pools.reader(deal).place.chain_id
-        return permit2_order_document(chain_id, self._settlement, order_of(deal, owner))
+        return permit2_order_document(chain_id, self._contract, order_of(deal, owner))
 
     def _order_document(self, deal: Deal, owner: str) -> Document:
         return order_document(self._domain(self._pools.reader(deal)), order_of(deal, owner))
-
-    async def _permit_document(self, deal: Deal, owner: str) -> Document | None:
-        return await self._permits_of(deal.token_in).document(
-            deal.plan.path[0], owner, self._settlement, deal.plan.amount, deal.signed_until
-        )
-
-    def _permits_of(self, token: Token) -> Permits:
-        return self._permits[token.chain_data.short_name]

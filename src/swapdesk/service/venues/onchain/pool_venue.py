@@ -305,18 +305,41 @@ def paid_by_pools(receipt: TransactionReceipt) -> int | None:
     return int.from_bytes(data[64:96], "big") + int.from_bytes(data[96:128], "big")
 
 
-class RouterVenue:
-    """Swaps in the trader's own transaction; ``router`` stands at the same address on every
-    chain."""
+class PoolsVenue:
+    """Prices tokens with contracts by ``pools``. ``contract`` takes them, and stands at the same
+    address on every chain; ``permits`` by chain."""
 
-    def __init__(self, provider: SwapProvider, router: str, pools: Pools) -> None:
+    def __init__(
+        self, provider: SwapProvider, contract: str, pools: Pools, permits: Mapping[str, Permits]
+    ) -> None:
         self.provider = provider
-        self._router = router
-        self._spender = Spender(router)
+        self._contract = contract
+        self._spender = Spender(contract)
         self._pools = pools
+        self._permits = permits
+
+    def supports(self, token_in: Token, token_out: Token) -> bool:
+        return (
+            self.provider.enabled
+            and token_in.address is not None
+            and token_out.address is not None
+            and self._pools.connects(token_in, token_out)
+        )
 
     async def allowed(self, deal: Deal, owner: str) -> bool:
         return await self._spender.may_take(self._pools.reader(deal), deal, owner)
+
+    async def _permit_document(self, deal: Deal, owner: str) -> Document | None:
+        return await self._permits_of(deal.token_in).document(
+            deal.plan.path[0], owner, self._contract, deal.plan.amount, deal.signed_until
+        )
+
+    def _permits_of(self, token: Token) -> Permits:
+        return self._permits[token.chain_data.short_name]
+
+
+class RouterVenue(PoolsVenue):
+    """Swaps in the trader's own transaction, by a router."""
 
     async def _to_approve(self, deal: Deal, owner: str) -> Permission:
         return Permission(await self._spender.approvals(self._pools.reader(deal), deal, owner))
@@ -324,7 +347,7 @@ class RouterVenue:
     async def _prepared(
         self, swap: SwapToPrepare, deadline: datetime, data: bytes, value: int = 0
     ) -> PreparedSwap:
-        call = Call(self._router, data, sender=swap.owner, value=value)
+        call = Call(self._contract, data, sender=swap.owner, value=value)
         reader, slippage = self._pools.reader(swap.deal), swap.deal.plan.slippage
         return PreparedSwap(await tried(reader, call, deadline=deadline, slippage=slippage))
 
@@ -371,21 +394,7 @@ _PERMIT = "permit"
 
 
 class Fathom(RouterVenue):
-    """Trades tokens with contracts only. ``permits`` by chain."""
-
-    def __init__(
-        self, provider: SwapProvider, router: str, pools: Pools, permits: dict[str, Permits]
-    ) -> None:
-        super().__init__(provider, router, pools)
-        self._permits = permits
-
-    def supports(self, token_in: Token, token_out: Token) -> bool:
-        return (
-            self.provider.enabled
-            and token_in.address is not None
-            and token_out.address is not None
-            and self._pools.connects(token_in, token_out)
-        )
+    """Trades tokens with contracts only."""
 
     async def quote(self, question: DexQuestion) -> DexPrice | Unavailable:
         price = await self._pools.priced(question, 120_000, 75_000)
@@ -397,7 +406,7 @@ class Fathom(RouterVenue):
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
         if await self.allowed(deal, owner):
             return Permission()
-        document = await self._document(deal, owner) if by_permit else None
+        document = await self._permit_document(deal, owner) if by_permit else None
         if document is not None:
             return Permission(signatures=[requirement(document, _PERMIT)])
         return await self._to_approve(deal, owner)
@@ -435,18 +444,10 @@ class Fathom(RouterVenue):
         (given, *others) = signatures
         if others or given.key != _PERMIT:
             raise DexRefused("must be the one permit that was asked for", "signatures")
-        document = await self._document(deal, owner)
+        document = await self._permit_document(deal, owner)
         if document is None:
             raise DexRefused("this token takes no permits", "signatures")
         permit = signed_by(document, given.signature, owner)
         if permit is None:
             raise DexRefused("is no permit of this owner for this quote", "signatures")
         return permit
-
-    async def _document(self, deal: Deal, owner: str) -> Document | None:
-        return await self._permits_of(deal.token_in).document(
-            deal.plan.path[0], owner, self._router, deal.plan.amount, deal.signed_until
-        )
-
-    def _permits_of(self, token: Token) -> Permits:
-        return self._permits[token.chain_data.short_name]
