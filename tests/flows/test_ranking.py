@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -157,6 +157,7 @@ def test_what_a_route_pays_after_its_fees_decides(
     assert order(ranked(*rows, wish=asked)) == names.split()
 
 
+@example([quote(1, "0"), quote(2, "-1")], random.Random(0), 0)
 @given(boards(), st.randoms(use_true_random=False), st.integers(0, 70))
 def test_only_usable_routes_are_ranked_by_what_they_pay(
     quotes: list[Quote], shuffler: random.Random, seconds: int

@@ -269,19 +269,16 @@ def serve_configured(file: Path, config: ServiceConfig, workers: int | None = No
     """Serve until SIGTERM or SIGINT; a second one cuts off what is still carried out. One JSON line
     says when it is ready. With a number of ``workers`` this process only answers, and so many
     others beside it carry out what is due. Raises ServiceRefused."""
+    write_log(config.log.level)
     role = Role.BOTH if workers is None else Role.ANSWERS
-    _run(file.absolute(), config, role, workers or 0)
+    uvloop.run(_serve(file.absolute(), config, role, workers or 0))
 
 
 def work_configured(file: Path, config: ServiceConfig) -> None:
     """Carry out what is due until SIGTERM or SIGINT, for every process over the same store. One
     JSON line says when it begins. Raises ServiceRefused."""
-    _run(file, config, Role.WORKS, 0)
-
-
-def _run(file: Path, config: ServiceConfig, role: Role, workers: int) -> None:
     write_log(config.log.level)
-    uvloop.run(_serve(file, config, role, workers))
+    uvloop.run(_serve(file, config, Role.WORKS, 0))
 
 
 async def _serve(file: Path, config: ServiceConfig, role: Role, workers: int) -> None:

@@ -7,6 +7,7 @@ embedded chains to an address. ``WorldPace`` follows the time of the node.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
@@ -61,6 +62,7 @@ BODY_LIMIT = 64 * 1024
 SOLANA = "solana"
 
 _HONEST = frozenset(HONEST_ROWS)
+_EVM_ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 _VENUE_NAMES = {row.code: row.name for row in VENUE_ROWS}
 
 B = TypeVar("B", bound=RequestModel)
@@ -400,7 +402,7 @@ def gift_of(chain: str, address: str, token: str | None, amount: Decimal) -> dic
     if chain not in (*EVM_CHAINS, SOLANA):
         known = ", ".join((*EVM_CHAINS, SOLANA))
         raise _invalid("chain", f"the sandbox runs these chains itself: {known}")
-    if chains_by_name()[chain].kind == "evm" and not _evm(address):
+    if chains_by_name()[chain].kind == "evm" and _EVM_ADDRESS.fullmatch(address) is None:
         raise _invalid("address", f"is no address of {chain}")
     found = _found(chain, token)
     contract = {} if found.address is None else {"token": found.address}
@@ -414,11 +416,6 @@ def _units(amount: Decimal, token: WorldToken) -> int:
         return to_base_units(amount, token.row.decimals)
     except NumberError as error:
         raise _invalid("amount", str(error)) from None
-
-
-def _evm(address: str) -> bool:
-    digits = address.removeprefix("0x")
-    return len(address) == 42 and len(digits) == 40 and set(digits) <= set("0123456789abcdefABCDEF")
 
 
 def _found(chain: str, token: str | None) -> WorldToken:

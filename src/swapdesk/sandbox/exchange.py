@@ -122,32 +122,31 @@ def base_units(amount: Decimal, token: WorldToken) -> str:
     return str(to_base_units(amount, token.row.decimals))
 
 
-def _amount(units: object, token_id: str) -> Decimal | None:
+def _amount(units: object, token_id: object) -> Decimal:
     """Base units as an amount without trailing zeros."""
-    if units is None:
-        return None
-    return short(from_base_units(int(str(units)), world_tokens()[token_id].row.decimals))
+    return short(from_base_units(int(str(units)), world_tokens()[str(token_id)].row.decimals))
 
 
 def instruction_of(answer: dict[str, Any]) -> DepositInstruction:
-    amount_in = _amount(answer["unitsIn"], str(answer["tokenIn"]))
-    bought = _amount(answer["unitsOut"], str(answer["tokenOut"]))
-    if amount_in is None or bought is None:
-        raise Transient("the node answered without amounts")
-    return DepositInstruction(str(answer["address"]), answer["tag"], amount_in, bought)
+    return DepositInstruction(
+        str(answer["address"]),
+        answer["tag"],
+        _amount(answer["unitsIn"], answer["tokenIn"]),
+        _amount(answer["unitsOut"], answer["tokenOut"]),
+    )
 
 
 def report_of(answer: dict[str, Any]) -> LegReport:
-    token_in, token_out = str(answer["tokenIn"]), str(answer["tokenOut"])
+    token_in, arrived, refunded = answer["tokenIn"], answer["unitsIn"], answer["refundUnits"]
     confirmations = answer["confirmations"]
     return LegReport(
         status=LegStatus(int(answer["status"])),
-        amount_in=_amount(answer["unitsIn"], token_in),
-        amount_out=_amount(answer["unitsOut"], token_out),
+        amount_in=None if arrived is None else _amount(arrived, token_in),
+        amount_out=_amount(answer["unitsOut"], answer["tokenOut"]),
         deposit_hash=answer["depositHash"],
         payout_hash=answer["payoutHash"],
         refund_hash=answer["refundHash"],
-        refund_amount=_amount(answer["refundUnits"], token_in),
+        refund_amount=None if refunded is None else _amount(refunded, token_in),
         refund_chain=answer["refundChain"],
         confirmations=None if confirmations is None else int(confirmations),
         confirmations_needed=int(answer["confirmationsNeeded"]),
@@ -208,10 +207,8 @@ class SimulatedExchange:
         return traded_by(self._row)
 
     def limits(self, token_in: Token, token_out: Token) -> VenueLimits | None:
-        world_in = world_tokens().get(token_in.id)
-        if world_in is None or not self.supports(token_in, token_out):
-            return None
-        return limits_of(self._row, world_in)
+        pair = self._pair(token_in, token_out)
+        return None if pair is None else limits_of(self._row, pair[0])
 
     async def quote(
         self, token_in: Token, token_out: Token, amount: Decimal, terms: Terms = FLOATING
@@ -223,12 +220,9 @@ class SimulatedExchange:
         now = _EPOCH + (self._clock.now() - _EPOCH) // _MILLISECOND * _MILLISECOND
         if closed(self._row, now):
             raise Transient(_CLOSED)
-        pair = self._pair(token_in, token_out)
-        if pair is None:
-            return Unavailable("this exchange does not trade the pair")
-        reason = self._unable(terms)
-        if reason is not None:
-            return Unavailable(reason)
+        pair = self._tradable(token_in, token_out, terms)
+        if isinstance(pair, str):
+            return Unavailable(pair)
         limits = limits_of(self._row, pair[0])
         book = book_of(self._market, self._row, *pair, now, terms)
         amounts = _amounts(book, pair, amount, terms)
@@ -265,12 +259,9 @@ class SimulatedExchange:
         now = self._clock.now()
         if closed(self._row, now):
             raise Transient(_CLOSED)
-        pair = self._pair(leg.token_in, leg.token_out)
-        if pair is None:
-            raise Rejected("this exchange does not trade the pair")
-        reason = self._unable(leg.terms)
-        if reason is not None:
-            raise Rejected(reason)
+        pair = self._tradable(leg.token_in, leg.token_out, leg.terms)
+        if isinstance(pair, str):
+            raise Rejected(pair)
         if self._row.requires_refund_address and leg.refund_address is None:
             raise Rejected("this exchange needs a refund address")
         limits = limits_of(self._row, pair[0])
@@ -319,15 +310,18 @@ class SimulatedExchange:
         ids = (pair[0].token_id, pair[1].token_id)
         return rate_name(self._market.seed, self._row.code, ids, amounts, terms, at)
 
-    def _unable(self, terms: Terms) -> str | None:
-        """Why the exchange cannot price on these terms at all."""
+    def _tradable(self, token_in: Token, token_out: Token, terms: Terms) -> Pair | str:
+        """The pair, or why the exchange cannot price it on these terms at all."""
+        pair = self._pair(token_in, token_out)
+        if pair is None:
+            return "this exchange does not trade the pair"
         if terms.fixed and self._row.fixed_spread is None:
             return "this exchange has no fixed rates"
         if terms.receive and not terms.fixed:
             return "an amount to receive needs a fixed rate"
         if terms.markup and not self._row.markup:
             return "this exchange takes no partner markup"
-        return None
+        return pair
 
     def _pair(self, token_in: Token, token_out: Token) -> Pair | None:
         world_in, world_out = (world_tokens().get(token.id) for token in (token_in, token_out))

@@ -61,12 +61,10 @@ def misled(headers: Mapping[str, str], hosts: frozenset[str]) -> tuple[int, str]
     Neither another name in ``Host`` nor the page of another site in ``Origin`` passes.
     """
     refused = misdirected(headers, hosts)
-    if refused is not None:
-        return refused
     origin = headers.get("origin")
-    if origin is not None and not _served(origin, hosts):
+    if refused is None and origin is not None and not _served(origin, hosts):
         return 403, "Requests of other origins are not served."
-    return None
+    return refused
 
 
 def refusal(
@@ -74,12 +72,10 @@ def refusal(
 ) -> tuple[int, str] | None:
     """Status and reason to refuse a request with that is misled or lacks the token, or None."""
     refused = misled(headers, hosts)
-    if refused is not None:
-        return refused
     given = headers.get(TOKEN_HEADER, "").encode()
-    if not hmac.compare_digest(given, token.encode()):
+    if refused is None and not hmac.compare_digest(given, token.encode()):
         return 401, f"The header {TOKEN_HEADER} is missing or wrong."
-    return None
+    return refused
 
 
 def _served(url: str, hosts: frozenset[str]) -> bool:

@@ -351,11 +351,10 @@ class _Reading:
             http=self._http(top.get("http", {})),
             store=self._store(top["store"]) if "store" in top else None,
             log=LogEntry(**self._checked(top.get("log", {}), LOG, ("log",), ())),
-            metrics=self._metrics(top["metrics"]) if "metrics" in top else None,
+            metrics=MetricsEntry(**self._checked(top["metrics"], METRICS, ("metrics",), ("port",)))
+            if "metrics" in top
+            else None,
         )
-
-    def _metrics(self, table: Mapping[str, Any]) -> MetricsEntry:
-        return MetricsEntry(**self._checked(table, METRICS, ("metrics",), ("port",)))
 
     def _checked(
         self, table: Any, keys: Keys, where: tuple[str, ...], needed: tuple[str, ...]

@@ -264,7 +264,7 @@ def _priority(token: WorldToken) -> Decimal | None:
     if token.row.symbol != token.asset.code:
         place += 500
     if token.asset.home != token.row.chain:
-        place += 10 + 10 * _chain_places()[token.row.chain]
+        place += 10 + 10 * CHAIN_ROWS.index(token.chain)
     return Decimal(place + _siblings()[token.token_id])
 
 
@@ -284,11 +284,6 @@ def _siblings() -> dict[str, int]:
 @lru_cache(maxsize=1)
 def _places() -> dict[str, int]:
     return {code: place for place, code in enumerate(ASSETS)}
-
-
-@lru_cache(maxsize=1)
-def _chain_places() -> dict[str, int]:
-    return {name: place for place, name in enumerate(chains_by_name())}
 
 
 PROVIDER = "Lookout"
@@ -339,6 +334,12 @@ _IMPERSONATOR = _feature("IMPERSONATOR", "Malicious", "Copies the name of a well
 _HONEYPOT = _feature("HONEYPOT", "Malicious", "The contract refuses to sell what was bought.")
 _DRAINER = _feature("KNOWN_ATTACKER", "Malicious", "Made by an address that robbed others.")
 
+_VERDICTS = {
+    "benign": (ScanResult.BENIGN, "Benign", Decimal("0.01")),
+    "warning": (ScanResult.WARNING, "Spam risk", Decimal("0.46")),
+    "malicious": (ScanResult.MALICIOUS, "Malicious", Decimal("0.98")),
+}
+"""What a verdict is in a scan, what its provider calls it, and the score that goes with it."""
 _WARNINGS = ((_MINTABLE, _PUBLISHED), (_FEE, _PUBLISHED), (_MINTABLE, _FEE))
 _DANGERS = ((_IMPERSONATOR, _HONEYPOT), (_IMPERSONATOR,), (_HONEYPOT, _DRAINER))
 
@@ -409,16 +410,7 @@ def scan_with(
 
     ``chance``, a byte, chooses among the findings that go with it.
     """
-    if found == "benign":
-        features = [_PUBLISHED, _LIQUID] if chance < 128 else [_PUBLISHED]
-        result, told, score = ScanResult.BENIGN, "Benign", Decimal("0.01")
-    elif found == "warning":
-        features = [_BRIDGED, _PUBLISHED] if bridged else list(_WARNINGS[chance % 3])
-        result, told, score = ScanResult.WARNING, "Spam risk", Decimal("0.46")
-    elif found == "malicious":
-        features = list(_DANGERS[chance % 3])
-        result, told, score = ScanResult.MALICIOUS, "Malicious", Decimal("0.98")
-    else:
+    if found not in _VERDICTS:
         reason = UnscannedReason(found)
         life = life or (RETRY_LIFE if reason in _PASSING else SCAN_LIFE)
         return TokenSecurityScan(
@@ -429,12 +421,18 @@ def scan_with(
             scanned_at=at,
             expires_at=at + life,
         )
+    result, told, score = _VERDICTS[found]
+    features = {
+        "benign": (_PUBLISHED, _LIQUID) if chance < 128 else (_PUBLISHED,),
+        "warning": (_BRIDGED, _PUBLISHED) if bridged else _WARNINGS[chance % 3],
+        "malicious": _DANGERS[chance % 3],
+    }
     return TokenSecurityScan(
         provider=PROVIDER,
         result_type=result,
         provider_result_type=told,
         malicious_score=score,
-        features=features,
+        features=list(features[found]),
         scanned_at=at,
         expires_at=at + (life or SCAN_LIFE),
     )

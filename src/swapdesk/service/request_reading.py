@@ -76,7 +76,7 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     raise _unreadable(
         {
             safe_text(name, _NAME_SHOWN): FieldProblem(
-                message=problem.message, value=_shown(sent.get(name))
+                message=problem, value=_shown(sent.get(name))
             )
             for name, problem in list(wrong.items())[:_FIELDS_SHOWN]
         }

@@ -42,17 +42,13 @@ Storage = dict[int, int]
 """Slot to value, both below 2^256."""
 
 
-def _word(value: int | str) -> bytes:
-    """A number or an address as 32 bytes."""
-    number = int(value, 16) if isinstance(value, str) else value
-    return number.to_bytes(32, "big")
-
-
 @lru_cache(maxsize=8_192)
 def entry(slot: int, *keys: int | str) -> int:
     """The slot of ``map[key]…[key]`` for a map at ``slot``; keys are numbers or addresses."""
     for key in keys:
-        slot = int.from_bytes(keccak(slot.to_bytes(32, "big") + _word(key)), "big")
+        slot = int.from_bytes(
+            keccak(slot.to_bytes(32, "big") + number(key).to_bytes(32, "big")), "big"
+        )
     return slot
 
 
@@ -68,4 +64,4 @@ def text(slot: int, value: str) -> Storage:
 
 def number(value: int | str) -> int:
     """A number or an address as it lies in a slot."""
-    return int.from_bytes(_word(value), "big")
+    return int(value, 16) if isinstance(value, str) else value

@@ -135,14 +135,12 @@ _KNOWN: dict[tuple[str, str], TokenContract] = {
 def contract_of(token: WorldToken) -> TokenContract:
     """The contract of a token that is not native. A namesake of a known token, whose address is
     not the known one, has a plain contract."""
-    row = token.row
-    if row.address is not None:
-        if WRAPPED_NATIVE.get(row.chain) == row.symbol:
-            return TokenContract(TokenContractKind.WRAPPED, row.name)
-        known = _KNOWN.get((row.chain, row.symbol))
-        if known is not None:
-            return known
-    return TokenContract(TokenContractKind.TOKEN, row.name)
+    row, plain = token.row, TokenContract(TokenContractKind.TOKEN, token.row.name)
+    if row.address is None:
+        return plain
+    if WRAPPED_NATIVE.get(row.chain) == row.symbol:
+        return TokenContract(TokenContractKind.WRAPPED, row.name)
+    return _KNOWN.get((row.chain, row.symbol), plain)
 
 
 BASALT, FATHOM = "ba", "fa"
@@ -483,7 +481,7 @@ def _accounts(
         units[pool] += reserve
         units[ARBITRAGE] += _KEEPER_TIMES * reserve
     if pooled:
-        inventory = _inventory(token)
+        inventory = min(units_for(token, _INVENTORY), _supply(token) // _INVENTORY_PARTS)
         for holder, spender in (
             (parties[SOLVER], _VENUES[Role.SETTLEMENT]),
             (parties[RELAYER], _VENUES[Role.PORTAL]),
@@ -492,10 +490,6 @@ def _accounts(
             allowed[holder, spender] = UNLIMITED
     units[parties[TREASURY]] += _treasury(token, units.total())
     return units, allowed
-
-
-def _inventory(token: WorldToken) -> int:
-    return min(units_for(token, _INVENTORY), _supply(token) // _INVENTORY_PARTS)
 
 
 def _supply(token: WorldToken) -> int:

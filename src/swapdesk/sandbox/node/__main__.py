@@ -79,11 +79,7 @@ async def _run(orders: dict[str, Any]) -> int:
     return 0
 
 
-def main() -> int:
+if __name__ == "__main__":
     give_way()
     postpone_precompiles()
-    return run_child(_run)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_child(_run))

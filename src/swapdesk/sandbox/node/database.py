@@ -87,10 +87,11 @@ class Database:
         """All or nothing; durable when it returns."""
         return transaction(self.connection)
 
-    def insert(self, table: str, columns: Mapping[str, object]) -> None:
+    def insert(self, table: str, columns: Mapping[str, object]) -> int | None:
+        """The id of the new row."""
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))
         query = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 (names are ours)
-        self.connection.execute(query, tuple(columns.values()))
+        return self.connection.execute(query, tuple(columns.values())).lastrowid
 
     def change(self, table: str, row: int, columns: Mapping[str, object]) -> None:
         changes = ", ".join(f"{name} = ?" for name in columns)

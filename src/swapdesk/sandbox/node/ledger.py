@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from swapdesk.chain.addresses.kinds import derive_transaction_hash
 from swapdesk.sandbox.node.database import Database, OtherWorld
@@ -394,10 +394,7 @@ class Ledger:
 
     def _add(self, payment: Payment) -> Payment:
         columns = asdict(payment) | {"id": None, "units": str(payment.units)}
-        self._database.insert("payments", columns)
-        added = self.paid(payment.cause)
-        assert added is not None
-        return added
+        return replace(payment, id=self._database.insert("payments", columns))
 
     def change(self, payment: Payment, **columns: object) -> None:
         self._database.change("payments", payment.id, columns)

@@ -130,8 +130,8 @@ class Node:
         self.ledger = Ledger(self.database, self.clock, self.seed, embedded)
         self.accounts = VenueAccounts(self.database, self.ledger, self.clock)
         self.faults = self.accounts.faults.waiting
-        self.chains: Embedding | None = None
-        self.solana: SolanaNode | None = None
+        self.chains: Embedding
+        self.solana: SolanaNode
         """Both set by the process that carries them."""
         try:
             with self.database.transaction():
@@ -196,9 +196,9 @@ class Node:
             "venue_report": (AccountOf, lambda p: accounts.report(p.venue, p.key)),
             "venue_legs": (LegsOf, self._legs),
             "venue_wallets": (ChainOf, self._wallets),
-            "venue_send_on": (SendOn, self._send_on),
+            "venue_send_on": (SendOn, lambda p: self._transfer(accounts.send_on(p))),
             "fault_add": (FaultAdd, self._add_fault),
-            "fault_list": (NoParams, lambda _: self._waiting_faults()),
+            "fault_list": (NoParams, lambda _: [fault.as_json() for fault in self.faults.active]),
             "fund": (Fund, self._fund),
             "fault_clear": (NoParams, lambda _: accounts.faults.clear()),
         }
@@ -206,7 +206,7 @@ class Node:
     def _time(self) -> dict[str, object]:
         return {
             "seed": self.seed,
-            "offset": Decimal(self.clock.offset_ms) / 1000,
+            "offset": Decimal(self.clock.pace.offset) / 1000,
             "speed": self.clock.speed,
             "now": rfc3339(self._clock.now()),
         }
@@ -240,10 +240,6 @@ class Node:
             if name not in down and (height := self.ledger.height(chain)) is not None
         }
 
-    def _send_on(self, params: SendOn) -> dict[str, object] | None:
-        sent = self.accounts.send_on(params.venue, params.key, params.address, params.tag)
-        return self._transfer(sent)
-
     def _add_fault(self, params: FaultAdd) -> None:
         """The control has looked whether there is such a fault, and what it selects."""
         if params.chain is None:
@@ -252,19 +248,12 @@ class Node:
         else:
             self.faults.set(params.fault, "chain", params.chain, times=params.times)
 
-    def _waiting_faults(self) -> list[dict[str, object]]:
-        return [fault.as_json() for fault in self.faults.active]
-
     def _fund(self, params: Fund) -> Awaitable[dict[str, object]]:
         asked = params.address, int(params.units), params.token
-        if self.solana is not None and params.chain == SOLANA:
+        if params.chain == SOLANA:
             return self.solana.fund(*asked)
-        return self._embedded().fund(_embedded_chain(params.chain), *asked)
-
-    def _embedded(self) -> Embedding:
-        if self.chains is None:
-            raise Problem("no chain is embedded here")
-        return self.chains
+        chain = _embedded_chain(params.chain)
+        return self.chains.fund(chain, *asked)
 
     def _pay(
         self, params: FaucetPay
@@ -296,7 +285,7 @@ class Node:
             each for each in world_tokens().values() if each.row.chain == chain and each.row.native
         )
         needed = units if token.address is None else 0
-        chains, sent = self._embedded(), []
+        chains, sent = self.chains, []
         if wallets.balance(coin, account) < needed + _FEE_WEI:
             sent.append(await chains.fund(chain, account, _GIFT_TIMES * needed + 2 * _FEE_WEI))
         if token.address is not None and wallets.balance(token, account) < units:

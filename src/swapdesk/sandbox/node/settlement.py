@@ -82,19 +82,15 @@ class Settlement:
             paid = LegStatus.FALLBACK if row["fell_back"] else LegStatus.FINISHED
             self._rows.settle(row, status=paid)
 
-    def accept(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """A deposit counts: it is swapped, or sent back where it is too little."""
-        if self.too_little(row, arrived):
+    def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
+        """A deposit counts: it is swapped, or sent back where it is too little. One that is not
+        ``verified`` the venue looks into, and keeps until it is told to go on."""
+        if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
-        else:
+        elif verified:
             self.exchange(row, arrived, at)
-
-    def too_little(self, row: sqlite3.Row, arrived: int) -> bool:
-        return arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0
-
-    def verify(self, row: sqlite3.Row, arrived: int) -> None:
-        """The venue looks into the deposit and keeps it until it is told to go on."""
-        self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
+        else:
+            self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
 
     def exchange(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
         """Swap what arrived; a fixed leg swaps what was asked for and gives back the rest."""
@@ -116,13 +112,11 @@ class Settlement:
 
     # Ends other than a payout
 
-    def fail(self, row: sqlite3.Row, arrived: int | None = None) -> None:
-        """The venue fails and keeps what arrived until somebody decides."""
-        self._rows.settle(row, status=LegStatus.FAILED, arrived=_arrived(row, arrived))
-
-    def decline(self, row: sqlite3.Row, arrived: int | None = None) -> None:
-        """The venue will not swap what arrived and waits to be told where it shall go."""
-        self._rows.settle(row, status=LegStatus.FAILED, declined=1, arrived=_arrived(row, arrived))
+    def fail(self, row: sqlite3.Row, arrived: int, *, declined: bool = False) -> None:
+        """The venue keeps what arrived until somebody decides; one that ``declined`` to swap it
+        waits to be told where it shall go."""
+        status = LegStatus.FAILED
+        self._rows.settle(row, status=status, declined=int(declined), arrived=str(arrived))
 
     def give_back(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
         """Back to the refund address, less the venue's fee; without one the venue keeps it."""
@@ -174,8 +168,7 @@ class Settlement:
         """Where the deposit is: at its own address, or swept to the venue's wallet."""
         if self._ledger.paid(f"sweep:{row['id']}") is None:
             return self._paid_to(row)
-        chain = chains_by_name()[row["chain"]]
-        return self._ledger.hot_wallet(row["venue"], chain)
+        return self._ledger.hot_wallet(row["venue"], chains_by_name()[row["chain"]])
 
     def _paid_to(self, row: sqlite3.Row) -> str:
         """Whose balance a deposit is booked on: on an embedded chain at once the venue's."""
@@ -203,7 +196,7 @@ class Settlement:
         units = int(row["paying"])
         wallet = self._paying_wallet(row, token, units, skipped)
         if wallet is None:
-            self.decline(row)
+            self.fail(row, int(row["arrived"]), declined=True)
             return
         payout = self._ledger.pay(
             token,
@@ -293,10 +286,6 @@ def _swapped(row: sqlite3.Row, arrived: int) -> tuple[int, int]:
 
 def _way_back(row: sqlite3.Row) -> tuple[str, str | None]:
     return row["refund_address"], row["refund_tag"]
-
-
-def _arrived(row: sqlite3.Row, arrived: int | None) -> str | None:
-    return row["arrived"] if arrived is None else str(arrived)
 
 
 class ChainBooks:

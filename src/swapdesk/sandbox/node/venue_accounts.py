@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 
 from swapdesk.chain.rpc.ledger import RpcCode
@@ -18,7 +19,7 @@ from swapdesk.sandbox.faults import About, ActiveFaults
 from swapdesk.sandbox.node.database import AccountRows, Database, faults_of, written
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import Ledger, Payment
-from swapdesk.sandbox.node.params import FaultAdd, OpenLeg
+from swapdesk.sandbox.node.params import FaultAdd, OpenLeg, SendOn
 from swapdesk.sandbox.node.settlement import ChainBooks, Settlement
 from swapdesk.sandbox.node.world_clock import Moment, WorldClock
 from swapdesk.sandbox.tables import STATIC_ADDRESSES, VENUE_ROWS, ChainRow, VenueRow
@@ -31,18 +32,11 @@ _MAY_YET = (*_NOT_CREDITED, LegStatus.EXCHANGING, LegStatus.VERIFYING)
 """A leg in one of these has not paid out yet."""
 
 
-def _hold(settlement: Settlement, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-    if settlement.too_little(row, arrived):
-        settlement.give_back(row, arrived, at)
-    else:
-        settlement.verify(row, arrived)
-
-
 ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = {
     "fail_after_deposit": lambda settlement, row, arrived, at: settlement.fail(row, arrived),
-    "reroute": lambda settlement, row, arrived, at: settlement.decline(row, arrived),
+    "reroute": lambda settlement, row, arrived, at: settlement.fail(row, arrived, declined=True),
     "refund": Settlement.give_back,
-    HOLD: _hold,
+    HOLD: partial(Settlement.accept, verified=False),
 }
 """What the exchange does with the base units that arrived in time, in place of swapping them; at
 once where they have arrived already. The first one that a leg has decides."""
@@ -228,7 +222,7 @@ class VenueAccounts:
 
     # What clients ask
 
-    def open(self, leg: OpenLeg) -> dict[str, object]:
+    def open(self, leg: OpenLeg) -> dict[str, object] | None:
         """Create the account, or find what the same key created before: where and what to pay."""
         found = self._rows.by_key(leg.venue, leg.key)
         if found is not None:
@@ -274,10 +268,7 @@ class VenueAccounts:
                     **self.faults.open_leg(leg.venue, leg.key),
                 },
             )
-            row = self._rows.by_key(leg.venue, leg.key)
-        if row is None:
-            raise Problem("the leg was not kept")
-        return _instruction(row)
+        return self.find(leg.venue, leg.key)
 
     def find(self, venue: str, key: str) -> dict[str, object] | None:
         row = self._rows.by_key(venue, key)
@@ -320,13 +311,13 @@ class VenueAccounts:
             ),
         }
 
-    def send_on(self, venue: str, key: str, address: str, tag: str | None) -> Payment:
+    def send_on(self, asked: SendOn) -> Payment:
         """Have what arrived for a failed leg sent to an address."""
-        row = self._rows.by_key(venue, key)
+        row = self._rows.by_key(asked.venue, asked.key)
         if row is None:
             raise Problem("the exchange knows no such leg")
         with self._database.transaction():
-            return self._settlement.send_on(row, address, tag, self._clock.moment())
+            return self._settlement.send_on(row, asked.address, asked.tag, self._clock.moment())
 
     # What time does
 

@@ -61,10 +61,6 @@ class WorldClock:
     def speed(self) -> Decimal:
         return self._pace.speed
 
-    @property
-    def offset_ms(self) -> int:
-        return self._pace.offset
-
     def moment(self) -> Moment:
         now = max(self._wall_ms() + self._pace.offset, self._pace.latest)
         anchor = self._pace.anchor
@@ -76,8 +72,6 @@ class WorldClock:
 
     def advance(self, milliseconds: int) -> None:
         """Jump forward; the world lives through the time it skips."""
-        if milliseconds < 0:
-            raise ValueError("time never runs backward")
         pace = self._pace
         offset = pace.offset + milliseconds
         self._pace = ClockRecord(offset, pace.speed, pace.anchor, self.moment().now)

@@ -60,7 +60,7 @@ from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredQuote
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues, within
-from swapdesk.wire.encoding.ids import new_quote_id
+from swapdesk.wire.encoding.ids import new_object_id
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.quotes import (
@@ -447,7 +447,7 @@ class QuoteEngine:
         return rows.stored(
             route,
             asked,
-            quote_id=new_quote_id(self._rng),
+            quote_id=new_object_id(self._rng),
             created=self._clock.now(),
             requires_refund_address=asked.question.terms.fixed or needs_refund,
         )

@@ -22,6 +22,8 @@ from decimal import (
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
+from msgspec import Struct
+
 from swapdesk.wire.encoding.readers import ReadBy, character_in_words, refusal
 
 T = TypeVar("T")
@@ -53,26 +55,14 @@ class WireNumber(str):
     __slots__ = ()
 
 
-class FarNumber:
+class FarNumber(Struct, frozen=True):
     """The exact text of a JSON number token outside the bounds of the wire. It may stand in a
     member of an answer that nobody reads; no field takes it.
 
     No dataclass: a model writes the fields of one, and this is written as it came.
     """
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FarNumber) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-    def __repr__(self) -> str:
-        return f"FarNumber({self.text!r})"
+    text: str
 
 
 def holds_far(value: object) -> bool:

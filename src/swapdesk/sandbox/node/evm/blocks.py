@@ -166,9 +166,8 @@ def bloom_of(logs: tuple[Log, ...]) -> int:
 Document = dict[str, Any]
 
 
-def quantity(number: int) -> str:
-    """``0x`` and the shortest hex digits."""
-    return hex(number)
+quantity = hex
+"""``0x`` and the shortest digits of a number."""
 
 
 def data(octets: bytes) -> str:

@@ -51,7 +51,7 @@ from swapdesk.chain.smart_account import (
 )
 from swapdesk.sandbox.evm_world.genesis import SENDER_CREATOR
 from swapdesk.sandbox.node.evm.blocks import Document, data, quantity
-from swapdesk.sandbox.node.evm.json_rpc import Problem, read_bytes
+from swapdesk.sandbox.node.evm.json_rpc import Problem, bad_params, read_bytes
 from swapdesk.sandbox.node.evm.methods import Table, constant
 from swapdesk.sandbox.node.evm.node import ChainAccount, LiveChain
 from swapdesk.sandbox.node.mined_log import MinedLog, chains_in
@@ -81,10 +81,6 @@ def refused(failed: FailedOp) -> Problem:
     inner = f": {revert_words(failed.inner)}" if failed.inner else ""
     returned = "0x" + failed.inner.hex() if failed.inner else None
     return Problem(f"{failed.reason}{inner}", code, returned)
-
-
-def fields(words: str) -> Problem:
-    return Problem(words, RpcCode.BAD_PARAMS)
 
 
 ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
@@ -127,17 +123,17 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
     )
     for value, most, name in sizes:
         if len(value) > most:
-            raise fields(f"{name}: at most {most} bytes are taken")
+            raise bad_params(f"{name}: at most {most} bytes are taken")
     least = least_pre_verification_gas(operation)
     if operation.pre_verification_gas < least:
-        raise fields(f"preVerificationGas: at least {least:#x} is needed")
+        raise bad_params(f"preVerificationGas: at least {least:#x} is needed")
     if bundle_gas([operation]) > MOST_GAS:
-        raise fields("callGasLimit: the operation does not fit into a bundle")
+        raise bad_params("callGasLimit: the operation does not fit into a bundle")
     fee, tip = operation.max_fee_per_gas, operation.max_priority_fee_per_gas
     if tip > fee:
-        raise fields("maxPriorityFeePerGas: it is above maxFeePerGas")
+        raise bad_params("maxPriorityFeePerGas: it is above maxFeePerGas")
     if fee < chain.next_base_fee:
-        raise fields(f"maxFeePerGas: at least {chain.next_base_fee:#x} is needed")
+        raise bad_params(f"maxFeePerGas: at least {chain.next_base_fee:#x} is needed")
 
 
 async def tried(
@@ -187,13 +183,6 @@ def _failing(logs: list[dict[str, Any]]) -> dict[int, Problem]:
             failing[place] = Problem(told, BundlerCode.EXECUTION, "0x" + said.hex())
         place, said = place + 1, b""
     return failing
-
-
-async def check(chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]) -> None:
-    """Raises Problem unless the last operation can follow those before it in one bundle."""
-    problem = (await tried(chain, bundler, operations)).get(len(operations) - 1)
-    if problem is not None:
-        raise problem
 
 
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
@@ -305,6 +294,14 @@ class ChainBundler:
         taken: TakenOperations,
         included: Callable[[str], None],
     ) -> None:
+        self.methods: Table = {
+            "eth_sendUserOperation": (self._take_read, 2, 2),
+            "eth_estimateUserOperationGas": (self._estimate, 2, 3),
+            "eth_getUserOperationByHash": (self._operation, 1, 1),
+            "eth_getUserOperationReceipt": (self._receipt, 1, 1),
+            "eth_supportedEntryPoints": (constant([ENTRY_POINT]), 0, 0),
+        }
+        """What it answers."""
         self._included = included
         self.chain = chain
         self.taken = taken
@@ -341,7 +338,9 @@ class ChainBundler:
             makers = [one for one in others if one.factory is not None]
             before = [] if self._stands(operation.sender) else makers
             before = [one for one in before if one.nonce != operation.nonce]
-            await check(self.chain, self._account.address, [*before, operation])
+            bad = await tried(self.chain, self._account.address, [*before, operation])
+            if len(before) in bad:
+                raise bad[len(before)]
             # Meanwhile the other one may have been sent.
             self.taken.take(operation_hash, operation, self._replaced(operation))
         self._wake.set()
@@ -373,13 +372,13 @@ class ChainBundler:
             if other.nonce != operation.nonce:
                 continue
             if operation_hash in self._bundled:
-                raise fields("nonce: another operation with it is being executed")
+                raise bad_params("nonce: another operation with it is being executed")
             fees = (
                 (operation.max_fee_per_gas, other.max_fee_per_gas),
                 (operation.max_priority_fee_per_gas, other.max_priority_fee_per_gas),
             )
             if any(new * 100 < old * (100 + MIN_BUMP_PERCENT) for new, old in fees):
-                raise fields("replacement underpriced: both fees must be 10 % higher")
+                raise bad_params("replacement underpriced: both fees must be 10 % higher")
             return operation_hash
         return None
 
@@ -446,6 +445,46 @@ class ChainBundler:
     def _give_up(self, operation_hash: bytes, reason: str) -> None:
         logger.info("0x%s is given up: %s", operation_hash.hex(), reason)
         self.taken.end([operation_hash])
+
+    # What it answers
+
+    async def _take_read(self, document: Any, entry_point: Any) -> str:
+        _require_ours(entry_point)
+        return data(await self.take(_read(document)))
+
+    async def _estimate(
+        self, document: Any, entry_point: Any, overrides: Any = None
+    ) -> dict[str, str]:
+        _require_ours(entry_point)
+        operation = _read(document, estimated=True)
+        pre, verification, call = await estimate(self.chain, operation, overrides)
+        return {
+            "preVerificationGas": quantity(pre),
+            "verificationGasLimit": quantity(verification),
+            "callGasLimit": quantity(call),
+        }
+
+    async def _operation(self, operation_hash: Any) -> Document | None:
+        wanted = _hash(operation_hash)
+        chain = self.chain
+        operation, place = self.taken.held.get(wanted), {}
+        found = await sighted(chain, wanted)
+        if found is not None:
+            place = found["receipt"]
+            mined = chain.chain.find(bytes.fromhex(place["transactionHash"][2:]))
+            calldata = b"" if mined is None else mined[0].transactions[mined[1]].signed.data
+            hashes = {self.hash_of(one): one for one in handled_operations(calldata)}
+            operation = hashes.get(wanted)
+        if operation is None:
+            return None
+        return {
+            "userOperation": operation_json(operation),
+            "entryPoint": ENTRY_POINT,
+            **{name: place.get(name) for name in ("transactionHash", "blockHash", "blockNumber")},
+        }
+
+    async def _receipt(self, operation_hash: Any) -> Document | None:
+        return await sighted(self.chain, _hash(operation_hash))
 
 
 async def _first_of(*waits: Awaitable[object]) -> None:
@@ -531,58 +570,6 @@ def _used(part: _Part, outcome: dict[str, Any]) -> int:
 _MISSING_GAS = dict.fromkeys((*GAS_FIELDS, *FEE_FIELDS), "0x0")
 
 
-class BundlerMethods:
-    """What one chain's bundler answers."""
-
-    def __init__(self, bundler: ChainBundler) -> None:
-        self._bundler = bundler
-        self.table: Table = {
-            "eth_sendUserOperation": (self._send, 2, 2),
-            "eth_estimateUserOperationGas": (self._estimate, 2, 3),
-            "eth_getUserOperationByHash": (self._operation, 1, 1),
-            "eth_getUserOperationReceipt": (self._receipt, 1, 1),
-            "eth_supportedEntryPoints": (constant([ENTRY_POINT]), 0, 0),
-        }
-
-    async def _send(self, document: Any, entry_point: Any) -> str:
-        _require_ours(entry_point)
-        return data(await self._bundler.take(_read(document)))
-
-    async def _estimate(
-        self, document: Any, entry_point: Any, overrides: Any = None
-    ) -> dict[str, str]:
-        _require_ours(entry_point)
-        operation = _read(document, estimated=True)
-        pre, verification, call = await estimate(self._bundler.chain, operation, overrides)
-        return {
-            "preVerificationGas": quantity(pre),
-            "verificationGasLimit": quantity(verification),
-            "callGasLimit": quantity(call),
-        }
-
-    async def _operation(self, operation_hash: Any) -> Document | None:
-        wanted = _hash(operation_hash)
-        chain = self._bundler.chain
-        operation, place = self._bundler.taken.held.get(wanted), {}
-        found = await sighted(chain, wanted)
-        if found is not None:
-            place = found["receipt"]
-            mined = chain.chain.find(bytes.fromhex(place["transactionHash"][2:]))
-            calldata = b"" if mined is None else mined[0].transactions[mined[1]].signed.data
-            hashes = {self._bundler.hash_of(one): one for one in handled_operations(calldata)}
-            operation = hashes.get(wanted)
-        if operation is None:
-            return None
-        return {
-            "userOperation": operation_json(operation),
-            "entryPoint": ENTRY_POINT,
-            **{name: place.get(name) for name in ("transactionHash", "blockHash", "blockNumber")},
-        }
-
-    async def _receipt(self, operation_hash: Any) -> Document | None:
-        return await sighted(self._bundler.chain, _hash(operation_hash))
-
-
 def _read(document: Any, *, estimated: bool = False) -> UserOperation:
     try:
         if estimated:
@@ -591,12 +578,12 @@ def _read(document: Any, *, estimated: bool = False) -> UserOperation:
     except OperationError as error:
         if error.field == "paymaster":
             raise Problem("paymasters are not supported", BundlerCode.PAYMASTER) from None
-        raise fields(str(error)) from None
+        raise bad_params(str(error)) from None
 
 
 def _require_ours(entry_point: Any) -> None:
     if not isinstance(entry_point, str) or entry_point.lower() != ENTRY_POINT.lower():
-        raise fields("this EntryPoint is not supported")
+        raise bad_params("this EntryPoint is not supported")
 
 
 def _hash(value: Any) -> bytes:

@@ -59,12 +59,13 @@ def override_state(state: Any, value: Any) -> None:
         account = read_object(each, key, _ACCOUNT)
         if "state" in account and "stateDiff" in account:
             raise Problem(f"account {key} has both 'state' and 'stateDiff'")
-        if "balance" in account:
-            state.set_balance(address, read_quantity(account["balance"], "balance"))
-        if "nonce" in account:
-            state.set_nonce(address, read_quantity(account["nonce"], "nonce"))
-        if "code" in account:
-            state.set_code(address, read_bytes(account["code"], "code"))
+        for name, read, change in (
+            ("balance", read_quantity, state.set_balance),
+            ("nonce", read_quantity, state.set_nonce),
+            ("code", read_bytes, state.set_code),
+        ):
+            if name in account:
+                change(address, read(account[name], name))
         if "state" in account:
             state.delete_storage(address)
         for slot, word in _read_words(account.get("state", account.get("stateDiff", {}))):

@@ -32,10 +32,12 @@ from swapdesk.chain.rpc.ledger import RpcCode
 from swapdesk.clock import Clock
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
+    Document,
     Log,
     MinedTransaction,
     bloom_of,
     first_block,
+    log_document,
     next_base_fee,
     next_block,
     price_at,
@@ -102,8 +104,6 @@ Mined = list[tuple[Block, Changes]]
 """Blocks with what they changed: what one entry of the log holds."""
 LogWords = Sequence[frozenset[bytes] | None]
 """Of a log that is looked for: which addresses and which topics match, by place, None for any."""
-FoundLog = tuple[Log, Block, bytes, int, int]
-"""A log with its block, the hash and place of its transaction, and its own place in the block."""
 _MINED = msgspec.msgpack.Decoder(Mined)
 
 S = TypeVar("S", bound=SandboxState)
@@ -243,10 +243,10 @@ class EvmChain:
         found = self._transactions.get(transaction_hash)
         return None if found is None else (self.blocks[found[0]], found[1])
 
-    def logs(self, first: int, last: int, wanted: LogWords) -> list[FoundLog]:
+    def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
         """Those that match, in the order of the chain. Raises Problem for more
         than one answer may hold."""
-        found: list[FoundLog] = []
+        found: list[Document] = []
         bits = [[_bits(word) for word in words] for words in wanted if words is not None]
         for block in self.blocks[first : last + 1]:
             bloom = int.from_bytes(block.bloom, "big")
@@ -256,7 +256,7 @@ class EvmChain:
             for position, each in enumerate(block.transactions):
                 for log in each.logs:
                     if _matches(log, wanted):
-                        found.append((log, block, each.hash, position, place))
+                        found.append(log_document(log, block, each.hash, position, place))
                     place += 1
             if len(found) > MOST_LOGS:
                 raise Problem(f"query returned more than {MOST_LOGS} results", RpcCode.LIMIT)
@@ -318,10 +318,6 @@ class Beats:
         """The beat of a slot that has begun."""
         moment = self._clock.at(slot * self._block_ms)
         return Beat(moment.now // 1000, slot)
-
-    def seconds_to(self, slot: int) -> float:
-        """Until a slot begins, but never longer than the clock may be left unasked."""
-        return min(self.left(slot), LONGEST_SLEEP)
 
     def left(self, slot: int) -> float:
         """Seconds until a slot begins as the clock goes now."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.evm_world.genesis import world_contracts
+from swapdesk.sandbox.evm_world.genesis import BUNDLER, world_contracts
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
@@ -97,10 +97,8 @@ class Embedding:
         LogDamaged, OSError, sqlite3.Error."""
         if self._node is not None:
             return self._node
-        from swapdesk.sandbox.evm_world.genesis import BUNDLER
         from swapdesk.sandbox.evm_world.keeper import Keeper
         from swapdesk.sandbox.node.evm.bundler import (
-            BundlerMethods,
             ChainBundler,
             TakenOperations,
         )
@@ -108,7 +106,7 @@ class Embedding:
         from swapdesk.sandbox.node.evm.node import EvmNode
 
         # Kept at once: whatever fails below, nobody opens the same files a second time.
-        self._node = node = EvmNode.open(
+        self._node = node = EvmNode(
             self._directory,
             self._key,
             terms=self.terms,
@@ -125,7 +123,7 @@ class Embedding:
                 lambda operation_hash: self.on_inclusion(operation_hash),
             )
             self._bundlers.append(bundler)
-            self._methods[name] = Methods(chain, BundlerMethods(bundler).table)
+            self._methods[name] = Methods(chain, bundler.methods)
         if self._market is not None:
             self._keeper = Keeper(node, self._market, self._clock)
         return node

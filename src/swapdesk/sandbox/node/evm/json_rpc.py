@@ -35,9 +35,13 @@ _QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})")
 _HEX = re.compile(r"0x([0-9a-fA-F]{2})*")
 
 
+def bad_params(message: str) -> Problem:
+    return Problem(message, RpcCode.BAD_PARAMS)
+
+
 def bad(message: str) -> Problem:
     """Parameters that cannot be read."""
-    return Problem(f"invalid argument: {message}", RpcCode.BAD_PARAMS)
+    return bad_params(f"invalid argument: {message}")
 
 
 def read_quantity(value: Any, name: str) -> int:

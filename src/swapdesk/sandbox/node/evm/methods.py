@@ -128,11 +128,8 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
         raise bad(f"topics are a list of at most {MOST_TOPICS}")
     places: list[frozenset[bytes] | None] = []
     for each in value:
-        if each is None or each == []:
-            places.append(None)
-            continue
         listed = each if isinstance(each, list) else [each]
-        if any(one is None for one in listed):
+        if not listed or None in listed:
             places.append(None)
         else:
             places.append(frozenset(read_bytes(one, "a topic", 32) for one in listed))

@@ -29,12 +29,18 @@ from swapdesk.sandbox.faults import DROP_TRANSACTION, ActiveFaults
 from swapdesk.sandbox.node.evm.blocks import (
     Block,
     Document,
-    log_document,
     next_base_fee,
     receipt_document,
 )
 from swapdesk.sandbox.node.evm.calls import CallExecutor
-from swapdesk.sandbox.node.evm.chain import Beats, EvmChain, LogWords, Mined, usual_tip
+from swapdesk.sandbox.node.evm.chain import (
+    LONGEST_SLEEP,
+    Beats,
+    EvmChain,
+    LogWords,
+    Mined,
+    usual_tip,
+)
 from swapdesk.sandbox.node.evm.genesis import FAUCET, Genesis, SandboxKey, sandbox_key
 from swapdesk.sandbox.node.evm.json_rpc import CallRequest, Problem
 from swapdesk.sandbox.node.evm.mempool import Candidate, Mempool, read_candidate
@@ -137,11 +143,7 @@ class LiveChain:
 
     async def logs(self, first: int, last: int, wanted: LogWords) -> list[Document]:
         """Those that match, in the order of the chain. Raises Problem."""
-
-        def found() -> list[Document]:
-            return [log_document(*each) for each in self.chain.logs(first, last, wanted)]
-
-        return await _in(self._reader, found)
+        return await _in(self._reader, self.chain.logs, first, last, wanted)
 
     async def call(self, block: Block, request: CallRequest, state: Any = None) -> bytes:
         """What a call returns after a block, with other accounts (``state``) if asked for. Raises
@@ -189,7 +191,7 @@ class LiveChain:
         beat = self._beats.now()
         slot = min(self.head.slot, beat.slot)
         if beat.slot <= slot:
-            return self._beats.seconds_to(slot + 1)
+            return min(self._beats.left(slot + 1), LONGEST_SLEEP)
         try:
             if batch:
                 await self._mine(batch)
@@ -296,20 +298,11 @@ class ChainAccount:
 
 
 class EvmNode:
-    """The chains by short name, once ``open`` has returned."""
+    """The chains below a directory by short name, opened or begun. Needs a running loop. Raises
+    ChainFileMismatch, LogDamaged, OSError."""
 
     def __init__(
-        self, key: bytes, reader: ThreadPoolExecutor, chains: Mapping[str, LiveChain]
-    ) -> None:
-        self._key = key
-        self._reader = reader
-        self.chains = chains
-        self._accounts: dict[tuple[str, str], ChainAccount] = {}
-        self._producing = [asyncio.create_task(chain.produce()) for chain in chains.values()]
-
-    @classmethod
-    def open(
-        cls,
+        self,
         directory: Path,
         key: bytes,
         *,
@@ -318,9 +311,7 @@ class EvmNode:
         world: WorldClock,
         clock: Clock,
         faults: ActiveFaults,
-    ) -> EvmNode:
-        """Open or begin the chains below ``directory``. Needs a running loop. Raises
-        ChainFileMismatch, LogDamaged, OSError."""
+    ) -> None:
         beats = {name: Beats(world, each.block_ms) for name, each in terms.items()}
         stored: dict[str, EvmChain] = {}
         try:
@@ -330,12 +321,14 @@ class EvmNode:
             for chain in stored.values():
                 chain.close()
             raise
-        reader = ThreadPoolExecutor(1, "evm-reader")
-        live = {
-            name: LiveChain(chain, beats[name], reader, faults, clock)
+        self._key = key
+        self._reader = ThreadPoolExecutor(1, "evm-reader")
+        self.chains = {
+            name: LiveChain(chain, beats[name], self._reader, faults, clock)
             for name, chain in stored.items()
         }
-        return cls(key, reader, live)
+        self._accounts: dict[tuple[str, str], ChainAccount] = {}
+        self._producing = [asyncio.create_task(chain.produce()) for chain in self.chains.values()]
 
     async def close(self) -> None:
         """Finish the blocks that are being made and close the files."""

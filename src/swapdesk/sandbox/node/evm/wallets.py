@@ -96,13 +96,13 @@ class EvmWallets:
         self.name = name
         self.began = 0
         self.at_once = AT_ONCE
-        self.embedding: Embedding | None = None
+        self.embedding: Embedding
         """Set once the process carries the chains."""
         self._key = lru_cache(maxsize=_KNOWN)(partial(sandbox_key, key))
 
     @property
     def is_open(self) -> bool:
-        return self.embedding is not None and self.embedding.is_open
+        return self.embedding.is_open
 
     def address(self, wallet: str) -> str:
         return checksummed("0x" + self._key(wallet).address.hex())
@@ -171,8 +171,6 @@ class EvmWallets:
         return accounts.get_storage(bytes.fromhex(token.address[2:]), balance_slot(token, address))
 
     def _live(self) -> LiveChain:
-        if self.embedding is None:
-            raise Problem("no chain is embedded here")
         return self.embedding.open().chains[self.name]
 
 

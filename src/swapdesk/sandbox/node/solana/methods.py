@@ -37,7 +37,7 @@ from swapdesk.chain.solana import (
     read_serialized_message,
     read_transaction,
 )
-from swapdesk.sandbox.node.evm.json_rpc import Problem
+from swapdesk.sandbox.node.evm.json_rpc import Problem, bad_params
 from swapdesk.sandbox.node.solana.chain import Mined, SolanaChain
 from swapdesk.sandbox.node.solana.machine import (
     SLOTS_PER_EPOCH,
@@ -75,10 +75,6 @@ class SolanaCode(IntEnum):
     BAD_SIGNATURE = -32003
     OTHER_VERSION = -32015
     SLOT_NOT_REACHED = -32016
-
-
-def bad_params(message: str) -> Problem:
-    return Problem(message, RpcCode.BAD_PARAMS)
 
 
 _WORDS = {
@@ -121,20 +117,17 @@ class Params:
         self._given: list[Any] = given
         self.options: dict[str, Any] = self._value(values, dict) or {}
 
-    def text(self, place: int) -> str:
-        return _required(self._value(place, str))
+    def required(self, place: int, kind: type[T]) -> T:
+        return _required(self._value(place, kind))
 
     def number(self, place: int) -> int:
-        value = _required(self._value(place, int))
+        value = self.required(place, int)
         if not 0 <= value < 1 << 64:
             raise bad_params("Invalid params: invalid value, expected u64")
         return value
 
-    def object(self, place: int) -> dict[str, Any]:
-        return _required(self._value(place, dict))
-
     def pubkey(self, place: int) -> Pubkey:
-        return read(Pubkey, self.text(place))
+        return read(Pubkey, self.required(place, str))
 
     def many(
         self, place: int, kind: Base58[R], most: int, default: list[Any] | None = None
@@ -147,7 +140,7 @@ class Params:
 
     def packet(self, place: int, encoding: str) -> bytes:
         """A transaction or message, decoded."""
-        text = self.text(place)
+        text = self.required(place, str)
         if len(text) > _LONGEST_TEXT:
             raise bad_params(f"{len(text)} characters are too large (max: {_LONGEST_TEXT})")
         try:
@@ -226,7 +219,7 @@ def _blockhash(chain: SolanaChain, at: Instant) -> dict[str, Any]:
 
 
 def is_blockhash_valid(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
-    return with_context(at, chain.blocks.is_good(bytes(read(Hash, asked.text(0)))))
+    return with_context(at, chain.blocks.is_good(bytes(read(Hash, asked.required(0, str)))))
 
 
 def rent_exemption(chain: SolanaChain, asked: Params, at: Instant) -> int:
@@ -320,7 +313,7 @@ def _existing(chain: SolanaChain, address: Pubkey) -> Account:
 
 def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
     held = chain.held(asked.pubkey(0))
-    match asked.object(1):
+    match asked.required(1, dict):
         case {"mint": text}:
             mint = read(Pubkey, text)
             if chain.decimals(mint) is None:
@@ -476,7 +469,7 @@ def _level(mined: Mined, now: Instant) -> str:
 def transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any] | None:
     _require_confirmed(asked)
     encoding = asked.option("encoding", ("json", "base64"), "json")
-    mined = chain.find(bytes(read(Signature, asked.text(0))))
+    mined = chain.find(bytes(read(Signature, asked.required(0, str))))
     if mined is None or mined.height > at.height:
         return None
     version = mined.transaction.version()

@@ -153,14 +153,14 @@ class SolanaWallets:
         self.began = chains_by_name()[CHAIN].first_height - 1
         # Most blocks are empty, and one comes every 400 ms also while nobody looks.
         self.at_once = 10_000
-        self.node: SolanaNode | None = None
+        self.node: SolanaNode
         """Set once the process carries the chain."""
         self._key = key
         self._refused: dict[str, str] = {}
 
     @property
     def is_open(self) -> bool:
-        return self.node is not None and self.node.is_open
+        return self.node.is_open
 
     def address(self, wallet: str) -> str:
         return str(sandbox_keypair(self._key, wallet).pubkey())
@@ -221,8 +221,6 @@ class SolanaWallets:
 
     @property
     def _chain(self) -> SolanaChain:
-        if self.node is None:
-            raise Problem("no chain is embedded here")
         return self.node.open()
 
 
