@@ -166,8 +166,8 @@ SCREENS = (
         "live-word-not-asked",
         "A real order is created without the word that says it is real money.",
         "swapdesk/tui/session.py",
-        "        self._asks = live\n",
-        "        self._asks = False\n",
+        "        self.asks = live\n",
+        "        self.asks = False\n",
         ("tests/tui/test_left_open.py::test_nothing_is_created_before_the_word",),
     ),
     Defect(

@@ -35,7 +35,7 @@ from swapdesk.tui.screens.quotes import QuotesScreen
 from swapdesk.tui.spans import line_of, plain_text
 from swapdesk.tui.widgets.detail_rows import Fact
 from swapdesk.tui.widgets.order_table import STEP, pair_spans
-from swapdesk.tui.widgets.overlay import SpokenOverlay
+from swapdesk.tui.widgets.overlay import ReadingOverlay
 from swapdesk.tui.widgets.table_layout import Row, Sketch
 from swapdesk.wire.orders import DisplayStatus, LegStatus
 from tui.desk_run import DeskRun, Market
@@ -272,7 +272,7 @@ async def test_rows_are_sorted_said_and_diagnosed(market: Market) -> None:
         assert keys == ["m1Xc7D", "h8Kq2P", "w2Bn8L"]
         assert screen._table.cursor_key.startswith("w2Bn8L")
         await run.press("e")
-        await run.settle(lambda: isinstance(run.app.screen, SpokenOverlay), "the sentence")
+        await run.settle(lambda: isinstance(run.app.screen, ReadingOverlay), "the sentence")
         await run.see("Order w2Bn8LxCvBnM4k5j6h7g8f, 0.5 BTC to 14.524108 ETH, standard, stage 3")
         await run.press("escape")
         await run.to_order(held(market.clock).id)

@@ -72,7 +72,7 @@ async def test_what_is_wrong_is_said_in_one_notice_and_kept(market: Market) -> N
     (themes / "mine.toml").write_text('acent = "#ffffff"\n')
     async with market.desk((200, 60)) as run:
         await run.ready()
-        await run.settle(lambda: len(run.app.notices), "a notice")
+        await run.settle(lambda: run.app.notices.count, "a notice")
         said = [one.text for one in run.app.notices]
         assert "config.toml:2: glyfs is unknown; did you mean glyphs?" in run.text
         assert "And 4 more: g shows them." in run.text

@@ -45,7 +45,7 @@ from swapdesk.tui.terminal import (
 from swapdesk.tui.themes import INK, NoColorButInk
 from swapdesk.tui.widgets.detail_rows import Fact, fact_lines
 from swapdesk.tui.widgets.order_table import SIGNS
-from swapdesk.tui.widgets.overlay import ExactText, exact_lines
+from swapdesk.tui.widgets.overlay import ReadingOverlay, exact_lines
 from tui.desk_run import Market
 from tui.screen_text import screen_text
 
@@ -233,12 +233,12 @@ async def test_a_terminal_without_a_clipboard_shows_the_text_to_select(
     async with market.desk() as run:
         await run.to_deposit()
         await run.press("y")
-        assert isinstance(run.app.screen, ExactText)
+        assert isinstance(run.app.screen, ReadingOverlay)
         order = next(run.app.session.desk.journal.orders.each()).order
         assert f"\n  {order.deposit_address}\n" in run.text + "\n"
         assert run.app.clipboard == ""
         await run.press("escape")
-        assert not isinstance(run.app.screen, ExactText)
+        assert not isinstance(run.app.screen, ReadingOverlay)
 
 
 def test_a_code_stays_black_on_white_without_colours() -> None:

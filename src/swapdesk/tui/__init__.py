@@ -25,7 +25,7 @@ How a page is made (in ``screens/raw_order``, ``RawPayloadScreen`` is the smalle
    worker stopped by a defect. The limits of ``screens/tokens`` are the model. Work that must
    outlive the page belongs to a controller, which the page reaches through ``self.controls``
    (``controllers``).
-7. Another page opens it: ``self.controls.navigation.push(NewScreen(self.session, ...))``, with the
+7. Another page opens it: ``self.app.push_screen(NewScreen(self.session, ...))``, with the
    import inside the method. A key of every page is a ``Verb`` with a ``place``, in the module of
    its page in ``commands``; ``opens`` names the page. Nothing else lists it: a verb that the page
    has no ``do_`` for reaches the application as ``Go``, and ``navigation`` opens the page.

@@ -124,12 +124,8 @@ class LiveGuard:
     """``live``: whether the profile is one. Nothing is asked in the sandbox."""
 
     def __init__(self, live: bool) -> None:
-        self._asks = live
-
-    @property
-    def asks(self) -> bool:
+        self.asks = live
         """Whether the word must be typed before anything is created."""
-        return self._asks
 
     def question(self) -> Question:
         from swapdesk.tui.widgets.overlay import Question
@@ -143,7 +139,7 @@ class LiveGuard:
 
     def agree(self) -> None:
         """The word was typed."""
-        self._asks = False
+        self.asks = False
 
 
 PLAYED = "While a tape plays, files and the clipboard are left alone."
@@ -216,7 +212,8 @@ class Session:
         """Whether a tape of anybody presses the keys: no file that is named on the screen is read
         or written then, and the clipboard stays as it is."""
         self.rest = KeyRest()
-        self._catalog: Catalog | None = None
+        self.catalog: Catalog | None = None
+        """The tokens of the cache, to be searched; None for the first moment."""
         self._desk: Desk | None = None
         self._start_sandbox = start_sandbox
         self._transport = transport
@@ -224,11 +221,6 @@ class Session:
     @property
     def live(self) -> bool:
         return self.settings.live
-
-    @property
-    def catalog(self) -> Catalog | None:
-        """The tokens of the cache, to be searched; None for the first moment."""
-        return self._catalog
 
     @property
     def desk(self) -> Desk:
@@ -254,7 +246,7 @@ class Session:
     @property
     def now_clock(self) -> Clock:
         """The desk's clock: of the service in the sandbox, of the machine before and live."""
-        return self._catalog.clock if self._catalog is not None else self.clock
+        return self.catalog.clock if self.catalog is not None else self.clock
 
     @property
     def service_clock(self) -> Clock:
@@ -287,11 +279,11 @@ class Session:
             changed()
 
         self.done = 1 if self._desk is not None else 0
-        if self._catalog is None:
-            self._catalog = await self._read_catalog()
+        if self.catalog is None:
+            self.catalog = await self._read_catalog()
             changed()
         if self._desk is None:
-            self._desk = await self._open(self._catalog)
+            self._desk = await self._open(self.catalog)
             step(1)
         desk = self.desk
         await load(LINK, self.rest)
@@ -374,8 +366,8 @@ class Session:
                 missing_since = None
 
     async def close(self) -> None:
-        desk, catalog = self._desk, self._catalog
-        self._desk = self._catalog = None
+        desk, catalog = self._desk, self.catalog
+        self._desk = self.catalog = None
         if desk is not None:
             await desk.close()
         elif catalog is not None:

@@ -483,9 +483,9 @@ class SafeApp(App[ReturnType]):
         way = way_of()
         if way == "none":
             said = no_clipboard_notice(label)
-            from swapdesk.tui.widgets.overlay import ExactText
+            from swapdesk.tui.widgets.overlay import ReadingOverlay, exact_lines
 
-            self.push_screen(ExactText(label, value))
+            self.push_screen(ReadingOverlay(partial(exact_lines, label, value)))
             return said
         self.copy_to_clipboard(value)
         wrapped = wrapped_copy(value, way)

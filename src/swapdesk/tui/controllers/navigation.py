@@ -9,7 +9,6 @@ from swapdesk.tui.page import Page
 
 if TYPE_CHECKING:
     from textual.app import App
-    from textual.screen import Screen
 
     from swapdesk.flows.demo.demonstration import DemoChoice
     from swapdesk.tui.commands.command import Verb
@@ -51,10 +50,7 @@ class Navigation:
             return
         module, _, name = verb.opens.rpartition(".")
         page: type[Page] = getattr(import_module(module), name)
-        self.push(page(self.session))
-
-    def push(self, page: Screen[None]) -> None:
-        self.app.push_screen(page)
+        self.app.push_screen(page(self.session))
 
     async def back(self) -> None:
         """The page before; the first page stays."""
@@ -71,10 +67,6 @@ class Navigation:
         """Put a token that was chosen on another page into the line of the first one."""
         (await self.home()).write_token(spec)
 
-    async def begin_with(self, line: str) -> None:
-        """The first page with this line of a swap; nothing is asked."""
-        (await self.home()).begin_with(line)
-
     async def finish_with(self, page: Page) -> None:
         """What the first page asked for is done: it is emptied, and ``page`` shows the result."""
         (await self.home()).begin(private=False)
@@ -83,19 +75,19 @@ class Navigation:
     def open_order(self, service_id: str) -> None:
         from swapdesk.tui.screens.order import OrderScreen
 
-        self.push(OrderScreen(self.session, service_id))
+        self.app.push_screen(OrderScreen(self.session, service_id))
 
     def open_demo(self, choice: DemoChoice) -> None:
         from swapdesk.tui.screens.demo import DemoScreen
 
-        self.push(DemoScreen(self.session, choice))
+        self.app.push_screen(DemoScreen(self.session, choice))
 
     def open_orders(self, filter_line: str) -> None:
         """The tracker, which begins with this filter line."""
         from swapdesk.flows.orders.order_listing import read_filter
         from swapdesk.tui.screens.orders import OrdersScreen
 
-        self.push(OrdersScreen(self.session, read_filter(filter_line)))
+        self.app.push_screen(OrdersScreen(self.session, read_filter(filter_line)))
 
 
 HIDDEN = "Amounts are hidden; f9 shows them again. What is copied or sent is not changed."

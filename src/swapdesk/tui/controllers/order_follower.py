@@ -52,7 +52,7 @@ class OrderFollower:
         from swapdesk.tui.screens.unfinished import UnfinishedScreen
 
         if len(self._app.screen_stack) == 1:
-            self._navigation.push(UnfinishedScreen(self._session))
+            self._app.push_screen(UnfinishedScreen(self._session))
         else:
             self._app.notify("The desk settled what was left open. o shows the orders.")
 

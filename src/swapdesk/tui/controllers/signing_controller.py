@@ -137,7 +137,7 @@ class SigningController:
     def open(self, signing: SigningSession[Any]) -> None:
         from swapdesk.tui.screens.sign import SignScreen
 
-        self._navigation.push(SignScreen(self._session, signing))
+        self._app.push_screen(SignScreen(self._session, signing))
 
     def take_on(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or

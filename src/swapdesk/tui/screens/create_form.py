@@ -65,7 +65,7 @@ from swapdesk.tui.widgets.form_fields import (
     check_lines,
 )
 from swapdesk.tui.widgets.gauge import countdown_spans
-from swapdesk.tui.widgets.lines_view import FittedLines, LinesView
+from swapdesk.tui.widgets.lines_view import FittedLines, StateView
 from swapdesk.tui.widgets.overlay import Question
 from swapdesk.tui.widgets.quote_table import route_word
 from swapdesk.tui.widgets.text_field import TextField, step_focus
@@ -194,7 +194,7 @@ class CreateState(Struct):
         return CheckLine("unknown" if waits else "refuse", said)
 
 
-class IntentPanel(LinesView, can_focus=True):
+class IntentPanel(StateView[IntentFacts], can_focus=True):
     """36 cells wide beside a form (class ``side``), or the whole body.
 
     Shows the intent in the rows it has. Rate, duration, fees and the own balance go where there is
@@ -212,14 +212,6 @@ class IntentPanel(LinesView, can_focus=True):
 
     class Laid(Message):
         """The panel has another size: what it shows may be whole now, or no longer."""
-
-    def __init__(self, state: IntentFacts, **place: Any) -> None:
-        super().__init__(**place)
-        self.state = state
-
-    def show(self, state: IntentFacts) -> None:
-        self.state = state
-        self.redraw()
 
     @property
     def whole(self) -> bool:

@@ -430,7 +430,9 @@ class InspectScreen(Page):
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
     async def do_try_again(self) -> None:
-        await self.controls.navigation.begin_with(self._line_again())
+        """The first page with the line of this order; nothing is asked."""
+        line = self._line_again()
+        (await self.controls.navigation.home()).begin_with(line)
 
     def _line_again(self) -> str:
         facts = self._facts(self._sheet.order_id) if self._sheet is not None else None

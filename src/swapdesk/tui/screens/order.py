@@ -66,11 +66,11 @@ from swapdesk.tui.glyphs import REFUSED, UNKNOWN, VALID
 from swapdesk.tui.page import SHOWN_BY_KEY, signing_standing
 from swapdesk.tui.screens.order_actions import OneOrderPage
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import Line, LineLike, Span, width_of
+from swapdesk.tui.spans import Line, LineLike, Span, width_of, wrapped
 from swapdesk.tui.widgets.detail_rows import DetailRows, Fact
 from swapdesk.tui.widgets.lines_view import FittedLines, HeadLine, LinesView, SectionLabel, TextRows
 from swapdesk.tui.widgets.order_table import pair_spans, payout_memo, sign_span, stage_of
-from swapdesk.tui.widgets.overlay import SpokenOverlay
+from swapdesk.tui.widgets.overlay import ReadingOverlay
 from swapdesk.tui.widgets.stage_line import (
     timeline_lines,
     track_lines,
@@ -136,7 +136,7 @@ class OrderScreen(OneOrderPage):
         self._track = FittedLines(id="track", classes="known")
         self._first, self._second = FittedLines(id="first"), FittedLines(id="second")
         self._facts_label = SectionLabel("Facts", classes="known")
-        self._facts = DetailRows(selectable=True, classes="known")
+        self._facts = DetailRows(classes="known")
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._said
@@ -305,7 +305,7 @@ class OrderScreen(OneOrderPage):
         if link is None:
             return
         self.controls.copy_value("link", link)
-        self.app.push_screen(SpokenOverlay(link))
+        self.app.push_screen(ReadingOverlay(partial(wrapped, link)))
 
     def do_go_on_signing(self) -> None:
         if self.signing is not None:

@@ -26,8 +26,8 @@ from swapdesk.flows.quotes.quote_request import PLAIN, WishRefused, cost_in_word
 from swapdesk.tui.commands.command import HIDDEN, CommandState
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
-from swapdesk.tui.spans import LineLike, Span
-from swapdesk.tui.widgets.overlay import SpokenOverlay, TextOverlay
+from swapdesk.tui.spans import LineLike, Span, wrapped
+from swapdesk.tui.widgets.overlay import ReadingOverlay, TextOverlay
 from swapdesk.tui.widgets.table_layout import MARGIN
 
 if TYPE_CHECKING:
@@ -211,4 +211,4 @@ def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datet
         page.show_notice(said)
     else:
         # A path is of no use when it is cut.
-        page.app.push_screen(SpokenOverlay(said))
+        page.app.push_screen(ReadingOverlay(partial(wrapped, said)))

@@ -47,7 +47,7 @@ from swapdesk.tui.glyphs import UNKNOWN
 from swapdesk.tui.screens.order import order_facts
 from swapdesk.tui.screens.order_actions import OrderActions, ask_export
 from swapdesk.tui.session import Session
-from swapdesk.tui.spans import Span
+from swapdesk.tui.spans import Span, wrapped
 from swapdesk.tui.widgets.form_fields import FilterField
 from swapdesk.tui.widgets.line_table import LineTable
 from swapdesk.tui.widgets.lines_view import FittedLines, SectionLabel
@@ -59,7 +59,7 @@ from swapdesk.tui.widgets.order_table import (
     pane_lines,
     side_lines,
 )
-from swapdesk.tui.widgets.overlay import SpokenOverlay
+from swapdesk.tui.widgets.overlay import ReadingOverlay
 from swapdesk.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
@@ -324,7 +324,9 @@ class OrdersScreen(OrderActions):
     def do_say_row(self) -> None:
         tracked = self.tracked
         if tracked is not None:
-            self.app.push_screen(SpokenOverlay(order_sentence(tracked, self.service_time())))
+            self.app.push_screen(
+                ReadingOverlay(partial(wrapped, order_sentence(tracked, self.service_time())))
+            )
 
     # which orders, and in which sequence
 

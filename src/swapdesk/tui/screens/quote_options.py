@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual import on
@@ -59,7 +59,6 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
     ]
 
     def __init__(self, options: QuoteOptions, presets: QuotePresets, named: Named) -> None:
-        super().__init__(HINTS)
         self._named = named
         self._presets = presets
         texts = written_options(options)
@@ -69,18 +68,15 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         }
         self._preset = TextField(hint="a name to keep these options under", limit=24)
         self._said = TextRows()
-
-    def compose_panel(self) -> Sequence[Widget]:
         rows: list[Widget] = [
             Horizontal(TextRows([Span(OPTIONS[name].label, "muted")], classes="label"), field)
             for name, field in self._fields.items()
         ]
         name = Horizontal(TextRows([Span("Preset", "muted")], classes="label"), self._preset)
         title = TextRows([Span("How to ask for quotes", bold=True)])
-        return (title, *rows, name, self._said)
+        super().__init__(HINTS, title, *rows, name, self._said)
 
     def on_mount(self) -> None:
-        self._all[0].focus()
         self._say()
 
     @property

@@ -242,7 +242,7 @@ class SignScreen(Page):
         step = self._drawn or signing.stage.value
         if step != self.guard.step:
             self._reading.scroll_to(y=0, animate=False, immediate=True)
-            self._show_raw()
+            self._raw.show(self.raw_lines())
         self.step_is(step)
         self.refresh_frame()
         self.call_after_refresh(self._see_end)
@@ -302,9 +302,6 @@ class SignScreen(Page):
             # What makes the key work is a change of the screen, whatever made it.
             self.guard.changed(self.guard.step)
         self.refresh_keys()
-
-    def _show_raw(self) -> None:
-        self._raw.show(self.raw_lines() if self.signing.payload is not None else [])
 
     def raw_lines(self) -> list[str]:
         """What is signed as it came, made safe."""

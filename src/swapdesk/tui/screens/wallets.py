@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -279,15 +279,9 @@ class PassphraseOverlay(Overlay[Secret]):
     """Dismisses with the pass phrase of the wallet; None when left."""
 
     def __init__(self, why: str) -> None:
-        super().__init__([CommandState("enter", "unlock")])
-        self._said = TextRows([[Span(why, bold=True)]])
         self._field = PassphraseField()
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (self._said, self._field)
-
-    def on_mount(self) -> None:
-        self._field.focus()
+        said = TextRows([[Span(why, bold=True)]])
+        super().__init__([CommandState("enter", "unlock")], said, self._field)
 
     @on(PassphraseField.Complete)
     def _decide(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 from rich.cells import cell_len
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
@@ -53,8 +54,8 @@ class Fact(Struct, frozen=True):
         return self.copy or self.address
 
 
-class DetailRows(LinesView):
-    """Facts below one another; with ``selectable`` a cursor walks over those with a value."""
+class DetailRows(LinesView, can_focus=True):
+    """Facts below one another; a cursor walks over those with a value."""
 
     DEFAULT_CSS = """
     DetailRows { padding: 0; }
@@ -77,21 +78,14 @@ class DetailRows(LinesView):
         def control(self) -> DetailRows:
             return self.rows
 
-    def __init__(
-        self, facts: Sequence[Fact] = (), *, selectable: bool = False, label: int = 0, **place: Any
-    ) -> None:
-        """``label`` is the width of the labels in cells; 0 takes the longest."""
+    def __init__(self, **place: Any) -> None:
         super().__init__(**place)
-        self.can_focus = selectable
-        self.facts = tuple(facts)
-        self._label = label
-        self._key = next((fact.name for fact in self.facts if fact.label), "")
+        self.facts: tuple[Fact, ...] = ()
+        self._key = ""
 
     @property
     def current(self) -> Fact | None:
-        """The fact under the cursor, None when the rows cannot be selected."""
-        if not self.can_focus:
-            return None
+        """The fact under the cursor; None without any."""
         return next((fact for fact in self.facts if fact.name == self._key and fact.label), None)
 
     def show(self, facts: Sequence[Fact]) -> None:
@@ -113,10 +107,9 @@ class DetailRows(LinesView):
             return paint(self.app, [Span(CURSOR, "accent"), *line[1:]], width, ground)
         return paint(self.app, line, width, base)
 
-    def on_focus(self) -> None:
-        self.refresh(Region(0, 0, self.size.width, self.size.height))
-
-    def on_blur(self) -> None:
+    @on(events.Focus)
+    @on(events.Blur)
+    def _focus_moved(self) -> None:
         self.refresh(Region(0, 0, self.size.width, self.size.height))
 
     def action_move(self, steps: int) -> None:
@@ -144,7 +137,7 @@ class DetailRows(LinesView):
             self.post_message(self.Chosen(self, self.current))
 
     def _named(self, width: int) -> list[tuple[str, Line]]:
-        size = self._label or label_width(self.facts)
+        size = label_width(self.facts)
         return [
             (fact.name, [Span(" "), Span(" "), *line])
             for fact in self.facts

@@ -401,6 +401,3 @@ class NoticeLog:
     def __iter__(self) -> Iterator[KeptNotice]:
         """Oldest first."""
         return iter(tuple(self._kept))
-
-    def __len__(self) -> int:
-        return len(self._kept)

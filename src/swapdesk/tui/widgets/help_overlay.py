@@ -150,9 +150,7 @@ class PaletteOverlay(Overlay[str]):
     ]
 
     def __init__(self, entries: Sequence[PaletteEntry]) -> None:
-        super().__init__([CommandState("enter", "do it"), CommandState("↑↓", "move")])
         self._entries = tuple(entries)
-        self._field = TextField(prompt=":", limit=64)
         self._table = LineTable(
             [
                 Column("text", "", 28),
@@ -163,12 +161,10 @@ class PaletteOverlay(Overlay[str]):
             empty="No command has this name.",
         )
         self._table.can_focus = False
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (self._field, self._table)
+        hints = [CommandState("enter", "do it"), CommandState("↑↓", "move")]
+        super().__init__(hints, TextField(prompt=":", limit=64), self._table)
 
     def on_mount(self) -> None:
-        self._field.focus()
         self._fill("")
 
     @on(TextField.Changed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rich.style import Style
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -54,12 +54,6 @@ class KeyedRows:
         self.all: list[TableRow] = []
         self.cursor = -1
         self._at: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self.all)
-
-    def __getitem__(self, at: int) -> TableRow:
-        return self.all[at]
 
     @property
     def current(self) -> TableRow | None:
@@ -255,7 +249,7 @@ class LineTable(ScrollView, can_focus=True):
         changes: list[Change] = []
         for row in rows:
             at = self._rows.at(row.key)
-            changes.append((at, self._rows[at], row))
+            changes.append((at, self.rows[at], row))
             self._rows.put(row)
         if self._measure(row for *_, row in changes) or self._rows.cursor != stood:
             self.refresh()
@@ -289,7 +283,7 @@ class LineTable(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         at = self.view.row_at(event.y)
-        if at is not None and at < len(self._rows) and self._rows[at].selectable:
+        if at is not None and at < len(self.rows) and self.rows[at].selectable:
             self._put_cursor(at)
 
     # drawing
@@ -309,10 +303,10 @@ class LineTable(ScrollView, can_focus=True):
 
     def _count_below(self) -> None:
         shown = int(self.scroll_offset.y) + max(0, self.size.height - self.head_height)
-        self.below = max(0, len(self._rows) - shown)
+        self.below = max(0, len(self.rows) - shown)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return self.head_height + max(1, len(self._rows))
+        return self.head_height + max(1, len(self.rows))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         # All of it is asked of every ancestor: once, not for each row.
@@ -328,7 +322,7 @@ class LineTable(ScrollView, can_focus=True):
         edge = [Span(" " * MARGIN)]
         if at is not None and at == self._rows.cursor and self._shows_cursor:
             edge, base = [Span(CURSOR, "accent"), Span(" ")], base + selected_style(self.app)
-        if at is not None and at < len(self._rows):
+        if at is not None and at < len(self.rows):
             line = self._layout.line(self._seen(at), view.row_width)
         else:
             line = self._line_beside(y, view)
@@ -339,17 +333,16 @@ class LineTable(ScrollView, can_focus=True):
         """A table that a field drives (it takes no focus itself) shows its cursor always."""
         return self.has_focus or not self.can_focus or self.screen.focused is None
 
-    def on_focus(self) -> None:
-        self._refresh_row(self._rows.cursor)
-
-    def on_blur(self) -> None:
+    @on(events.Focus)
+    @on(events.Blur)
+    def _focus_moved(self) -> None:
         self._refresh_row(self._rows.cursor)
 
     def _line_beside(self, y: int, view: TableView) -> Line:
         """A line that is no row: a head, the rule below it, or why there are no rows."""
         if y < view.head:
             return rule(view.row_width) if y else self._layout.head(view.row_width)
-        said = [] if self._rows else wrapped(self._empty, view.row_width)
+        said = [] if self.rows else wrapped(self._empty, view.row_width)
         below = y - view.head
         return fill(said[below], view.row_width) if below < len(said) else []
 
@@ -362,7 +355,7 @@ class LineTable(ScrollView, can_focus=True):
 
     def _seen(self, at: int) -> TableRow:
         """The row with its cells: those of a sketch are drawn when it comes into view."""
-        row = self._rows[at]
+        row = self.rows[at]
         if isinstance(row, Sketch):
             row = row.draw()
             self._rows.put(row)
@@ -373,11 +366,11 @@ class LineTable(ScrollView, can_focus=True):
     def _catch_up(self) -> None:
         """Draw what came into view before it is painted, so that no number is too wide then."""
         view = self.view
-        for at in range(view.top, min(view.top + view.room, len(self._rows))):
+        for at in range(view.top, min(view.top + view.room, len(self.rows))):
             self._seen(at)
 
     def _fit(self) -> None:
-        wanted = Size(self.size.width, len(self._rows) + self.head_height)
+        wanted = Size(self.size.width, len(self.rows) + self.head_height)
         if self.virtual_size != wanted:
             self.virtual_size = wanted
             if self.styles.height is not None and self.styles.height.is_auto:
@@ -389,7 +382,7 @@ class LineTable(ScrollView, can_focus=True):
         changes: list[Change] = []
         for at in range(view.top, view.top + view.room):
             old = before[at] if at < len(before) else None
-            new = self._seen(at) if at < len(self._rows) else None
+            new = self._seen(at) if at < len(self.rows) else None
             if (at == old_cursor) != (at == self._rows.cursor):
                 self._refresh_row(at)
             else:
@@ -424,7 +417,7 @@ class LineTable(ScrollView, can_focus=True):
         self._show_cursor()
         self._refresh_row(before)
         self._refresh_row(at)
-        self.post_message(self.Highlighted(self, self._rows[at].key))
+        self.post_message(self.Highlighted(self, self.rows[at].key))
 
     def _show_cursor(self) -> None:
         view, cursor = self.view, self._rows.cursor

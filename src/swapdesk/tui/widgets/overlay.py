@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 from textual import on
@@ -33,7 +33,8 @@ CLOSE = CommandState("esc", "close")
 
 
 class Overlay(ModalScreen[ScreenResultType]):
-    """Subclasses yield their content in :meth:`compose_panel`; ``esc`` dismisses with None."""
+    """``content`` is what stands in it, the first field with the focus; ``esc`` dismisses with
+    None."""
 
     DEFAULT_CSS = """
     Overlay {
@@ -60,19 +61,17 @@ class Overlay(ModalScreen[ScreenResultType]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
 
-    def __init__(self, hints: Sequence[CommandState], **place: Any) -> None:
-        super().__init__(**place)
+    def __init__(self, hints: Sequence[CommandState], *content: Widget) -> None:
+        super().__init__()
+        self._content = content
         self._compositor = CellCompositor()
         self._keys = KeyBar((*hints, CLOSE), help_key="")
 
     def on_mount(self) -> None:
         bind_keys(self, getattr(self.app, "keymap", {}))
 
-    def compose_panel(self) -> Sequence[Widget]:
-        return ()
-
     def compose(self) -> ComposeResult:
-        yield Vertical(*self.compose_panel(), classes="panel")
+        yield Vertical(*self._content, classes="panel")
         yield self._keys
 
     @property
@@ -87,7 +86,7 @@ MOVE = CommandState("↑↓", "move")
 
 
 class ReadingOverlay(Overlay[None]):
-    """The keys that scroll are named only where something is out of view."""
+    """Rows to read. The keys that scroll are named only where something is out of view."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_panel(1)", "down", show=False),
@@ -97,11 +96,7 @@ class ReadingOverlay(Overlay[None]):
     ]
 
     def __init__(self, made: Fitted) -> None:
-        super().__init__([])
-        self._lines = FittedLines(made)
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (self._lines,)
+        super().__init__([], FittedLines(made))
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._name_keys)
@@ -115,20 +110,6 @@ class ReadingOverlay(Overlay[None]):
     def _name_keys(self) -> None:
         moves = [MOVE] if self._panel.max_scroll_y > 0 else []
         self._keys.show([*moves, CLOSE], "")
-
-
-class SpokenOverlay(ReadingOverlay):
-    """Left with ``esc``."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(partial(wrapped, sentence))
-
-
-class ExactText(ReadingOverlay):
-    """``esc`` closes."""
-
-    def __init__(self, label: str, value: str) -> None:
-        super().__init__(partial(exact_lines, label, value))
 
 
 def exact_lines(label: str, value: str, width: int) -> list[Line]:
@@ -155,17 +136,9 @@ class TextOverlay(Overlay[ScreenResultType]):
         read: Callable[[str], ScreenResultType],
         value: str = "",
     ) -> None:
-        super().__init__([CommandState("enter", verb)])
-        self._head, self._hint, self._read, self._value = head, hint, read, value
+        self._head, self._hint, self._read = head, hint, read
         self._said = TextRows([*head, hint])
-        self._field = TextField(limit=400)
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (self._said, self._field)
-
-    def on_mount(self) -> None:
-        self._field.set_value(self._value)
-        self._field.focus()
+        super().__init__([CommandState("enter", verb)], self._said, TextField(value, limit=400))
 
     @on(TextField.Changed)
     def _typed(self) -> None:
@@ -209,16 +182,9 @@ class TypedConfirm(Overlay[bool]):
     """Dismisses with True when exactly the phrase was typed; None when left."""
 
     def __init__(self, question: Question) -> None:
-        super().__init__([CommandState("enter", question.verb)])
         self.question = question
         self._text = FittedLines(partial(question_lines, question))
-        self._field = TextField(limit=64)
-
-    def compose_panel(self) -> Sequence[Widget]:
-        return (self._text, self._field)
-
-    def on_mount(self) -> None:
-        self._field.focus()
+        super().__init__([CommandState("enter", question.verb)], self._text, TextField(limit=64))
 
     @on(TextField.Changed)
     def _compare(self, event: TextField.Changed) -> None:

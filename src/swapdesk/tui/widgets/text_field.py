@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 from rich.cells import cell_len
-from textual import events
+from textual import events, on
 from textual.message import Message
 
 from swapdesk.flows.notation import address_groups
@@ -313,10 +313,9 @@ class TextField(LinesView, can_focus=True):
         if said:
             self.post_message(self.Refused(self, said))
 
-    def on_focus(self) -> None:
-        self.redraw()
-
-    def on_blur(self) -> None:
+    @on(events.Focus)
+    @on(events.Blur)
+    def _focus_moved(self) -> None:
         self.redraw()
 
     def _takes(self, key: str, character: str | None) -> bool:

@@ -106,7 +106,7 @@ class Embedding:
         from swapdesk.sandbox.node.evm.node import EvmNode
 
         # Kept at once: whatever fails below, nobody opens the same files a second time.
-        self._node = node = EvmNode.open(
+        self._node = node = EvmNode(
             self._directory,
             self._key,
             terms=self.terms,
