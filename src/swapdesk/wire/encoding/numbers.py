@@ -105,12 +105,8 @@ def _amount_of(value: object, *, text_allowed: bool) -> Decimal:
         # Without an exponent the grammar of a token is the bound.
         amount = Decimal(value)
         return bounded(amount) if "e" in value or "E" in value else amount
-    if isinstance(value, Decimal):
-        return bounded(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        if abs(value) >= 10 ** (MAGNITUDE_LIMIT + 1):
-            raise NumberError("is too large or too small")
-        return Decimal(value)
+    if isinstance(value, (Decimal, int)) and not isinstance(value, bool):
+        return bounded(Decimal(value))
     if text_allowed and isinstance(value, str):
         # Some servers quote their amounts; the grammar is that of a JSON number.
         return bounded(Decimal(number_token(value)))
@@ -118,9 +114,7 @@ def _amount_of(value: object, *, text_allowed: bool) -> Decimal:
 
 
 def _integer_of(value: object, *, decimal_allowed: bool) -> int:
-    if isinstance(value, bool):
-        raise NumberError("must be an integer")
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         number = value
     elif isinstance(value, WireNumber) and _INTEGER_TOKEN.fullmatch(value):
         number = int(value)

@@ -43,9 +43,7 @@ def _integer(value: object) -> int:
 def _number(value: object) -> Decimal:
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         return Decimal(value)
-    if isinstance(value, Decimal):
-        return bounded(value)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, (Decimal, int)) and not isinstance(value, bool):
         return bounded(Decimal(value))
     raise NumberError("must be a number like 1.5")
 
