@@ -28,7 +28,7 @@ from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories
 from swapdesk.sandbox.node.evm.json_rpc import Problem
 from swapdesk.sandbox.node.ledger import hot_wallet_name
-from swapdesk.sandbox.node.node import Node, SandboxNode, open_node
+from swapdesk.sandbox.node.node import Node, open_node
 from swapdesk.sandbox.node.params import FaultAdd, Fund, NoParams
 from swapdesk.sandbox.node.solana.genesis import WALLET_LAMPORTS
 from swapdesk.sandbox.node.solana.node import SolanaNode
@@ -45,85 +45,85 @@ VENUE = "cb"
 
 
 @asynccontextmanager
-async def opened(directory: Path, *, speed: int = 1) -> AsyncIterator[SandboxNode]:
+async def opened(directory: Path, *, speed: int = 1) -> AsyncIterator[Node]:
     """A node with its chains."""
     make_directories(directory)
     made = open_node(directory, SystemClock(), seed=7, speed=Decimal(speed))
     try:
         yield made
     finally:
-        await made.close()
+        await made.end()
 
 
-async def fund(made: SandboxNode, address: str) -> None:
+async def fund(made: Node, address: str) -> None:
     asked = Fund(chain="solana", address=address, units=str(UNITS))
-    await made.node.call("fund", asked)
+    await made.call("fund", asked)
 
 
 async def test_a_deposit_counts_with_its_last_confirmation(tmp_path: Path) -> None:
     async with opened(tmp_path) as made:
-        leg, to = open_leg(made.node, SOL, BTC, **LEG)
+        leg, to = open_leg(made, SOL, BTC, **LEG)
         await fund(made, to["address"])
         seen = set()
-        while (told := report(made.node, leg))["status"] in (
+        while (told := report(made, leg))["status"] in (
             LegStatus.WAITING,
             LegStatus.CONFIRMING,
         ):
             seen.add(told["confirmations"])
-            made.node.clock.advance(SLOT_MS)
+            made.clock.advance(SLOT_MS)
         assert seen == {None, *range(1, told["confirmationsNeeded"])}
         assert told["confirmations"] == told["confirmationsNeeded"]
-        assert audit(made.node) == []
+        assert audit(made) == []
 
 
 async def test_what_was_paid_in_time_and_read_late_is_a_deposit(tmp_path: Path) -> None:
     """The node ends before it reads the block, and begins again after the deadline."""
     async with opened(tmp_path) as made:
-        leg, to = open_leg(made.node, SOL, BTC, **LEG)
+        leg, to = open_leg(made, SOL, BTC, **LEG)
         await fund(made, to["address"])
     async with opened(tmp_path) as made:
-        made.node.clock.advance(2 * HOUR * 1000)
-        assert report(made.node, leg)["status"] == LegStatus.EXCHANGING
+        made.clock.advance(2 * HOUR * 1000)
+        assert report(made, leg)["status"] == LegStatus.EXCHANGING
     async with opened(tmp_path) as made:
-        made.node.clock.advance(HOUR * 1000)
-        told = report(made.node, leg)
+        made.clock.advance(HOUR * 1000)
+        told = report(made, leg)
         assert (told["status"], told["unitsIn"]) == (LegStatus.FINISHED, str(UNITS))
-        assert audit(made.node) == []
+        assert audit(made) == []
 
 
 async def test_no_leg_expires_before_its_chain_is_read(tmp_path: Path) -> None:
     """A chain that is stored is open from the start."""
     ether = find_token("arbitrum", "ETH")
     async with opened(tmp_path, speed=1000) as made:
-        leg, to = open_leg(made.node, ether, BTC, **LEG)
+        leg, to = open_leg(made, ether, BTC, **LEG)
         paid = await made.chains.fund("arbitrum", to["address"], UNITS)
         await made.chains.confirmed("arbitrum", str(paid["hash"]))
     async with opened(tmp_path) as made:
-        made.node.clock.advance(2 * HOUR * 1000)
-        told = report(made.node, leg)
+        made.clock.advance(2 * HOUR * 1000)
+        told = report(made, leg)
         assert (told["status"] != LegStatus.EXPIRED, told["unitsIn"]) == (True, str(UNITS))
 
 
 async def test_what_was_paid_after_the_deadline_is_late_whenever_it_is_read(tmp_path: Path) -> None:
     async with opened(tmp_path) as made:
-        leg, to = open_leg(made.node, SOL, BTC, **LEG)
-        made.node.clock.advance(2 * HOUR * 1000)
+        leg, to = open_leg(made, SOL, BTC, **LEG)
+        made.clock.advance(2 * HOUR * 1000)
         # Not through the node, which would look at what is due before.
         await made.solana.fund(to["address"], UNITS, None)
-        made.node.clock.advance(SLOT_MS)
-        told = report(made.node, leg)
+        made.clock.advance(SLOT_MS)
+        told = report(made, leg)
         assert (told["status"], told["depositArrived"]) == (LegStatus.EXPIRED, True)
 
 
-async def ended(made: SandboxNode, leg: Any) -> Any:
+async def ended(made: Node, leg: Any) -> Any:
     """The report once the leg has come to an end."""
 
     def over() -> bool:
-        made.node.clock.advance(SLOT_MS)
-        return report(made.node, leg)["status"] in (FINISHED, FAILED, REFUNDED)
+        made.clock.advance(SLOT_MS)
+        return report(made, leg)["status"] in (FINISHED, FAILED, REFUNDED)
 
     await eventually(over)
-    return report(made.node, leg)
+    return report(made, leg)
 
 
 def outgoing(node: Node) -> list[sqlite3.Row]:
@@ -135,14 +135,14 @@ def outgoing(node: Node) -> list[sqlite3.Row]:
 async def test_a_payout_that_its_receiver_refuses_stays_with_the_exchange(tmp_path: Path) -> None:
     ether = find_token("base", "ETH")
     async with opened(tmp_path, speed=1000) as made:
-        wallet = made.node.ledger.hot_wallet("cb", ether.chain)
-        held = made.node.ledger.balance(ether.token_id, wallet)
-        leg, to = open_leg(made.node, BTC, ether, payout_address=PERMIT2, exchange_seconds=0)
-        pay(made.node, BTC, to, 50_000_000)
+        wallet = made.ledger.hot_wallet("cb", ether.chain)
+        held = made.ledger.balance(ether.token_id, wallet)
+        leg, to = open_leg(made, BTC, ether, payout_address=PERMIT2, exchange_seconds=0)
+        pay(made, BTC, to, 50_000_000)
         told = await ended(made, leg)
         assert (told["status"], told["payoutHash"], told["declined"]) == (FAILED, None, True)
-        assert made.node.ledger.balance(ether.token_id, wallet) == held
-        assert made.node.ledger.waiting("base") == audit(made.node) == []
+        assert made.ledger.balance(ether.token_id, wallet) == held
+        assert made.ledger.waiting("base") == audit(made) == []
 
 
 @pytest.mark.parametrize("token", [find_token("base", "USDC"), find_token("solana", "USDC")])
@@ -152,9 +152,9 @@ async def test_a_transfer_by_anybody_is_a_deposit_and_goes_back_as_one(
     chain, back = token.row.chain, address(token, "refund")
     more = {"units_in": "80000000", "units_out": "10", "venue": "hy", "refund_address": back}
     async with opened(tmp_path, speed=1000) as made:
-        leg, to = open_leg(made.node, token, BTC, **more)
+        leg, to = open_leg(made, token, BTC, **more)
         asked = FaultAdd(fault="refund", service_id=leg.key.partition(":")[0])
-        made.node.call("fault_add", asked)
+        made.call("fault_add", asked)
         if chain == "base":
             await made.chains.fund(chain, to["address"], 80_000_000, token.address)
         else:
@@ -163,27 +163,27 @@ async def test_a_transfer_by_anybody_is_a_deposit_and_goes_back_as_one(
         assert told["status"] == REFUNDED
         assert (told["refundUnits"], told["refundChain"]) == ("79800000", chain)
         wallets, wallet = (
-            made.node.ledger.embedded[chain],
-            made.node.ledger.hot_wallet("hy", token.chain),
+            made.ledger.embedded[chain],
+            made.ledger.hot_wallet("hy", token.chain),
         )
-        (paid,) = outgoing(made.node)
+        (paid,) = outgoing(made)
         assert (paid["sender"], paid["receiver"]) == (wallet, back)
         assert paid["hash"] == told["refundHash"]
         await eventually(lambda: wallets.balance(token, back) == 79_800_000)
-        assert audit(made.node) == []
+        assert audit(made) == []
 
 
 async def test_what_one_exchange_pays_another_is_one_transfer(tmp_path: Path) -> None:
     """The middle of a private order."""
     async with opened(tmp_path, speed=1000) as made:
-        second, to = open_leg(made.node, ETH, BTC, venue="jn", **LEG)
+        second, to = open_leg(made, ETH, BTC, venue="jn", **LEG)
         more = {"units_out": str(UNITS), "exchange_seconds": 0, "payout_address": to["address"]}
-        first, place = open_leg(made.node, BTC, ETH, **more)
-        pay(made.node, BTC, place, 50_000_000)
+        first, place = open_leg(made, BTC, ETH, **more)
+        pay(made, BTC, place, 50_000_000)
         told = await ended(made, second)
-        paid = report(made.node, first)["payoutHash"]
+        paid = report(made, first)["payoutHash"]
         assert (told["depositHash"], told["unitsIn"]) == (paid, str(UNITS))
-        assert [payment["hash"] for payment in outgoing(made.node)] == [paid]
+        assert [payment["hash"] for payment in outgoing(made)] == [paid]
 
 
 async def test_faults_of_a_chain_reach_it_through_the_node(tmp_path: Path) -> None:
@@ -191,18 +191,18 @@ async def test_faults_of_a_chain_reach_it_through_the_node(tmp_path: Path) -> No
     async with opened(tmp_path, speed=1000) as made:
         for wrong in ({"units": "0"}, {"chain": "bitcoin"}):
             with pytest.raises(Problem):
-                await made.node.call("fund", asked.model_copy(update=wrong))
+                await made.call("fund", asked.model_copy(update=wrong))
         for name in ("drop_transaction", "node_down"):
             fault = FaultAdd(fault=name, chain="base", times=1)
-            made.node.call("fault_add", fault)
+            made.call("fault_add", fault)
         door = httpx2.ASGITransport(app=made.application("secret"))
         async with EvmClient("http://127.0.0.1/evm/base", transport=door) as client:
             with pytest.raises(NodeUncertain):
                 await client.height()
-        sent = await made.node.call("fund", asked)
+        sent = await made.call("fund", asked)
         with pytest.raises(Problem, match="gone from the pool"):
             await made.chains.confirmed("base", sent["hash"])
-        assert made.node.call("fault_list", NoParams()) == []
+        assert made.call("fault_list", NoParams()) == []
 
 
 # Payments on Solana are signed once, sent until they are executed, and signed anew only when the
@@ -266,7 +266,7 @@ class Books(Struct):
 async def books_in(directory: Path) -> AsyncIterator[Books]:
     async with opened(directory) as made:
         made.solana.open()
-        yield Books(made.node, made.solana)
+        yield Books(made, made.solana)
 
 
 async def test_what_expired_unseen_is_signed_anew_and_executed_once(tmp_path: Path) -> None:

@@ -624,7 +624,7 @@ def test_an_outage_that_counts_calls(node: Node) -> None:
 
 
 async def test_other_chain_ids_than_those_of_the_world_are_refused(tmp_path: Path) -> None:
-    await open_node(tmp_path, SystemClock()).close()
+    await open_node(tmp_path, SystemClock()).end()
     with pytest.raises(OtherTerms, match="made with chain ids sandbox"):
         open_node(tmp_path, SystemClock(), ids="real")
 

@@ -16,7 +16,6 @@ from swapdesk.wire.encoding.dialect import alias
 from swapdesk.wire.encoding.ids import OrderId
 from swapdesk.wire.encoding.json_schema import WireJsonSchema
 from swapdesk.wire.encoding.query import (
-    FieldProblem,
     FreeText,
     QueryBoolean,
     QueryError,
@@ -58,7 +57,7 @@ class Wanted(BaseModel):
     source: OrderId = Field(alias="from")
 
 
-def problems(*pairs: tuple[str, str], model: type[BaseModel] = Listing) -> dict[str, FieldProblem]:
+def problems(*pairs: tuple[str, str], model: type[BaseModel] = Listing) -> dict[str, str]:
     with pytest.raises(QueryError) as caught:
         parse_query(model, list(pairs))
     return caught.value.fields
@@ -112,48 +111,46 @@ def test_all_problems_are_named_at_once_under_the_name_that_was_sent() -> None:
         ("to", "2026-11-20"),
         ("to", "2026-11-21"),
     ) == {
-        "page": FieldProblem("must be at least 1", "0"),
-        "pageSize": FieldProblem("must be at most 100", "101"),
-        "amount": FieldProblem("must be at most 0.5", "0.51"),
-        "kind": FieldProblem("must not be empty", ""),
-        "houdiniId": FieldProblem("must match ^[A-Za-z0-9_-]{1,64}$", "a?x=1"),
-        "mainnet": FieldProblem("must be true or false", "yes"),
-        "sortBy": FieldProblem("must be 'created' or 'updated'", "amount"),
-        "from": FieldProblem("must be a date-time like 2026-11-20T14:02:11Z", "yesterday"),
-        "page_size": FieldProblem("is no parameter of this operation", "5"),
-        "to": FieldProblem("must be given once", "2026-11-21"),
+        "page": "must be at least 1",
+        "pageSize": "must be at most 100",
+        "amount": "must be at most 0.5",
+        "kind": "must not be empty",
+        "houdiniId": "must match ^[A-Za-z0-9_-]{1,64}$",
+        "mainnet": "must be true or false",
+        "sortBy": "must be 'created' or 'updated'",
+        "from": "must be a date-time like 2026-11-20T14:02:11Z",
+        "page_size": "is no parameter of this operation",
+        "to": "must be given once",
     }
 
 
 def test_a_missing_parameter_and_a_bad_one_are_named_together() -> None:
     assert problems(("from", "../../admin"), model=Wanted) == {
-        "amount": FieldProblem("is required", None),
-        "from": FieldProblem("must match ^[A-Za-z0-9_-]{1,64}$", "../../admin"),
+        "amount": "is required",
+        "from": "must match ^[A-Za-z0-9_-]{1,64}$",
     }
     assert problems(("amount", ""), model=Wanted) == {
-        "amount": FieldProblem("must not be empty", ""),
-        "from": FieldProblem("is required", None),
+        "amount": "must not be empty",
+        "from": "is required",
     }
 
 
 def test_the_bad_entry_of_a_list_is_shown() -> None:
     assert problems(("kind", "evm"), ("kind", "x" * 17)) == {
-        "kind": FieldProblem("at most 16 characters, not 17", "x" * 17)
+        "kind": "at most 16 characters, not 17"
     }
-    assert problems(*[("kind", "evm")] * 4) == {
-        "kind": FieldProblem("must have at most 3 entries", "evm")
-    }
+    assert problems(*[("kind", "evm")] * 4) == {"kind": "must have at most 3 entries"}
 
 
 def test_a_rule_over_two_parameters_names_one() -> None:
     assert problems(("from", "2026-11-21"), ("to", "2026-11-20")) == {
-        "from": FieldProblem("must not be after to", "2026-11-21")
+        "from": "must not be after to"
     }
 
 
 def test_both_spellings_of_one_parameter_are_a_repetition() -> None:
     found = problems(("serviceId", "a"), ("houdiniId", "b"))
-    assert found == {"serviceId": FieldProblem("must be given once", "b")}
+    assert found == {"serviceId": "must be given once"}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +170,7 @@ def test_both_spellings_of_one_parameter_are_a_repetition() -> None:
 )  # fmt: skip
 def test_what_lax_parsers_accept_is_refused(name: str, value: str) -> None:
     assert list(problems((name, value))) == [name]
-    assert problems((name, value))[name].value == value
+    assert name in problems((name, value))
 
 
 def test_the_client_writes_what_the_service_reads() -> None:
@@ -224,7 +221,7 @@ def test_any_parameters_come_back(asked: Listing) -> None:
 def test_any_query_string_is_read_or_every_name_in_it_explained(
     pairs: list[tuple[str, str]],
 ) -> None:
-    found: dict[str, FieldProblem] = {}
+    found: dict[str, str] = {}
     try:
         parse_query(Listing, pairs)
     except QueryError as error:

@@ -24,7 +24,6 @@ from swapdesk.wire.encoding.ids import (
     QuoteId,
     new_object_id,
     new_order_id,
-    new_quote_id,
     safe_segment,
 )
 from swapdesk.wire.encoding.json_schema import WireJsonSchema
@@ -202,7 +201,7 @@ def test_new_ids_have_the_forms_they_are_read_by() -> None:
     for draw, kind, form in (
         (new_order_id, OrderId, r"[2-9A-HJ-NP-Za-km-z]{22}"),
         (new_object_id, ObjectId, r"[0-9a-f]{24}"),
-        (new_quote_id, QuoteId, r"[0-9a-f]{24}"),
+        (new_object_id, QuoteId, r"[0-9a-f]{24}"),
     ):
         drawn = {draw(rng) for _ in range(2000)}
         assert len(drawn) == 2000

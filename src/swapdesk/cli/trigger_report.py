@@ -88,7 +88,7 @@ async def report_faults(session: CommandSession) -> None:
 
 
 async def report_cleared(session: CommandSession) -> None:
-    await Triggers(session.desk).clear()
+    await Triggers(session.desk).control.clear_faults()
     session.call.output.say("Every fault and every hold has ended.", document=ActiveDocument(()))
 
 

@@ -30,6 +30,7 @@ from swapdesk.wire.account import RateLimits, RateWindows
 from swapdesk.wire.operation import RateClass
 
 KEPT = (RateClass.QUOTE, RateClass.EXCHANGE)
+"""The classes that a service limits and reports."""
 KEPT_SECONDS = 86_400
 """The longest window there is."""
 
@@ -225,11 +226,9 @@ class Budget:
         return wait
 
     def _windows(self, rate_class: RateClass) -> RateWindows | None:
-        if self.limits is None:
+        if self.limits is None or rate_class not in KEPT:
             return None
-        if rate_class is RateClass.QUOTE:
-            return self.limits.quote
-        return self.limits.exchange if rate_class is RateClass.EXCHANGE else None
+        return self.limits.quote if rate_class is RateClass.QUOTE else self.limits.exchange
 
 
 def _whole(text: str | None) -> int | None:

@@ -122,32 +122,31 @@ def base_units(amount: Decimal, token: WorldToken) -> str:
     return str(to_base_units(amount, token.row.decimals))
 
 
-def _amount(units: object, token_id: str) -> Decimal | None:
+def _amount(units: object, token_id: object) -> Decimal:
     """Base units as an amount without trailing zeros."""
-    if units is None:
-        return None
-    return short(from_base_units(int(str(units)), world_tokens()[token_id].row.decimals))
+    return short(from_base_units(int(str(units)), world_tokens()[str(token_id)].row.decimals))
 
 
 def instruction_of(answer: dict[str, Any]) -> DepositInstruction:
-    amount_in = _amount(answer["unitsIn"], str(answer["tokenIn"]))
-    bought = _amount(answer["unitsOut"], str(answer["tokenOut"]))
-    if amount_in is None or bought is None:
-        raise Transient("the node answered without amounts")
-    return DepositInstruction(str(answer["address"]), answer["tag"], amount_in, bought)
+    return DepositInstruction(
+        str(answer["address"]),
+        answer["tag"],
+        _amount(answer["unitsIn"], answer["tokenIn"]),
+        _amount(answer["unitsOut"], answer["tokenOut"]),
+    )
 
 
 def report_of(answer: dict[str, Any]) -> LegReport:
-    token_in, token_out = str(answer["tokenIn"]), str(answer["tokenOut"])
+    token_in, arrived, refunded = answer["tokenIn"], answer["unitsIn"], answer["refundUnits"]
     confirmations = answer["confirmations"]
     return LegReport(
         status=LegStatus(int(answer["status"])),
-        amount_in=_amount(answer["unitsIn"], token_in),
-        amount_out=_amount(answer["unitsOut"], token_out),
+        amount_in=None if arrived is None else _amount(arrived, token_in),
+        amount_out=_amount(answer["unitsOut"], answer["tokenOut"]),
         deposit_hash=answer["depositHash"],
         payout_hash=answer["payoutHash"],
         refund_hash=answer["refundHash"],
-        refund_amount=_amount(answer["refundUnits"], token_in),
+        refund_amount=None if refunded is None else _amount(refunded, token_in),
         refund_chain=answer["refundChain"],
         confirmations=None if confirmations is None else int(confirmations),
         confirmations_needed=int(answer["confirmationsNeeded"]),

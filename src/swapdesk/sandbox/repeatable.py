@@ -52,7 +52,7 @@ from swapdesk.chain.unused_curve import leave_out_validator_keys, postpone_preco
 from swapdesk.clock import SystemClock
 from swapdesk.paths import make_directories, write_private
 from swapdesk.sandbox.http_server import CUT
-from swapdesk.sandbox.node.node import SandboxNode, keep_stepping, open_node
+from swapdesk.sandbox.node.node import Node, keep_stepping, open_node
 from swapdesk.sandbox.partner_keys import KEY_FILE, load_key, partner_keys
 from swapdesk.sandbox.run_file import ReadyLine
 from swapdesk.sandbox.service_process import DATABASE, build_sandbox_service
@@ -262,9 +262,7 @@ async def open_world(
     transport.add("/evm", opened.application(token))
     transport.add("/solana", opened.application(token))
     async with LedgerClient(f"{_ORIGIN}/node", token, transport=transport) as ledger:
-        ticking = asyncio.create_task(
-            keep_stepping(opened.node, clock, TICK_SECONDS / float(speed))
-        )
+        ticking = asyncio.create_task(keep_stepping(opened, clock, TICK_SECONDS / float(speed)))
         store = Store.open(data / DATABASE, writer=LoopWriter)
         try:
             service = await build_sandbox_service(
@@ -288,11 +286,11 @@ async def open_world(
         finally:
             ticking.cancel()
             await asyncio.gather(ticking, return_exceptions=True)
-            await opened.close()
+            await opened.end()
             await store.close()
 
 
-def _ready(data: Path, token: str, opened: SandboxNode) -> dict[str, Any]:
+def _ready(data: Path, token: str, opened: Node) -> dict[str, Any]:
     return ReadyLine(
         url=f"{_ORIGIN}/v2",
         control=f"{_ORIGIN}/sandbox",

@@ -17,7 +17,7 @@ import random
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -250,8 +250,7 @@ async def _run(orders: dict[str, Any]) -> int:
             )
             warming = asyncio.create_task(service.onchain.warm(clock))
             try:
-                close_streams = service.parts.hub.close
-                await _serve(stop, orders, service.door, service.control, close_streams, clock)
+                await _serve(stop, orders, service, clock)
             finally:
                 warming.cancel()
                 await asyncio.gather(warming, return_exceptions=True)
@@ -301,21 +300,16 @@ async def _time_of(ledger: LedgerClient, clock: Clock) -> dict[str, Any]:
 
 
 async def _serve(
-    stop: asyncio.Event,
-    orders: dict[str, Any],
-    door: ASGIApp,
-    control: Control,
-    close_streams: Callable[[], None],
-    clock: Clock,
+    stop: asyncio.Event, orders: dict[str, Any], sandbox: SandboxService, clock: Clock
 ) -> None:
-    service = build_server(door, clock, lifespan=True)
-    beside = build_server(control, clock)
+    service = build_server(sandbox.door, clock, lifespan=True)
+    beside = build_server(sandbox.control, clock)
     serving = asyncio.create_task(
         serve_until(
             stop,
             (service, socket.socket(fileno=orders["fd"])),
             (beside, socket.socket(fileno=orders["controlFd"])),
-            before_exit=close_streams,
+            before_exit=sandbox.parts.hub.close,
         )
     )
     if await started(service, stop) and await started(beside, stop):
@@ -324,10 +318,6 @@ async def _serve(
     await serving
 
 
-def main() -> int:
-    leave_out_validator_keys()
-    return run_child(_run)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    leave_out_validator_keys()
+    sys.exit(run_child(_run))

@@ -264,7 +264,7 @@ def _priority(token: WorldToken) -> Decimal | None:
     if token.row.symbol != token.asset.code:
         place += 500
     if token.asset.home != token.row.chain:
-        place += 10 + 10 * _chain_places()[token.row.chain]
+        place += 10 + 10 * CHAIN_ROWS.index(token.chain)
     return Decimal(place + _siblings()[token.token_id])
 
 
@@ -284,11 +284,6 @@ def _siblings() -> dict[str, int]:
 @lru_cache(maxsize=1)
 def _places() -> dict[str, int]:
     return {code: place for place, code in enumerate(ASSETS)}
-
-
-@lru_cache(maxsize=1)
-def _chain_places() -> dict[str, int]:
-    return {name: place for place, name in enumerate(chains_by_name())}
 
 
 PROVIDER = "Lookout"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 
 from msgspec import Struct, field
@@ -32,6 +32,7 @@ from swapdesk.service.store.records import OutboxRow, StoredOrder
 from swapdesk.service.store.store import Store
 from swapdesk.wire.encoding.codec import CodecError, decode_json, encode_json, validate
 from swapdesk.wire.encoding.dialect import VENDOR_NAMES, Dialect
+from swapdesk.wire.encoding.parse_cache import Newest
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.events import (
     LAST_WORD_SECONDS,
@@ -69,7 +70,7 @@ class Hub:
         self._clock = clock
         self._partners = partners
         self._subscribers: dict[str, set[StreamConnection]] = {}
-        self._news: OrderedDict[str, _News] = OrderedDict()
+        self._news: Newest[str, _News] = Newest(_NEWS_KEPT)
         self._closed = False
         self.delivered: int | None = None
         """The newest sequence every subscriber was told of; None before the first look."""
@@ -121,8 +122,6 @@ class Hub:
         self._news.pop(service_id, None)
         if order is not None:
             self._news[service_id] = _News(order)
-            if len(self._news) > _NEWS_KEPT:
-                self._news.popitem(last=False)
 
     def join(self, subscriber: StreamConnection) -> None:
         self._subscribers.setdefault(subscriber.partner_id, set()).add(subscriber)

@@ -256,10 +256,6 @@ class AddressMinutes:
         return RateDecision(STRANGER_READS, left - 1, ends_in)
 
 
-_Month = tuple[int, int]
-"""Year and month of UTC."""
-
-
 class RequestCounter:
     """Authenticated requests by partner and UTC month; written to the store in batches.
 
@@ -270,12 +266,12 @@ class RequestCounter:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._unwritten: dict[_Month, Counter[str]] = defaultdict(Counter)
+        self._unwritten: dict[str, Counter[str]] = defaultdict(Counter)
         self._writing = asyncio.Lock()
 
-    def _month(self) -> _Month:
-        now = self._clock.now()
-        return now.year, now.month
+    def _month(self) -> str:
+        """``YYYY-MM``, by which the store has it."""
+        return f"{self._clock.now():%Y-%m}"
 
     def count(self, partner: Partner) -> None:
         self._unwritten[self._month()][partner.partner_id] += 1
@@ -284,7 +280,7 @@ class RequestCounter:
         """Requests of this month so far, the unwritten ones included."""
         month = self._month()
         async with self._writing:
-            written = await self._store.calls.in_month(partner.partner_id, _stored(month))
+            written = await self._store.calls.in_month(partner.partner_id, month)
             return written + self._unwritten[month][partner.partner_id]
 
     async def flush(self) -> None:
@@ -294,15 +290,10 @@ class RequestCounter:
                 counts = self._unwritten.pop(month)
                 try:
                     if counts:
-                        await self._store.calls.add_to_month(_stored(month), dict(counts))
+                        await self._store.calls.add_to_month(month, dict(counts))
                 except StoreUnavailable:
                     self._unwritten[month].update(counts)
                     raise
-
-
-def _stored(month: _Month) -> str:
-    """``YYYY-MM``."""
-    return "{:04}-{:02}".format(*month)
 
 
 _BY_SHARES = (RateClass.READ, RateClass.ATTEMPT)

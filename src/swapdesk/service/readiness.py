@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from swapdesk.background import Silence
+from swapdesk.background import SharedWork, Silence
 from swapdesk.chain.node_http import NodeError
 from swapdesk.clock import Clock
 from swapdesk.service.dex.desk import Head, Sightings
@@ -141,7 +141,7 @@ class Readiness:
         self._clock = clock
         self._standing: Standing | None = None
         self._looked = float("-inf")
-        self._looking: asyncio.Task[Standing] | None = None
+        self._looking: SharedWork[Standing] = SharedWork()
         parts = ("the database", *map(_node, chains))
         self._silences = {part: Silence(log, part) for part in parts}
         self.outgrown: SchemaError | None = None
@@ -151,10 +151,8 @@ class Readiness:
         """The standing of a second ago at most."""
         if self._standing is not None and self._clock.monotonic() - self._looked < _FRESH_SECONDS:
             return self._standing
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
         # One who gives up must not end the look of the others.
-        return await asyncio.shield(self._looking)
+        return await asyncio.shield(self._looking.begin(self._look))
 
     async def _look(self) -> Standing:
         now = self._clock.now()

@@ -35,9 +35,6 @@ class NoParameters(RequestModel):
     """The parameters of an operation that takes none."""
 
 
-_NOTHING = NoParameters()
-
-
 def names_api_key(query_string: bytes) -> bool:
     """Whether ``apiKey`` is among the names of a query string, whatever else is wrong with it."""
     names = (part.partition(b"=")[0] for part in query_string.split(b"&"))
@@ -72,8 +69,6 @@ def as_sent(pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     """The parameters as ``model``, or one 422 that names every wrong one."""
-    if model is NoParameters and not pairs:
-        return _NOTHING  # type: ignore[return-value]
     try:
         return parse_query(model, pairs)
     except QueryError as error:
@@ -81,7 +76,7 @@ def parameters(model: type[M], pairs: list[tuple[str, str]]) -> M:
     raise _unreadable(
         {
             safe_text(name, _NAME_SHOWN): FieldProblem(
-                message=problem.message, value=_shown(sent.get(name))
+                message=problem, value=_shown(sent.get(name))
             )
             for name, problem in list(wrong.items())[:_FIELDS_SHOWN]
         }

@@ -87,7 +87,7 @@ async def running(
     terms = chain_terms(ids)
     if genesis is not None:
         terms = {name: terms[name] for name in genesis}
-    node = EvmNode.open(
+    node = EvmNode(
         directory,
         KEY,
         terms=terms,

@@ -135,14 +135,10 @@ def forecast(gauges: tuple[LimitGauge, ...]) -> str | None:
     if not ending:
         return None
     gauge, end = max(ending, key=lambda one: one[0].resets_at - one[1])
-    window = gauge.window.name.lower()
+    calls = f"{gauge.name} of this {gauge.window_name}"
     if gauge.used >= gauge.limit:
-        again = short_clock(gauge.resets_at)
-        return f"The {gauge.name} of this {window} are used up. The desk waits until {again}."
-    return (
-        f"At this pace the {gauge.name} of this {window} end at {short_clock(end)}."
-        " The desk then waits."
-    )
+        return f"The {calls} are used up. The desk waits until {short_clock(gauge.resets_at)}."
+    return f"At this pace the {calls} end at {short_clock(end)}. The desk then waits."
 
 
 def month_of(moment: datetime) -> str:

@@ -154,16 +154,13 @@ async def read_all(api: PartnerApi, file: CatalogFile, clock: Clock) -> None:
     the file takes no more; nothing of it is used then."""
     try:
         generation = file.begin(clock.now())
+        try:
+            await _fill(api, file, clock, generation)
+        except BaseException:
+            _abandon(file, generation)
+            raise
     except sqlite3.Error as error:
         raise unusable(file.path, error) from error
-    try:
-        await _fill(api, file, clock, generation)
-    except sqlite3.Error as error:
-        _abandon(file, generation)
-        raise unusable(file.path, error) from error
-    except BaseException:
-        _abandon(file, generation)
-        raise
 
 
 def _abandon(file: CatalogFile, generation: int) -> None:

@@ -23,6 +23,16 @@ def whole_token(body: bytes, chain_body: bytes) -> Token:
     return validate(Token, value, side="client")
 
 
+_VERDICTS: dict[str | None, Verdict] = {
+    None: Verdict.UNSCANNED,
+    ScanResult.UNSCANNED: Verdict.UNSCANNED,
+    ScanResult.MALICIOUS: Verdict.MALICIOUS,
+    ScanResult.WARNING: Verdict.WARNING,
+    ScanResult.BENIGN: Verdict.BENIGN,
+}
+"""What a scan says by its ``resultType``; any other one is unknown."""
+
+
 def verdict_of(token: Token, now: datetime) -> Verdict:
     """The verdict at ``now``: branch on ``resultType`` only; an old scan is no clean bill.
 
@@ -31,15 +41,11 @@ def verdict_of(token: Token, now: datetime) -> Verdict:
     if not (token.enabled and token.chain_data.enabled):
         return Verdict.DISABLED
     scan = token.security_scan
-    if scan is None or scan.result_type in (None, ScanResult.UNSCANNED):
+    if scan is None:
         return Verdict.UNSCANNED
-    if scan.result_type == ScanResult.MALICIOUS:
-        return Verdict.MALICIOUS
-    if scan.result_type == ScanResult.WARNING:
-        return Verdict.WARNING
-    if scan.result_type != ScanResult.BENIGN:
-        return Verdict.UNKNOWN
-    return Verdict.STALE if scan.expires_at <= now else Verdict.BENIGN
+    if scan.result_type == ScanResult.BENIGN and scan.expires_at <= now:
+        return Verdict.STALE
+    return _VERDICTS.get(scan.result_type, Verdict.UNKNOWN)
 
 
 def row_of(token: Token, now: datetime) -> TokenRow:

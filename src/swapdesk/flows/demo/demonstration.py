@@ -380,7 +380,7 @@ class Demonstration:
         if self.demo.private and got is not None:
             since = payouts_since(self._transfers, paid, got, self._wallets)
             crowd = tuple(crowd_of(since, paid, got))
-            compared = compared_after(self._transfers, paid, got, self._wallets, self.sold.decimals)
+            compared = compared_after(self._transfers, paid, got, since, crowd)
         elif self.demo.private:
             compared = compared_before(known.legs[0].sold.amount, known.legs[-1].bought.amount)
         search = search_link(self._transfers, paid.sender, bob, blocks)

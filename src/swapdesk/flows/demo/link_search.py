@@ -123,16 +123,14 @@ def compared_after(
     transfers: Sequence[Movement],
     paid: Movement,
     got: Movement,
-    wallets: Collection[str],
-    decimals: int,
+    since: Sequence[Movement],
+    crowd: Sequence[Movement],
 ) -> tuple[Comparison, ...]:
-    """A deposit with its payout, and with the other payouts since; ``wallets`` are what the
-    exchanges pay from, as explorers label them."""
-    since = payouts_since(transfers, paid, got, wallets)
+    """A deposit with its payout, with the other payouts ``since``, and with the ``crowd`` of those
+    that fit as well."""
     lower_by, within = _lower_by(Decimal(paid.units), Decimal(got.units)), _within(paid, got)
-    fit = len(crowd_of(since, paid, got))
-    came = tracker_amount(Decimal(paid.units).scaleb(-decimals), "pay")
-    went = tracker_amount(Decimal(got.units).scaleb(-decimals))
+    fit = len(crowd)
+    came, went = tracker_amount(paid.amount, "pay"), tracker_amount(got.amount)
     lower, apart = percent(-lower_by), duration((got.at - paid.at).total_seconds())
     times = sum(each.receiver == got.receiver for each in transfers)
     return (
@@ -162,7 +160,8 @@ def payouts_since(
     got: Movement,
     wallets: Collection[str],
 ) -> list[Movement]:
-    """What the exchanges paid to others since a deposit, of the same token as its payout."""
+    """What the exchanges paid to others since a deposit, of the same token as its payout.
+    ``wallets`` are what they pay from, as explorers label them."""
     return [
         each
         for each in transfers

@@ -37,8 +37,9 @@ class Finding(Struct, frozen=True):
     mend: str = ""
 
 
-def ok(check: str, said: str) -> Finding:
-    return Finding(check, "ok", _short(said))
+def ok(check: str, said: str, mend: str = "") -> Finding:
+    """Nothing is wrong; with ``mend`` there is more to be had."""
+    return Finding(check, "ok", _short(said), mend)
 
 
 def wrong(check: str, said: str, mend: str) -> Finding:

@@ -94,9 +94,8 @@ def _credentials(
 ) -> tuple[Credentials, list[Finding]]:
     """What to call with, and why it cannot be more than an open call."""
     try:
-        if ready is not None:
-            return sandbox_connection(ready).credentials, []
-        return live_connection(settings).credentials, []
+        connection = live_connection(settings) if ready is None else sandbox_connection(ready)
+        return connection.credentials, []
     except (NotConfigured, CredentialsError) as error:
         if any(problem.key == "secret_file" for problem in settings.problems):
             return Credentials(), [unchecked("credentials", "The secret cannot be read.")]

@@ -36,7 +36,7 @@ def _command(environ: Mapping[str, str], prefix: Path) -> Finding:
         return unchecked("command", f"No command was installed as {ours}.")
     if found is None:
         said = f"The shell does not find {NAME} by its name alone."
-        return _could("command", said, put_on_path(prefix))
+        return ok("command", said, put_on_path(prefix))
     if not os.path.samefile(found, ours):
         return ok("command", f"The shell finds another {NAME}, {found}, and this is {ours}.")
     return ok("command", f"The shell finds {NAME}.")
@@ -65,7 +65,7 @@ def _manual(environ: Mapping[str, str], prefix: Path) -> Finding:
     beside = f"~/.local/{page}"
     link = f"mkdir -p {os.path.dirname(beside)} && ln -sf {shell_word(prefix / page)} {beside}"
     said = f"man {NAME} does not find its page, which is {prefix / page}."
-    return _could("manual", said, link)
+    return ok("manual", said, link)
 
 
 _COMPLETED: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -94,7 +94,7 @@ def _completion(environ: Mapping[str, str]) -> Finding:
         return ok("completion", f"{shell} completes commands, options and names.")
     line = shell_word(f"source <({asked})")
     said = f"Nothing in ~/{begin} has {shell} complete commands, options and names."
-    return _could("completion", said, write or f"echo {line} >> ~/{begin}")
+    return ok("completion", said, write or f"echo {line} >> ~/{begin}")
 
 
 def _text(file: Path) -> str:
@@ -103,8 +103,3 @@ def _text(file: Path) -> str:
             return held.read(_RC_LIMIT).decode(errors="replace")
     except OSError:
         return ""
-
-
-def _could(check: str, said: str, mend: str) -> Finding:
-    """Nothing is wrong, and there is more to be had."""
-    return Finding(check, "ok", ok(check, said).said, mend)

@@ -126,10 +126,6 @@ class Triggers:
         """The faults that wait or last: ``hold on order h8Kq2P…, once``."""
         return [_active(one) for one in await self.control.active_faults()]
 
-    async def clear(self) -> None:
-        """End every fault and every hold."""
-        await self.control.clear_faults()
-
     async def advance(self, step: str) -> str:
         """Move the clock on by ``1h`` or ``+1h``, and say what it shows. Raises FaultRefused."""
         seconds = written_seconds(step.removeprefix("+"))

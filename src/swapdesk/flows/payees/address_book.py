@@ -402,7 +402,7 @@ class AddressBook:
         write_book(self.path, before + gap + table)
         self._entries[checked.name] = checked
 
-    def rename(self, name: str, fresh: str) -> BookEntry:
+    def rename(self, name: str, fresh: str) -> None:
         """Give an entry another name; nothing else of the file changes. AddressBookError."""
         entry = self._known(name)
         wanted = fresh.removeprefix("@").lower()
@@ -410,16 +410,12 @@ class AddressBook:
             raise AddressBookError("A name has up to 32 letters, digits, - and _.")
         if wanted != entry.name and self.entry(wanted) is not None:
             raise AddressBookError(f"@{wanted} is in the address book already.")
-        renamed = replace(entry, name=wanted)
-        self._change(entry, renamed)
-        return renamed
+        self._change(entry, replace(entry, name=wanted))
 
-    def mark_own(self, name: str, own: bool) -> BookEntry:
+    def mark_own(self, name: str, own: bool) -> None:
         """Say whether this is the user's own wallet. AddressBookError."""
         entry = self._known(name)
-        marked = replace(entry, own=own)
-        self._change(entry, marked)
-        return marked
+        self._change(entry, replace(entry, own=own))
 
     def remove(self, name: str) -> None:
         """Take an entry out of the file. AddressBookError."""

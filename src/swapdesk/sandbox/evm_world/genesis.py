@@ -481,7 +481,7 @@ def _accounts(
         units[pool] += reserve
         units[ARBITRAGE] += _KEEPER_TIMES * reserve
     if pooled:
-        inventory = _inventory(token)
+        inventory = min(units_for(token, _INVENTORY), _supply(token) // _INVENTORY_PARTS)
         for holder, spender in (
             (parties[SOLVER], _VENUES[Role.SETTLEMENT]),
             (parties[RELAYER], _VENUES[Role.PORTAL]),
@@ -490,10 +490,6 @@ def _accounts(
             allowed[holder, spender] = UNLIMITED
     units[parties[TREASURY]] += _treasury(token, units.total())
     return units, allowed
-
-
-def _inventory(token: WorldToken) -> int:
-    return min(units_for(token, _INVENTORY), _supply(token) // _INVENTORY_PARTS)
 
 
 def _supply(token: WorldToken) -> int:

@@ -58,11 +58,11 @@ async def _run(orders: dict[str, Any]) -> int:
         telling = asyncio.create_task(sender.run())
     server = build_server(opened.application(orders["token"]), clock)
     listener = socket.socket(fileno=orders["fd"])
-    ticking = asyncio.create_task(keep_stepping(opened.node, clock))
+    ticking = asyncio.create_task(keep_stepping(opened, clock))
     serving = asyncio.create_task(serve_until(stop, (server, listener)))
     try:
         if await started(server, stop):
-            announce({"ready": True, "seed": opened.node.seed})
+            announce({"ready": True, "seed": opened.seed})
             # While the service starts, before a call has a deadline: a new world takes most of a
             # second to begin.
             opened.chains.open()
@@ -75,15 +75,11 @@ async def _run(orders: dict[str, Any]) -> int:
         ticking.cancel()
         if telling is not None:
             telling.cancel()
-        await opened.close()
+        await opened.end()
     return 0
 
 
-def main() -> int:
+if __name__ == "__main__":
     give_way()
     postpone_precompiles()
-    return run_child(_run)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_child(_run))

@@ -43,7 +43,6 @@ class LogDamaged(Exception):
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} is damaged")
-        self.path = path
 
 
 class MinedLog:

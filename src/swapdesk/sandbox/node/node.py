@@ -18,7 +18,6 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -173,7 +172,23 @@ class Node:
                     raise Problem(f"the node of {chain} does not answer", RpcCode.DOWN)
         return self.handlers[method][1](params)
 
+    def application(self, token: str) -> NodeApp:
+        """The node behind its token, and its chains."""
+        return NodeApp(self, token, Door(self.faults, self.chains.call, self.solana.call))
+
+    def tell(self, sender: EventSender) -> None:
+        """Have a sender told of what the service may want to ask about."""
+        self.accounts.rows.on_change = lambda venue, key: sender.tell(venue, "orderId", key)
+        self.chains.on_inclusion = lambda told: sender.tell(BUNDLER, "userOpHash", told)
+
+    async def end(self) -> None:
+        """Close it with its chains."""
+        await self.chains.close()
+        self.solana.close()
+        self.close()
+
     def close(self) -> None:
+        """Close one that carries no chains."""
         with self.database.transaction():
             self._keep_pace()
         self.database.close()
@@ -417,28 +432,6 @@ BUNDLER = "bundler"
 DATABASE = "node.db"
 
 
-class SandboxNode(Struct, frozen=True):
-    """A node with the chains it carries."""
-
-    node: Node
-    chains: Embedding
-    solana: SolanaNode
-
-    def application(self, token: str) -> NodeApp:
-        door = Door(self.node.faults, self.chains.call, self.solana.call)
-        return NodeApp(self.node, token, door)
-
-    def tell(self, sender: EventSender) -> None:
-        """Have a sender told of what the service may want to ask about."""
-        self.node.accounts.rows.on_change = lambda venue, key: sender.tell(venue, "orderId", key)
-        self.chains.on_inclusion = lambda told: sender.tell(BUNDLER, "userOpHash", told)
-
-    async def close(self) -> None:
-        await self.chains.close()
-        self.solana.close()
-        self.node.close()
-
-
 def open_node(
     data: Path,
     clock: SystemClock,
@@ -447,7 +440,7 @@ def open_node(
     speed: Decimal | None = None,
     ids: ChainIds = "sandbox",
     pools: bool = True,
-) -> SandboxNode:
+) -> Node:
     """The node of a data directory; the ``pools`` of its chains follow the market. Raises
     OtherTerms, OtherWorld, SandboxKeyRefused, ChainFileMismatch and LogDamaged."""
     key = load_key(data)
@@ -462,8 +455,8 @@ def open_node(
     )
     try:
         node.begun_with("chain ids", ids)
-        solana = SolanaNode(data, key, now_ms=node.clock.now_ms, faults=node.faults)
-        chains = Embedding(
+        node.solana = SolanaNode(data, key, now_ms=node.clock.now_ms, faults=node.faults)
+        node.chains = Embedding(
             data,
             key,
             ids=ids,
@@ -475,11 +468,10 @@ def open_node(
     except (OtherTerms, ChainFileMismatch, LogDamaged):
         node.close()
         raise
-    node.chains, node.solana = chains, solana
     for each in wallets.values():
-        each.embedding = chains
-    solana_wallets.node = solana
-    return SandboxNode(node, chains, solana)
+        each.embedding = node.chains
+    solana_wallets.node = node.solana
+    return node
 
 
 async def keep_stepping(node: Node, clock: SystemClock, seconds: float = TICK_SECONDS) -> None:

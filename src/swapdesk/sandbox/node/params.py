@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from swapdesk.sandbox.node.world_clock import FASTEST, SLOWEST
 from swapdesk.sandbox.tables import PAYOUT_WALLETS
@@ -90,13 +89,6 @@ class OpenLeg(AccountOf):
     exchange_seconds: Annotated[BodyInteger, Field(ge=0, le=86_400)]
     fixed: bool = False
     payout_wallet: Annotated[BodyInteger, Field(ge=0, lt=PAYOUT_WALLETS)] | None = None
-
-    @field_validator("expires")
-    @classmethod
-    def _aware(cls, value: datetime) -> datetime:
-        if value.tzinfo is None:
-            raise ValueError("needs a time zone")
-        return value
 
 
 class SendOn(AccountOf):

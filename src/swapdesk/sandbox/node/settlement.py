@@ -82,19 +82,15 @@ class Settlement:
             paid = LegStatus.FALLBACK if row["fell_back"] else LegStatus.FINISHED
             self._rows.settle(row, status=paid)
 
-    def accept(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-        """A deposit counts: it is swapped, or sent back where it is too little."""
-        if self.too_little(row, arrived):
+    def accept(self, row: sqlite3.Row, arrived: int, at: Moment, *, verified: bool = True) -> None:
+        """A deposit counts: it is swapped, or sent back where it is too little. One that is not
+        ``verified`` the venue looks into, and keeps until it is told to go on."""
+        if arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0:
             self.give_back(row, arrived, at)
-        else:
+        elif verified:
             self.exchange(row, arrived, at)
-
-    def too_little(self, row: sqlite3.Row, arrived: int) -> bool:
-        return arrived < int(row["minimum"]) or _swapped(row, arrived)[1] == 0
-
-    def verify(self, row: sqlite3.Row, arrived: int) -> None:
-        """The venue looks into the deposit and keeps it until it is told to go on."""
-        self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
+        else:
+            self._rows.settle(row, status=LegStatus.VERIFYING, arrived=str(arrived))
 
     def exchange(self, row: sqlite3.Row, arrived: int, at: Moment) -> None:
         """Swap what arrived; a fixed leg swaps what was asked for and gives back the rest."""

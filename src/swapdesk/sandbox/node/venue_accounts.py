@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 
 from swapdesk.chain.rpc.ledger import RpcCode
@@ -31,18 +32,11 @@ _MAY_YET = (*_NOT_CREDITED, LegStatus.EXCHANGING, LegStatus.VERIFYING)
 """A leg in one of these has not paid out yet."""
 
 
-def _hold(settlement: Settlement, row: sqlite3.Row, arrived: int, at: Moment) -> None:
-    if settlement.too_little(row, arrived):
-        settlement.give_back(row, arrived, at)
-    else:
-        settlement.verify(row, arrived)
-
-
 ON_DEPOSIT: dict[str, Callable[[Settlement, sqlite3.Row, int, Moment], None]] = {
     "fail_after_deposit": lambda settlement, row, arrived, at: settlement.fail(row, arrived),
     "reroute": lambda settlement, row, arrived, at: settlement.fail(row, arrived, declined=True),
     "refund": Settlement.give_back,
-    HOLD: _hold,
+    HOLD: partial(Settlement.accept, verified=False),
 }
 """What the exchange does with the base units that arrived in time, in place of swapping them; at
 once where they have arrived already. The first one that a leg has decides."""

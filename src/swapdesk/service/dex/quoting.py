@@ -25,7 +25,7 @@ from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import DexPrice, DexQuestion, DexVenue
 from swapdesk.service.venues.registry import Venues
-from swapdesk.wire.encoding.ids import new_quote_id
+from swapdesk.wire.encoding.ids import new_object_id
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
 from swapdesk.wire.quotes import FilteredReason, Limits, Quote, RouteType
 from swapdesk.wire.tokens import Token
@@ -143,7 +143,7 @@ class DexQuoting:
         reason = _filtered(price, question, usd_in, usd_out)
         fee_usd = self._usd(token_in, price.fee_wei)
         stored = StoredQuote(
-            quote_id=new_quote_id(self._rng),
+            quote_id=new_object_id(self._rng),
             partner_id=partner_id,
             purpose="exchange",
             route="dex",

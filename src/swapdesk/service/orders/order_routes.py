@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from swapdesk.service.errors import ServiceError
 from swapdesk.service.orders.draft import is_address
 from swapdesk.service.orders.states import centralized
 from swapdesk.service.quoting.engine import QuoteEngine
-from swapdesk.service.quoting.routes import PricedRoute, in_usd, leg_filters
+from swapdesk.service.quoting.routes import in_usd, leg_filters
 from swapdesk.service.store.records import RouteChoice, StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import (
     DepositInstruction,
@@ -203,13 +204,19 @@ async def repriced(
             "This quote keeps its markup and its filters. Ask for a new quote.",
         )
     barred = frozenset() if request.refund_address is not None else _wary(venues, quote)
+    best = partial(
+        routes.best_legs,
+        *(token_in, token_out, quote.amount_in, centralized(quote.route)),
+        exclude=barred,
+        markup=markup,
+        partner_id=quote.partner_id,
+    )
     # The venues that were chosen come first; others only when these do not fit any more.
     route = None
     if choice.admits(quote.legs):
-        kept = _only(choice, quote)
-        route = await _best(routes, quote, token_in, token_out, markup, kept, barred)
+        route = await best(choice=_only(choice, quote))
     if route is None:
-        route = await _best(routes, quote, token_in, token_out, markup, choice, barred)
+        route = await best(choice=choice)
     if route is None:
         raise ServiceError(
             ErrorCode.INVALID_SWAP, "No route of this type fits the markup and filters now."
@@ -236,27 +243,6 @@ def _wary(venues: Venues, quote: StoredQuote) -> frozenset[tuple[str, ...]]:
     codes = [venue.provider.short_name for venue in venues]
     wary = [f"in:{code}" for code in needing_refund_address(venues)]
     return routes_with(wary, (), codes, centralized(quote.route))
-
-
-async def _best(
-    routes: QuoteEngine,
-    quote: StoredQuote,
-    token_in: Token,
-    token_out: Token,
-    markup: Decimal,
-    choice: RouteChoice,
-    barred: frozenset[tuple[str, ...]],
-) -> PricedRoute | None:
-    return await routes.best_legs(
-        token_in,
-        token_out,
-        quote.amount_in,
-        centralized(quote.route),
-        exclude=barred,
-        markup=markup,
-        choice=choice,
-        partner_id=quote.partner_id,
-    )
 
 
 def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> RouteChoice:

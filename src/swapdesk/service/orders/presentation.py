@@ -7,7 +7,6 @@ what the route hides. Of a deleted order (status 8) only the id is told.
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -25,6 +24,7 @@ from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
+from swapdesk.wire.encoding.parse_cache import Newest
 from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
 from swapdesk.wire.orders import LegStatus, Order, OrderQuery, OrderStatusCode
 from swapdesk.wire.quotes import SortOrder
@@ -58,7 +58,7 @@ class Presentation:
     def __init__(self, catalog: ServiceCatalog, venues: Venues) -> None:
         self._catalog = catalog
         self._venues = venues
-        self._encoded: OrderedDict[str, _Encoded] = OrderedDict()
+        self._encoded: Newest[str, _Encoded] = Newest(_KEPT)
 
     def is_written(self, service_id: str) -> bool:
         """Whether :meth:`written` gives some version of the order, which need not be the last."""
@@ -89,8 +89,6 @@ class Presentation:
                 name: self._catalog.token(name) for name in (row.token_in_id, row.token_out_id)
             }
             self._encoded[row.service_id] = _Encoded(row.version, tuple(tokens.items()), body)
-            if len(self._encoded) > _KEPT:
-                self._encoded.popitem(last=False)
         return body
 
     def order(self, row: StoredOrder, *, fresh: bool = False) -> Order:

@@ -60,8 +60,7 @@ from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredQuote
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import Terms, VenueLimits
 from swapdesk.service.venues.registry import Venues, within
-from swapdesk.wire.chains import SwapProvider
-from swapdesk.wire.encoding.ids import new_quote_id
+from swapdesk.wire.encoding.ids import new_object_id
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.quotes import (
@@ -242,14 +241,13 @@ class QuoteEngine:
             exclude=exclude,
         )
         answer = await self._pricing.price(question)
-        found = [
+        usable: list[Route] = [
             each
             for each in priced(answer.routes)
             if not loses_too_much(
                 in_usd(token_in, each.amount_in), in_usd(token_out, each.amount_out)
             )
         ]
-        usable: list[Route] = list(found)
         if route == "private" and partner_id is not None:
             usable = await self.rotation.rotated(usable, choice, partner_id, receive=False)
         return next(iter(ranked(usable)), None)
@@ -445,12 +443,11 @@ class QuoteEngine:
         return refused, refusal
 
     def _stored(self, asked: Asked, route: PricedRoute) -> StoredQuote:
-        first = self._venues.by_code(route.legs[0])
-        needs_refund = first is not None and first.traits.requires_refund_address
+        needs_refund = self._venues.asked(route.legs[0]).traits.requires_refund_address
         return rows.stored(
             route,
             asked,
-            quote_id=new_quote_id(self._rng),
+            quote_id=new_object_id(self._rng),
             created=self._clock.now(),
             requires_refund_address=asked.question.terms.fixed or needs_refund,
         )
@@ -461,13 +458,16 @@ class QuoteEngine:
         token_in = asked.question.token_in
         if stored.route == "private":
             return rows.private_row(stored, route, asked, bounds)
-        return rows.standard_row(stored, route, self._provider(route.legs[0]), token_in, asked)
+        provider = self._venues.asked(route.legs[0]).provider
+        return rows.standard_row(stored, route, provider, token_in, asked)
 
     def _losers(self, answer: Priced, question: RouteQuestion) -> list[Quote]:
         """Unpriced standard routes one by one; private ones only when no private route is left."""
         waited = answer.waited
         lost = [
-            rows.standard_error_row(route, question, waited, self._provider(route.legs[0]))
+            rows.standard_error_row(
+                route, question, waited, self._venues.asked(route.legs[0]).provider
+            )
             for route in unpriced(answer.standard)
         ]
         if not priced(answer.private):
@@ -476,12 +476,6 @@ class QuoteEngine:
                 for route in rows.summed_up(answer.private)
             ]
         return lost
-
-    def _provider(self, code: str) -> SwapProvider:
-        venue = self._venues.by_code(code)
-        if venue is None:
-            raise LookupError(f"no venue {code}")
-        return venue.provider
 
 
 def _stated(bounds: VenueLimits, least_out: Decimal, most_out: Decimal) -> Limits:

@@ -152,6 +152,10 @@ Still = Callable[[], Awaitable[None]]
 """Raises StoreUnavailable where nobody answers any more for who is inside."""
 
 
+async def nobody_else() -> None:
+    """The ``Still`` of whoever is alone anyway."""
+
+
 class Wording(Struct, frozen=True):
     """Where the two say the same in other words."""
 

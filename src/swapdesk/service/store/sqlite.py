@@ -38,6 +38,7 @@ from swapdesk.service.store.database import (
     Wording,
     Work,
     micros,
+    nobody_else,
     numbered,
     write_tallies,
 )
@@ -401,11 +402,7 @@ class SqliteDatabase(Database):
     @contextlib.asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[Still]:
         """There is one process."""
-
-        async def still() -> None:
-            return
-
-        yield still
+        yield nobody_else
 
     @contextlib.contextmanager
     def growth(self) -> Iterator[asyncio.Event]:

@@ -237,7 +237,8 @@ class FaultsScreen(Page):
 
     def do_clear_faults(self) -> None:
         if (triggers := self._triggers) is not None:
-            self._do(triggers, "Every fault and every hold has ended.", triggers.clear())
+            cleared = triggers.control.clear_faults()
+            self._do(triggers, "Every fault and every hold has ended.", cleared)
 
     def do_back(self) -> None:
         if self._setting is not None:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
+from functools import cache
 from itertools import accumulate
 from json.encoder import encode_basestring
 from typing import Any, Literal, NoReturn, TypeVar
@@ -123,7 +124,7 @@ def _write(value: Any, out: list[str], model_options: dict[str, Any]) -> None:
     elif isinstance(value, BaseModel):
         shared = None if any(model_options.values()) else getattr(value, "SHARED", None)
         if shared:
-            _write_sharing(value, shared, out)
+            out.append(_with_shared(value, shared, _lean(value, shared)))
         else:
             _write(value.model_dump(by_alias=True, **model_options), out, model_options)
     elif isinstance(value, Enum):
@@ -139,19 +140,11 @@ def _write(value: Any, out: list[str], model_options: dict[str, Any]) -> None:
 _shared_texts = SharedTexts()
 
 
-def _write_sharing(value: BaseModel, shared: frozenset[str], out: list[str]) -> None:
-    """A model whose ``shared`` fields are written from memory, after all others."""
-    out.append(_with_shared(value, shared, _lean(value, shared)))
-
-
-_Plan = list[tuple[str, str, bool]]
-_plans: dict[type[BaseModel], _Plan] = {}
-"""Fields in their sequence: name, written name with its colon, whether null is written."""
-
-
-def _plan_of(kind: type[BaseModel], shared: frozenset[str]) -> _Plan:
+@cache
+def _plan_of(kind: type[BaseModel], shared: frozenset[str]) -> list[tuple[str, str, bool]]:
+    """Fields in their sequence: name, written name with its colon, whether null is written."""
     nullable: frozenset[str] = getattr(kind, "NULLABLE", frozenset())
-    plan: _Plan = []
+    plan = []
     for name, field in kind.model_fields.items():
         if name not in shared:
             written = field.serialization_alias or field.alias or name
@@ -161,12 +154,8 @@ def _plan_of(kind: type[BaseModel], shared: frozenset[str]) -> _Plan:
 
 def _lean(value: BaseModel, shared: frozenset[str]) -> str:
     """As ``model_dump`` and :func:`_write`, without the dictionary between."""
-    kind = type(value)
-    plan = _plans.get(kind)
-    if plan is None:
-        plan = _plans.setdefault(kind, _plan_of(kind, shared))
     fields, out = value.__dict__, []
-    for name, written, nullable in plan:
+    for name, written, nullable in _plan_of(type(value), shared):
         item = fields[name]
         if item is None and not nullable:
             continue
@@ -176,6 +165,7 @@ def _lean(value: BaseModel, shared: frozenset[str]) -> str:
 
 
 def _with_shared(value: BaseModel, shared: frozenset[str], lean: str) -> str:
+    """The whole of a model: its ``shared`` fields are written from memory, after all others."""
     parts = [lean[1:-1]] if len(lean) > 2 else []
     for name in sorted(shared):
         part = getattr(value, name)
@@ -388,19 +378,16 @@ _CONTEXTS: dict[Side, dict[str, Side]] = {
     "client": {"side": "client"},
     "service": {"side": "service"},
 }
-_adapters: dict[Any, TypeAdapter[Any]] = {}
 
 
+@cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    adapter = _adapters.get(kind)
-    if adapter is None:
-        adapter = _adapters.setdefault(kind, TypeAdapter(kind))
-    return adapter
+    return TypeAdapter(kind)
 
 
 def validate(kind: type[T] | TypeAdapter[T], value: object, *, side: Side) -> T:
     """A decoded value as ``kind``; :class:`ShapeError` names every field that is wrong."""
-    adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)
+    adapter = kind if isinstance(kind, TypeAdapter) else _adapter(kind)  # type: ignore[arg-type]
     try:
         # Python names of fields are ours alone: on the wire only the aliases count.
         checked: T = adapter.validate_python(

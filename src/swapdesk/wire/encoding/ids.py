@@ -43,12 +43,7 @@ def new_order_id(rng: random.Random) -> str:
 
 
 def new_object_id(rng: random.Random) -> str:
-    """24 hexadecimal digits."""
-    return f"{rng.getrandbits(96):024x}"
-
-
-def new_quote_id(rng: random.Random) -> str:
-    """24 random hexadecimal digits, in no order of time (contract 1.17)."""
+    """Of a row or a quote: 24 random hexadecimal digits, in no order of time (contract 1.17)."""
     return f"{rng.getrandbits(96):024x}"
 
 

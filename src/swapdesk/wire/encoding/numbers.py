@@ -22,6 +22,8 @@ from decimal import (
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
+from msgspec import Struct
+
 from swapdesk.wire.encoding.readers import ReadBy, character_in_words, refusal
 
 T = TypeVar("T")
@@ -53,26 +55,14 @@ class WireNumber(str):
     __slots__ = ()
 
 
-class FarNumber:
+class FarNumber(Struct, frozen=True):
     """The exact text of a JSON number token outside the bounds of the wire. It may stand in a
     member of an answer that nobody reads; no field takes it.
 
     No dataclass: a model writes the fields of one, and this is written as it came.
     """
 
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FarNumber) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-    def __repr__(self) -> str:
-        return f"FarNumber({self.text!r})"
+    text: str
 
 
 def holds_far(value: object) -> bool:
@@ -115,12 +105,8 @@ def _amount_of(value: object, *, text_allowed: bool) -> Decimal:
         # Without an exponent the grammar of a token is the bound.
         amount = Decimal(value)
         return bounded(amount) if "e" in value or "E" in value else amount
-    if isinstance(value, Decimal):
-        return bounded(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        if abs(value) >= 10 ** (MAGNITUDE_LIMIT + 1):
-            raise NumberError("is too large or too small")
-        return Decimal(value)
+    if isinstance(value, (Decimal, int)) and not isinstance(value, bool):
+        return bounded(Decimal(value))
     if text_allowed and isinstance(value, str):
         # Some servers quote their amounts; the grammar is that of a JSON number.
         return bounded(Decimal(number_token(value)))
@@ -128,9 +114,7 @@ def _amount_of(value: object, *, text_allowed: bool) -> Decimal:
 
 
 def _integer_of(value: object, *, decimal_allowed: bool) -> int:
-    if isinstance(value, bool):
-        raise NumberError("must be an integer")
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         number = value
     elif isinstance(value, WireNumber) and _INTEGER_TOKEN.fullmatch(value):
         number = int(value)

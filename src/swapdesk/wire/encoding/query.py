@@ -43,9 +43,7 @@ def _integer(value: object) -> int:
 def _number(value: object) -> Decimal:
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         return Decimal(value)
-    if isinstance(value, Decimal):
-        return bounded(value)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, (Decimal, int)) and not isinstance(value, bool):
         return bounded(Decimal(value))
     raise NumberError("must be a number like 1.5")
 
@@ -77,18 +75,11 @@ class FreeText(Identity):
     """Marker for what a person types to search: any script, no control character, bounded."""
 
 
-class FieldProblem(Struct, frozen=True):
-    """What is wrong with one parameter, and the text that was sent (None when missing)."""
-
-    message: str
-    value: str | None
-
-
 class QueryError(ValueError):
-    """Every wrong parameter of a request, by its name on the wire."""
+    """What is wrong with each parameter of a request, by its name on the wire."""
 
-    def __init__(self, fields: dict[str, FieldProblem]) -> None:
-        super().__init__("; ".join(f"{name}: {p.message}" for name, p in fields.items()))
+    def __init__(self, fields: dict[str, str]) -> None:
+        super().__init__("; ".join(f"{name}: {problem}" for name, problem in fields.items()))
         self.fields = fields
 
 
@@ -123,14 +114,14 @@ def _parameters(model: type[BaseModel]) -> tuple[_Parameter, ...]:
     return tuple(found)
 
 
-def _problem(parameter: _Parameter, values: list[str]) -> FieldProblem | None:
+def _problem(parameter: _Parameter, values: list[str]) -> str | None:
     for value in values:
         if not value:
-            return FieldProblem("must not be empty", value)
+            return "must not be empty"
         if parameter.ascii_only and not value.isascii():
-            return FieldProblem("must be ASCII", value)
+            return "must be ASCII"
     if len(values) > 1 and not parameter.many:
-        return FieldProblem("must be given once", values[1])
+        return "must be given once"
     return None
 
 
@@ -149,11 +140,11 @@ def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
     by_name = {name: p for p in _parameters(model) for name in p.names}
     sent: dict[str, list[str]] = {}
     spelled: dict[str, str] = {}
-    problems: dict[str, FieldProblem] = {}
+    problems: dict[str, str] = {}
     for name, value in pairs:
         parameter = by_name.get(name)
         if parameter is None:
-            problems.setdefault(name, FieldProblem("is no parameter of this operation", value))
+            problems[name] = "is no parameter of this operation"
             continue
         sent.setdefault(parameter.names[0], []).append(value)
         spelled.setdefault(parameter.names[0], name)
@@ -176,8 +167,7 @@ def parse_query(model: type[M], pairs: list[tuple[str, str]]) -> M:
             if name in refused:
                 continue
             shown = spelled.get(name, name)
-            text = _value_at(sent.get(name), detail)
-            problems.setdefault(shown, FieldProblem(sentence(detail), text))
+            problems.setdefault(shown, sentence(detail))
     if parsed is None or problems:
         raise QueryError(problems)
     return parsed
@@ -189,13 +179,6 @@ def _name_of(detail: ErrorDetails, by_name: dict[str, _Parameter]) -> str:
         first = str(detail["loc"][0])
         return by_name[first].names[0] if first in by_name else first
     return str(detail.get("ctx", {}).get("field", ""))
-
-
-def _value_at(values: list[str] | None, detail: ErrorDetails) -> str | None:
-    if not values:
-        return None
-    index = detail["loc"][1] if len(detail["loc"]) > 1 else 0
-    return values[index] if isinstance(index, int) and index < len(values) else values[0]
 
 
 def _written(value: object) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swapdesk.clock import Clock
-from swapdesk.sandbox.evm_world.genesis import world_contracts
+from swapdesk.sandbox.evm_world.genesis import BUNDLER, world_contracts
 from swapdesk.sandbox.faults import ActiveFaults
 from swapdesk.sandbox.node.evm.genesis import (
     FAUCET,
@@ -97,7 +97,6 @@ class Embedding:
         LogDamaged, OSError, sqlite3.Error."""
         if self._node is not None:
             return self._node
-        from swapdesk.sandbox.evm_world.genesis import BUNDLER
         from swapdesk.sandbox.evm_world.keeper import Keeper
         from swapdesk.sandbox.node.evm.bundler import (
             ChainBundler,
@@ -107,7 +106,7 @@ class Embedding:
         from swapdesk.sandbox.node.evm.node import EvmNode
 
         # Kept at once: whatever fails below, nobody opens the same files a second time.
-        self._node = node = EvmNode.open(
+        self._node = node = EvmNode(
             self._directory,
             self._key,
             terms=self.terms,

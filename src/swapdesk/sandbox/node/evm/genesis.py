@@ -17,15 +17,11 @@ from swapdesk.chain.addresses.evm import keccak
 
 class Allocation(Struct, frozen=True):
     """One account of block 0. ``balance`` is wei, ``code`` runtime code, ``storage`` words by
-    slot; a contract begins with nonce 1 (EIP-161)."""
+    slot."""
 
     balance: int = 0
     code: bytes = b""
     storage: Mapping[int, int] = field(default_factory=dict)
-
-    @property
-    def nonce(self) -> int:
-        return 1 if self.code else 0
 
 
 class Genesis(Struct, frozen=True):

@@ -298,20 +298,11 @@ class ChainAccount:
 
 
 class EvmNode:
-    """The chains by short name, once ``open`` has returned."""
+    """The chains below a directory by short name, opened or begun. Needs a running loop. Raises
+    ChainFileMismatch, LogDamaged, OSError."""
 
     def __init__(
-        self, key: bytes, reader: ThreadPoolExecutor, chains: Mapping[str, LiveChain]
-    ) -> None:
-        self._key = key
-        self._reader = reader
-        self.chains = chains
-        self._accounts: dict[tuple[str, str], ChainAccount] = {}
-        self._producing = [asyncio.create_task(chain.produce()) for chain in chains.values()]
-
-    @classmethod
-    def open(
-        cls,
+        self,
         directory: Path,
         key: bytes,
         *,
@@ -320,9 +311,7 @@ class EvmNode:
         world: WorldClock,
         clock: Clock,
         faults: ActiveFaults,
-    ) -> EvmNode:
-        """Open or begin the chains below ``directory``. Needs a running loop. Raises
-        ChainFileMismatch, LogDamaged, OSError."""
+    ) -> None:
         beats = {name: Beats(world, each.block_ms) for name, each in terms.items()}
         stored: dict[str, EvmChain] = {}
         try:
@@ -332,12 +321,14 @@ class EvmNode:
             for chain in stored.values():
                 chain.close()
             raise
-        reader = ThreadPoolExecutor(1, "evm-reader")
-        live = {
-            name: LiveChain(chain, beats[name], reader, faults, clock)
+        self._key = key
+        self._reader = ThreadPoolExecutor(1, "evm-reader")
+        self.chains = {
+            name: LiveChain(chain, beats[name], self._reader, faults, clock)
             for name, chain in stored.items()
         }
-        return cls(key, reader, live)
+        self._accounts: dict[tuple[str, str], ChainAccount] = {}
+        self._producing = [asyncio.create_task(chain.produce()) for chain in self.chains.values()]
 
     async def close(self) -> None:
         """Finish the blocks that are being made and close the files."""

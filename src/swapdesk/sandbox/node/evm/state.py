@@ -49,12 +49,12 @@ code_hash = lru_cache(maxsize=512)(keccak)
 
 
 def first_changes(accounts: Mapping[bytes, Allocation]) -> Changes:
-    """Block 0."""
+    """Block 0, in which a contract has nonce 1 (EIP-161)."""
     changes: Changes = {}
     for address, account in accounts.items():
         changes[address + _BALANCE] = packed(account.balance)
         if account.code:
-            changes[address + _NONCE] = packed(account.nonce)
+            changes[address + _NONCE] = packed(1)
             changes[address + _CODE] = account.code
         for slot, word in account.storage.items():
             changes[slot_key(address, slot)] = packed(word)

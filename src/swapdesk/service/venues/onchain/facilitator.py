@@ -96,9 +96,7 @@ class ChainFacilitator:
         )
         try:
             sent = await self._wallet.send(self._reader, payment.terms.asset, data, note)
-        except StoreUnavailable:
-            return Settled(reason="chain_unavailable")
-        except (EvmRefused, NodeUnreachable) as error:
+        except (StoreUnavailable, EvmRefused, NodeUnreachable) as error:
             refused = isinstance(error, EvmRefused)
             return Settled(
                 reason="invalid_exact_evm_transaction_failed" if refused else "chain_unavailable"

@@ -16,7 +16,7 @@ from msgspec import Struct
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.rpc.evm import Call, EvmRefused, TransactionReceipt
-from swapdesk.service.store.database import Still
+from swapdesk.service.store.database import Still, nobody_else
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.onchain.adapter import Deal, DexRefused
 from swapdesk.service.venues.onchain.reader import OnchainReader
@@ -75,15 +75,11 @@ class HotWallet:
     @asynccontextmanager
     async def _turn(self, reader: OnchainReader) -> AsyncIterator[Still]:
         if self._store is None:
-            yield _alone
+            yield nobody_else
             return
         name = f"wallet {reader.place.chain_id} {self.address}"
         async with self._store.database.exclusive(name) as still:
             yield still
-
-
-async def _alone() -> None:
-    return
 
 
 class Spender(Struct, frozen=True):

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from swapdesk.background import SharedWork
 from swapdesk.chain.calldata import erc20
 from swapdesk.chain.calldata.method import Method
 from swapdesk.chain.calldata.venues import AGGREGATE, RESERVES
@@ -120,7 +121,7 @@ class OnchainReader:
         self._pools: dict[str, PoolPlace] = {}
         self._view: ChainView | None = None
         self._looked = float("-inf")
-        self._looking: asyncio.Task[ChainView] | None = None
+        self._looking: SharedWork[ChainView] = SharedWork()
 
     def watch(self, pools: Iterable[PoolPlace]) -> None:
         """Read these pools with every block."""
@@ -130,16 +131,11 @@ class OnchainReader:
         """The newest block, read at most once, however many wait for it or give up waiting."""
         if self._view is not None and self._clock.monotonic() - self._looked < FRESH_SECONDS:
             return self._view
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
-            self._looking.add_done_callback(_seen)
-        return await asyncio.shield(self._looking)
+        return await asyncio.shield(self._looking.begin(self._look))
 
     async def close(self) -> None:
         """End what is being read, and the connection."""
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        await self._looking.cancel()
         await self.client.close()
 
     async def _look(self) -> ChainView:
@@ -203,12 +199,6 @@ class OnchainReader:
         if found is None:
             raise NodeUncertain("the token answers no allowance")
         return found
-
-
-def _seen(looking: asyncio.Task[ChainView]) -> None:
-    """Take note of a failure that nobody waits for any more."""
-    if not looking.cancelled():
-        looking.exception()
 
 
 def _number(data: bytes, place: int) -> int:
