@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from msgspec import Struct
 from textual import on
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.wallet.call_payments import NewPayee
     from swapdesk.settings import Settings
     from swapdesk.toml_document import ConfigProblem
-    from swapdesk.tui.tapes.player import Player
     from swapdesk.tui.widgets.frame import Caption
 
 
@@ -136,6 +136,16 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 
 
+class TapePlayer(Protocol):
+    """What plays a tape in the desk (``tui.tapes.player``)."""
+
+    def attach(self, app: DeskApp) -> Mapping[str, Any]:
+        """Make an application ready for the tape; what it is to be run with."""
+
+    def keeps(self, event: KeyPressed | Paste) -> bool:
+        """Whether a key of the user is kept from the desk."""
+
+
 class DeskApp(SafeApp[int]):
     """``start_sandbox`` is called after the first frame, on the sandbox profile only.
 
@@ -174,7 +184,7 @@ class DeskApp(SafeApp[int]):
         self.creates = CreateController(self.navigation)
         self.signing = SigningController(self.navigation)
         self.batches = BatchController(self.navigation)
-        self.player: Player | None = None
+        self.player: TapePlayer | None = None
         """Of the tape that plays; it sees every key first."""
         self.caption: Caption | None = None
         self._leaving = LeavingGuard(self.session.clock)
@@ -445,7 +455,7 @@ class DeskApp(SafeApp[int]):
 def run_desk(
     settings: Settings,
     start_sandbox: StartSandbox | None,
-    player: Player | None = None,
+    player: TapePlayer | None = None,
     *,
     demo: DemoChoice | None = None,
 ) -> int | str:

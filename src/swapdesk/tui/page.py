@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from swapdesk.flows.connected_desk import ConnectedDesk
     from swapdesk.flows.desk import Desk
     from swapdesk.flows.signing.signing_session import SigningSession
-    from swapdesk.tui.app import DeskApp
+    from swapdesk.tui.controls import DeskControls
     from swapdesk.tui.widgets.overlay import Question
 
 
@@ -69,9 +69,9 @@ class Page(DeskScreen):
         )
 
     @property
-    def controls(self) -> DeskApp:
+    def controls(self) -> DeskControls:
         """The application with its controllers."""
-        return cast("DeskApp", self.app)
+        return cast("DeskControls", self.app)
 
     @property
     def reads_only(self) -> bool:

@@ -63,6 +63,10 @@ class Navigation:
             await self.app.pop_screen()
         return self.first
 
+    async def begin_with(self, line: str) -> None:
+        """The first page with this line of a swap; nothing is asked."""
+        (await self.home()).begin_with(line)
+
     async def write_token(self, spec: str) -> None:
         """Put a token that was chosen on another page into the line of the first one."""
         (await self.home()).write_token(spec)

@@ -133,7 +133,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from swapdesk.flows.orders.tracked_order import TrackedOrder
-    from swapdesk.tui.controllers.create_controller import BatchController
+    from swapdesk.tui.controls import Batches
     from swapdesk.wire.orders import Order
 
 UPDATE_SECONDS = 0.1
@@ -286,7 +286,7 @@ class BatchScreen(Page):
     # what there is
 
     @property
-    def work(self) -> BatchController:
+    def work(self) -> Batches:
         """The batch of this run; it outlives the page."""
         return self.controls.batches
 

@@ -431,8 +431,7 @@ class InspectScreen(Page):
 
     async def do_try_again(self) -> None:
         """The first page with the line of this order; nothing is asked."""
-        line = self._line_again()
-        (await self.controls.navigation.home()).begin_with(line)
+        await self.controls.navigation.begin_with(self._line_again())
 
     def _line_again(self) -> str:
         facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
