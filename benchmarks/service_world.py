@@ -35,7 +35,7 @@ from swapdesk.service.venues.adapter import (
 )
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.chains import Chain, SwapProvider
-from swapdesk.wire.encoding.ids import new_object_id, new_order_id, new_quote_id
+from swapdesk.wire.encoding.ids import new_object_id, new_order_id
 from swapdesk.wire.orders import DisplayStatus, LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
@@ -159,7 +159,7 @@ async def orders_in(
 
 def _quote(rng: random.Random, token_in: Token, token_out: Token, now: datetime) -> StoredQuote:
     return StoredQuote(
-        quote_id=new_quote_id(rng),
+        quote_id=new_object_id(rng),
         partner_id=PARTNER.partner_id,
         purpose="exchange",
         route="private",
