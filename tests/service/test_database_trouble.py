@@ -242,7 +242,9 @@ async def test_whoever_is_ended_ends_though_its_connection_breaks_just_then(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """What the library tells of the connection is no failure that somebody goes on after."""
-    asks = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = $1 AND query LIKE $2"
+    asks = (
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = $1 AND query LIKE $2 AND state = $3"
+    )
 
     async def wait(db: Any) -> None:
         await db.rows("SELECT pg_sleep(4)")
@@ -250,8 +252,9 @@ async def test_whoever_is_ended_ends_though_its_connection_breaks_just_then(
     waiting = asyncio.create_task(store.database.write(wait))
     with store.database.growth():
         async with connected(server, database) as other, asyncio.timeout(PATIENCE):
-            for query in ("%pg_sleep%", "LISTEN%"):
-                while not await other.fetchval(asks, database, query):  # noqa: ASYNC110 - of the server
+            # Who has not begun to listen yet is ended by another failure.
+            for query, state in (("%pg_sleep%", "active"), ("LISTEN%", "idle")):
+                while not await other.fetchval(asks, database, query, state):  # noqa: ASYNC110
                     await asyncio.sleep(0.002)
         waiting.cancel()
         wire[0].break_off()
