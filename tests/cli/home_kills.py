@@ -209,7 +209,7 @@ class Home:
         for file in self.files:
             self._until(self._batch_settled, file)
         self._until(self._went_on, *SWAP_ON_CHAIN, "20", "usdc.base", "weth.base")
-        self._until(self._went_on, "wallet", "withdraw", "--chain", "arbitrum")
+        self._until(self._emptied)
         for name, order in self.listed().items():
             if name in self.settled:
                 continue
@@ -252,10 +252,16 @@ class Home:
         return found
 
     def _went_on(self, *words: str) -> bool:
-        """Whether a command came through, or had nothing to do."""
+        """Whether a command came through."""
         result = self.run(*words, *(() if words[1] in ("build", "submit") else ("--yes",)))
         assert result is not None
-        return result.code == Exit.DONE or result.error["code"] == "NOTHING_HELD"
+        return result.code == Exit.DONE
+
+    def _emptied(self) -> bool:
+        """Whether nothing is left in the smart account: behind a withdrawal that was on its way
+        there may be what came since."""
+        back = self.run("wallet", "withdraw", "--chain", "arbitrum", "--yes")
+        return back is not None and back.code != 0 and back.error["code"] == "NOTHING_HELD"
 
     def _batch_settled(self, file: str) -> bool:
         ran = self.run("batch", "run", file, "--yes")
