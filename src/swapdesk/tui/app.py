@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from swapdesk.tui.widgets.frame import Caption
 
 
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 1.0
 AGAIN_SECONDS = 10.0
 """How long the telling counts; as long as its notice is shown."""
 
@@ -129,11 +132,6 @@ class GarbageRounds(Struct):
             # Where new orders take the place of old ones the interpreter counts nothing new and
             # lets the young ones become tens of thousands; walked every second they are few.
             gc.collect(1)
-
-
-log = logging.getLogger(__name__)
-
-TICK_SECONDS = 1.0
 
 
 class TapePlayer(Protocol):
