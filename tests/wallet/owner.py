@@ -90,7 +90,7 @@ class Owner(Struct):
         account = account or await self.account(wallet)
         clock = QuickClock()
         return await propose_withdrawal(
-            wallet, self.journal, clock, account, self.link, *more, **how
+            wallet, self.journal, clock, account.address, self.link, *more, **how
         )
 
     async def dollars(self, address: str) -> int:

@@ -22,9 +22,11 @@ from swapdesk.flows.batch.withdrawing import (
     WITHDRAWAL,
     TakingBack,
     take_back,
+    withdrawals_left_open,
 )
+from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.journal.ledger import OPEN, State
-from swapdesk.flows.signing.signing_session import SigningSession
+from swapdesk.flows.signing.signing_session import RunningSignings, SigningSession
 from swapdesk.flows.signing.wallet_signing import token_facts
 from swapdesk.flows.transactions import NotAgreed, Outcome
 from swapdesk.wallet.promise import Asset, Purpose
@@ -66,7 +68,7 @@ def session_of(left: Opened, *, says: bool) -> Signed:
     journal, link = left.owner.journal, left.owner.link
     token = token_facts(left.wallet, link, Asset("ETH", 18, None))
     session = SigningSession(
-        WITHDRAWAL, "w", (left.account, link), token, journal, QuickClock(), changed
+        WITHDRAWAL, "w", (left.account.address, link), token, journal, QuickClock(), changed
     )
     return session, seen
 
@@ -196,3 +198,53 @@ async def test_nothing_is_taken_from_a_bundle_that_waits_for_it(left: Opened) ->
     assert await left.held() == (0, 0)
     (bundle,) = open_bundles(journal.ledger)
     move_bundle(journal.ledger, bundle, State.REFUSED, code="REFUSED")
+
+
+@pytest.mark.parametrize("executed", [True, False], ids=["executed", "unsent"])
+async def test_the_next_start_sees_to_its_end_what_a_killed_run_signed(
+    left: Opened, executed: bool
+) -> None:
+    """The act stands as sent. No key is opened for it, nothing is signed and nothing is asked."""
+    owner = left.owner
+    await left.stands()
+    step = await left.propose()
+    client = await left.wallet.client()
+    signed = await client.sign(step.review)
+    step.entry.signed(signed.hash)
+    if executed:
+        await client.broadcast(signed.hash)
+        await left.executed(signed.hash)
+    (act,) = withdrawals(owner.journal.ledger, left.account.address, CHAIN, *OPEN)
+    await left.wallet.lock()
+    catalog = Catalog.open(owner.settings.places.root / "catalog.db", QuickClock())
+    desk = SimpleNamespace(
+        wallet=left.wallet, journal=owner.journal, clock=QuickClock(), catalog=catalog
+    )
+    running = RunningSignings(desk, lambda _: None)
+    withdrawals_left_open(running)
+    (session,) = running.open
+    assert "or back" in WITHDRAWAL.whereabouts(session)
+    outcome = await running.run(session)
+    assert outcome.done, outcome
+    assert owner.journal.ledger.get(act.id).state is State.DONE
+    assert (outcome.hash, await left.held()) == (signed.hash, (0, 0))
+    assert "25 USDC" in session.notice
+    assert session.wallet == left.account.name
+    assert left.account.address not in (await left.wallet.accounts()).unlocked
+    again = RunningSignings(desk, lambda _: None)
+    withdrawals_left_open(again)
+    assert again.open == []
+    catalog.close()
+
+
+async def test_what_was_never_signed_is_nobodys_and_gives_way(left: Opened) -> None:
+    owner = left.owner
+    await left.stands()
+    step = await left.propose()
+    step.entry.begin()
+    desk = SimpleNamespace(wallet=left.wallet, journal=owner.journal)
+    session, asked = session_of(left, says=True)
+    session.asked = False
+    assert await WITHDRAWAL.work(desk, session) is None
+    assert asked == []
+    assert (await left.taken_out())[0].done

@@ -404,7 +404,7 @@ async def withdraw(
     while True:
         try:
             step = await propose_withdrawal(
-                wallet, desk.journal, desk.clock, owner, link, token, despite_bundle
+                wallet, desk.journal, desk.clock, owner.address, link, token, despite_bundle
             )
             if isinstance(step, Outcome):
                 nothing = step.code == NOTHING_HELD

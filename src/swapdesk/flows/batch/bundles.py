@@ -391,6 +391,11 @@ def withdrawals(ledger: Ledger, account: str, chain: str, *states: State) -> lis
     )
 
 
+def open_withdrawals(ledger: Ledger) -> list[Operation]:
+    """Those that are not over, oldest first."""
+    return ledger.where("kind = 'withdraw' AND state IN ('prepared', 'sent', 'unknown')")
+
+
 def withdrawal_of(ledger: Ledger, intent_id: str) -> Operation | None:
     """The newest one under an intent."""
     acts = ledger.where(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -49,7 +50,7 @@ from swapdesk.flows.transactions import (
     under_way,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
-from swapdesk.wallet.accounts import COIN_DECIMALS, Account, ChainLink
+from swapdesk.wallet.accounts import COIN_DECIMALS, ChainLink
 from swapdesk.wallet.answers import Balance, SignedTransaction, SmartAccount
 from swapdesk.wallet.promise import (
     Asset,
@@ -59,12 +60,16 @@ from swapdesk.wallet.promise import (
     WithdrawalPromise,
 )
 
+if TYPE_CHECKING:
+    from swapdesk.flows.desk import Desk
+
 GAS_UNITS = 10**16
 """Most that one transaction may pay for gas: 0.01 of the chain's coin."""
 MOST_PAYMENTS = 50
 """In one call of a smart account."""
 NOTHING_HELD = "NOTHING_HELD"
 """The smart account has nothing of what was asked for."""
+_EITHER = "in your smart account, or back in your wallet"
 
 
 class Withdrawal(Step, frozen=True, kw_only=True):
@@ -89,27 +94,27 @@ async def propose_withdrawal(
     wallet: LocalWallet,
     journal: Journal,
     clock: Clock,
-    account: Account,
+    account: str,
     link: ChainLink,
     token: str | None = None,
     despite_bundle: bool = False,
     watch: Watch | None = None,
 ) -> Withdrawal | Outcome:
     """The next transaction to sign, the one that is under way, or why there is none. ``token`` is a
-    symbol or a contract, None for everything; ``watch`` hears how it goes. Nothing is signed.
-    Raises WalletError and JournalUnavailable."""
+    symbol or a contract, None for everything; ``account`` is the address of the owner; ``watch``
+    hears how it goes. Nothing is signed. Raises WalletError and JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()
     _reconcile(ledger, account, link, earlier)
     purposes = Purpose.WITHDRAW, Purpose.DEPLOY
     own = of_name(earlier, *(_name(purpose, account, link) for purpose in purposes))
-    step = Withdrawal(client=wallet.client, clock=clock, ended=_ended, watch=watch)
+    step = _step(wallet, clock, watch)
     pending = under_way(own, *purposes)
     if pending is not None:
         return _resumed(step, ledger, pending)
     assets = await _assets(wallet, journal, account, link)
-    held = await client.smart_account(account.address, link.name, assets)
-    bundle = relying(journal, account.address, link.name, clock.now())
+    held = await client.smart_account(account, link.name, assets)
+    bundle = relying(journal, account, link.name, clock.now())
     if bundle is not None and not despite_bundle:
         return _needed(ledger, held.address, bundle, link)
     asked = [one for one in held.balances if token is None or _is(one.asset, token)]
@@ -124,11 +129,15 @@ async def propose_withdrawal(
     entry = Entry()
     # Making the account moves no money and is not journaled.
     if purpose is Purpose.WITHDRAW:
-        names = intent_id, account.address, held.address, link.name, taken
+        names = intent_id, account, held.address, link.name, taken
         entry = ActEntry(ledger, partial(bundles.begin_withdrawal, ledger, *names))
     review = await client.review(payload, promise)
     proposed = replace(step, payload=payload, review=review, entry=entry)
     return replace(proposed, sender=held.address, taken=taken)
+
+
+def _step(wallet: LocalWallet, clock: Clock, watch: Watch | None) -> Withdrawal:
+    return Withdrawal(client=wallet.client, clock=clock, ended=_ended, watch=watch)
 
 
 async def _ended(came: Delivered) -> Outcome:
@@ -137,8 +146,7 @@ async def _ended(came: Delivered) -> Outcome:
         "in your smart account; gas may have been paid",
         "you: give the command again, which looks at it anew",
     )
-    meanwhile = "in your smart account, or back in your wallet"
-    return came.outcome("NOT_WITHDRAWN", stays, meanwhile)
+    return came.outcome("NOT_WITHDRAWN", stays, _EITHER)
 
 
 def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Withdrawal:
@@ -154,10 +162,10 @@ def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Wit
 
 
 def _reconcile(
-    ledger: Ledger, account: Account, link: ChainLink, earlier: Sequence[SignedTransaction]
+    ledger: Ledger, account: str, link: ChainLink, earlier: Sequence[SignedTransaction]
 ) -> None:
     """Commit what became of withdrawals that ended while nobody here looked."""
-    for act in bundles.withdrawals(ledger, account.address, link.name, *OPEN):
+    for act in bundles.withdrawals(ledger, account, link.name, *OPEN):
         name = bundles.signed_under(act), Purpose.WITHDRAW
         end = decisive([one for one in earlier if (one.intent_id, one.purpose) == name])
         if end is not None and end.final:
@@ -166,17 +174,17 @@ def _reconcile(
 
 
 async def _assets(
-    wallet: LocalWallet, journal: Journal, account: Account, link: ChainLink
+    wallet: LocalWallet, journal: Journal, account: str, link: ChainLink
 ) -> list[Asset]:
     """The coin and the verified tokens of the chain, and whatever a bundle was to be paid with."""
     found = {one.contract: one for one in await wallet.tokens.assets(link.name)}
-    for asset in smart_accounts(journal).get((account.address, link.name), ()):
+    for asset in smart_accounts(journal).get((account, link.name), ()):
         found.setdefault(asset.contract, asset)
     return list(found.values())
 
 
 def _promise(
-    account: Account,
+    account: str,
     link: ChainLink,
     taken: Sequence[Sum],
     intent_id: str,
@@ -195,12 +203,40 @@ def _promise(
             ),
             sum(one.units for one in taken if one.prepaid),
         )
-    return own_promise(intent_id, account.address, link, sell, now, GAS_UNITS, withdrawal)
+    return own_promise(intent_id, account, link, sell, now, GAS_UNITS, withdrawal)
 
 
-TakingBack = tuple[Account, ChainLink]
-"""Everything of the smart account of an account, while it comes back to its owner."""
+TakingBack = tuple[str, ChainLink]
+"""Everything of the smart account of an owner, by address, while it comes back."""
 _AGAIN = "you: d on the smart account asks again"
+
+
+async def _work(desk: Desk, session: SigningSession[TakingBack]) -> Outcome | None:
+    """What a key asked for, or what an earlier run left open."""
+    work = take_back if session.asked else _followed
+    owner = session.about[0]
+    return await carried_out(desk, session, owner, lambda: work(session, desk.wallet), _AGAIN)
+
+
+async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome | None:
+    """Send what an earlier run signed, and wait for its end. Nothing is signed, so that no key is
+    opened. None where another desk has the wallet, or nothing was signed: a withdrawal that is
+    asked for takes its place."""
+    accounts, (owner, link) = await wallet.accounts(), session.about
+    if accounts.read_only:
+        return None
+    name = next((one.name for one in accounts.accounts if one.address == owner), "")
+    session.says("", wallet=name)
+    client, ledger = await wallet.client(), session.journal.ledger
+    for act in bundles.withdrawals(ledger, owner, link.name, *OPEN):
+        signed = await client.transactions(bundles.signed_under(act))
+        decides = decisive([one for one in signed if one.purpose is Purpose.WITHDRAW])
+        if decides is not None:
+            step = _step(wallet, session.clock, session)
+            step = _resumed(step, ledger, decides)
+            session.notice = _notice(step.taken)
+            return await step.send()
+    return None
 
 
 async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
@@ -219,17 +255,20 @@ async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) ->
         session.signed = session.payload = None
         session.started()
         outcome = await carry_out(session, propose)
-    taken = step.taken if isinstance(step, Withdrawal) else ()
-    whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken)
-    session.notice = f"is paid back: {whole or 'what it held'}."
+    session.notice = _notice(step.taken if isinstance(step, Withdrawal) else ())
     return outcome
+
+
+def _notice(taken: Sequence[Sum]) -> str:
+    whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken)
+    return f"is paid back: {whole or 'what it held'}."
 
 
 def _whereabouts(session: SigningSession[TakingBack]) -> str:
     if session.outcome is not None and session.outcome.done:
         return session.kind.arrived
-    away = transaction_brief(session)
-    return "in your smart account" if away is None else "in your smart account, or back"
+    known = session.asked or session.signed is not None
+    return "in your smart account" if known and transaction_brief(session) is None else _EITHER
 
 
 WITHDRAWAL = SigningKind[TakingBack](
@@ -237,9 +276,7 @@ WITHDRAWAL = SigningKind[TakingBack](
     promise="request",
     expired="NOT_CONFIRMED",
     done="What the smart account held is back in your wallet.",
-    work=lambda desk, session: carried_out(
-        desk, session, session.about[0], lambda: take_back(session, desk.wallet), _AGAIN
-    ),
+    work=_work,
     pays=nothing_paid,
     whereabouts=_whereabouts,
     after="you",
@@ -248,20 +285,31 @@ WITHDRAWAL = SigningKind[TakingBack](
 
 
 def begin_withdrawal(
-    running: RunningSignings, account: Account, link: ChainLink
+    running: RunningSignings, account: str, link: ChainLink, wallet: str = "", *, asked: bool = True
 ) -> SigningSession[TakingBack]:
-    """The session of a withdrawal."""
-    wallet, coin = running.desk.wallet, native_coin(running.desk.catalog, link.name)
+    """The session of a withdrawal that was asked for, or that an earlier run left open. ``account``
+    is the address of the owner and ``wallet`` its name."""
+    coin = native_coin(running.desk.catalog, link.name)
     symbol = coin.symbol if coin is not None else ""
-    token = token_facts(wallet, link, Asset(symbol, COIN_DECIMALS[link.kind], None))
+    token = token_facts(running.desk.wallet, link, Asset(symbol, COIN_DECIMALS[link.kind], None))
     return running.begin(
         WITHDRAWAL,
         _name(Purpose.WITHDRAW, account, link),
         (account, link),
         token,
-        wallet=account.name or account.address,
+        wallet=wallet or account,
+        asked=asked,
         called=f"smart account on {token.chain_name}",
     )
+
+
+def withdrawals_left_open(running: RunningSignings) -> None:
+    """Begin sessions for withdrawals that the journal has open and nobody here works on. Raises
+    JournalUnavailable."""
+    for act in bundles.open_withdrawals(running.desk.journal.ledger):
+        account, link = act.body["account"], running.desk.wallet.link(act.body["chain"])
+        if link is not None and running.get(_name(Purpose.WITHDRAW, account, link)) is None:
+            begin_withdrawal(running, account, link, asked=False)
 
 
 def _nothing(
@@ -279,7 +327,7 @@ def _nothing(
 def _taken_already() -> Outcome:
     failure = Failure(
         "Another withdrawal from this smart account is under way.",
-        "in your smart account, or back in your wallet",
+        _EITHER,
         "you: let it end first, then give the command again",
     )
     return refused("OTHER_UNDER_WAY", failure)
@@ -297,8 +345,8 @@ def _needed(ledger: Ledger, sender: str, bundle: Bundle, link: ChainLink) -> Out
     return refused("NEEDED_BY_BUNDLE", failure)
 
 
-def _name(purpose: Purpose, account: Account, link: ChainLink) -> str:
-    return f"{purpose} {account.address} {link.name}"
+def _name(purpose: Purpose, account: str, link: ChainLink) -> str:
+    return f"{purpose} {account} {link.name}"
 
 
 def _is(asset: Asset, token: str) -> bool:

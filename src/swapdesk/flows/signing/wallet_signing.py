@@ -35,6 +35,7 @@ from swapdesk.flows.transactions import (
     Watch,
     of_name,
     refused,
+    still_open,
     under_way,
 )
 from swapdesk.flows.wallet.local_wallet import LocalWallet, own_promise
@@ -94,27 +95,32 @@ async def carry_out(
 async def carried_out(
     desk: Desk,
     session: SigningSession[Any],
-    account: Account,
-    work: Callable[[], Awaitable[Outcome]],
+    account: str,
+    work: Callable[[], Awaitable[Outcome | None]],
     again: str,
-) -> Outcome:
-    """What ``work`` comes to with the keys of the account open, in the words of the screens, whose
-    keys act next. ``again``: who asks for it once more, by which key."""
+) -> Outcome | None:
+    """What ``work`` comes to with the keys of an account open, in the words of the screens, whose
+    keys act next; what an earlier run left open is signed and needs no key. ``account`` is its
+    address; ``again``: who asks for it once more, by which key."""
     try:
-        await open_keys(desk.wallet, account.address, session)
+        if session.asked:
+            await open_keys(desk.wallet, account, session)
         outcome = await work()
     except JournalUnavailable:
         outcome = refused("NO_JOURNAL", NO_JOURNAL)
     except (NotAgreed, NotSignable, WalletError) as error:
-        outcome = _stopped(error, session.kind.whereabouts(session), again)
-    failure = outcome.failure
-    if failure is None:
+        outcome = _stopped(error, session, again)
+    failure = outcome.failure if outcome is not None else None
+    if outcome is None or failure is None:
         return outcome
     next_ = GO_ON if outcome.open else _NEXT.get(outcome.code, again) or failure.next
     return replace(outcome, failure=replace(failure, next=next_))
 
 
-def _stopped(error: NotAgreed | NotSignable | WalletError, money: str, again: str) -> Outcome:
+def _stopped(
+    error: NotAgreed | NotSignable | WalletError, session: SigningSession[Any], again: str
+) -> Outcome:
+    money = session.kind.whereabouts(session)
     match error:
         case NotAgreed():
             return refused(error.code, Failure(str(error), money, ""))
@@ -122,7 +128,8 @@ def _stopped(error: NotAgreed | NotSignable | WalletError, money: str, again: st
             said = f"Your wallet refuses to sign this: {error}"
             return refused("GATE", Failure(said, money, error.next(again)))
     told = failure_of_wallet(error)
-    return refused(told.code, Failure(told.cause, money, told.next))
+    end = refused if session.asked else still_open
+    return end(told.code, Failure(told.cause, money, told.next))
 
 
 _NEXT = {
@@ -206,7 +213,7 @@ REVOCATION = SigningKind[Revocation](
     expired="NOT_CONFIRMED",
     done="The allowance is over: nobody may take this any more.",
     work=lambda desk, session: carried_out(
-        desk, session, session.about[0], lambda: revoke(session, desk.wallet), _AGAIN
+        desk, session, session.about[0].address, lambda: revoke(session, desk.wallet), _AGAIN
     ),
     pays=nothing_paid,
     whereabouts=lambda _: "in your wallet",

@@ -71,7 +71,7 @@ class SigningController:
         """Take back what the smart account of an account holds, and show what is to be signed."""
         from swapdesk.flows.batch.withdrawing import begin_withdrawal
 
-        self._carry_out(begin_withdrawal(self.running, account, link))
+        self._carry_out(begin_withdrawal(self.running, account.address, link, account.name))
 
     def _carry_out(self, signing: SigningSession[Any]) -> None:
         self.go_on(signing)
@@ -142,7 +142,7 @@ class SigningController:
     def take_on(self) -> None:
         """Go on with what an earlier run left open, and with what stopped when the service or
         the wallet was gone."""
-        from swapdesk.flows.batch.bundles import open_bundles
+        from swapdesk.flows.batch.bundles import open_bundles, open_withdrawals
         from swapdesk.flows.creation.creates import open_swaps
         from swapdesk.flows.journal.journal_file import JournalUnavailable
         from swapdesk.flows.payments import unanswered
@@ -160,6 +160,10 @@ class SigningController:
                 from swapdesk.flows.deposits.wallet_funding import deposits_left_open
 
                 deposits_left_open(self.running)
+            if open_withdrawals(journal.ledger):
+                from swapdesk.flows.batch.withdrawing import withdrawals_left_open
+
+                withdrawals_left_open(self.running)
             if open_bundles(journal.ledger):
                 self._take_on_groups()
         except JournalUnavailable as error:
