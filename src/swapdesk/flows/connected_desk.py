@@ -116,6 +116,7 @@ class ConnectedDesk:
             OrderPayments(journal),
             background,
         )
+        self.transport = transport
         self.control: SandboxControl | None = None
         self.faucet: SandboxFaucet | None = None
         if connection.control is not None:
