@@ -159,7 +159,7 @@ OPERATIONS = {found.ok().label: found.ok() for found in schema.get_all_operation
 def hold(label: str, chosen: settings) -> None:
     """All phases over one operation.
 
-    Made when the test runs: ``schema.parametrize`` makes the cases of every operation while tests
+    Made when the test runs: ``parametrize`` of schemathesis makes the cases of every operation while tests
     are collected, in each worker anew, and that takes longer than the tests themselves.
     """
     load_all_checks()
