@@ -43,10 +43,11 @@ CODE_WORD = re.compile(
 )
 QUOTED = re.compile(r"``([^`]+)``|:\w+:`~?([^`]+)`")
 NAME = re.compile(r"_?[a-z][\w.]*|[A-Z]\w*[a-z][\w.]*|[A-Z]+(?:_[A-Z0-9]+)+")
+WORD = re.compile(r"[A-Za-z_]\w*")
 PLACEHOLDER = re.compile(r"\w*NAME\w*|NewScreen|Model|do_|kind_state")
 """What a reader replaces by a name of his own."""
-JSON_MEMBER = re.compile(r"\b[a-z]+[A-Z]")
-MEMBER = re.compile(r"([a-z]\w*)\.(\w+)")
+MEMBER = re.compile(r"([a-z]\w*)\.([a-z_]+|[A-Z]\w*)")
+"""``module.member``; a member of JSON has capitals inside."""
 
 
 class Module(Struct, frozen=True):
@@ -105,24 +106,22 @@ def code_of(stem: str) -> str:
     )
 
 
-def missing_words(name: str) -> Iterator[str]:
-    """Words of a name that nothing has; a member of JSON has its attribute."""
-    for word in re.findall(r"[A-Za-z_]\w*", name):
-        snake_case = re.sub(r"(?<=[a-z])[A-Z]", lambda capital: f"_{capital[0].lower()}", word)
-        if not ({word, snake_case} & existing() or PLACEHOLDER.fullmatch(word)):
-            yield word
-
-
-def missing_members(name: str) -> Iterator[str]:
-    """``module.member`` where no module of that name has the word."""
+@cache
+def missing(name: str) -> list[str]:
+    """Words of a name that nothing has; the name itself where its module has no such member."""
+    words = [word for word in WORD.findall(name) if not exists(word)]
     member = MEMBER.fullmatch(name)
-    if member is None or JSON_MEMBER.search(name):
-        return
-    if is_there(name) or is_there(name.replace(".", "/")):
-        return
+    if member is None or is_there(name) or is_there(name.replace(".", "/")):
+        return words
     code = code_of(member[1])
-    if code and not (re.search(rf"\b{member[2]}\b", code) or is_named_in_the_code(name)):
-        yield name
+    in_module = not code or re.search(rf"\b{member[2]}\b", code)
+    return words if in_module or is_named_in_the_code(name) else [*words, name]
+
+
+def exists(word: str) -> bool:
+    """A member of JSON has the name of its attribute."""
+    snake_case = re.sub(r"(?<=[a-z])[A-Z]", lambda capital: f"_{capital[0].lower()}", word)
+    return bool({word, snake_case} & existing() or PLACEHOLDER.fullmatch(word))
 
 
 def names_in_prose(prose: str) -> Iterator[str]:
@@ -134,13 +133,13 @@ def names_in_prose(prose: str) -> Iterator[str]:
     yield from re.findall(r"\b\w+\.py\b", prose)
 
 
-def names_in_documents() -> Iterator[tuple[str, str]]:
-    """Names in spans, each with its document."""
+def words_of_documents() -> Iterator[tuple[str, str]]:
+    """Words of the names in spans, each with its document."""
     for document in sorted({*DOCUMENTS} - {*ABOUT_THE_API}):
         for span in spans(document):
-            name = span.removesuffix("()")
-            if NAME.fullmatch(name):
-                yield document, name
+            if NAME.fullmatch(name := span.removesuffix("()")):
+                for word in WORD.findall(name):
+                    yield document, word
 
 
 def stale_words() -> dict[str, list[str]]:
@@ -149,10 +148,10 @@ def stale_words() -> dict[str, list[str]]:
     for module in modules():
         for line, prose in module.prose:
             for name in names_in_prose(prose):
-                for word in (*missing_words(name), *missing_members(name)):
+                for word in missing(name):
                     places.setdefault(word, []).append(f"{module.path}:{line}")
-    for document, name in names_in_documents():
-        for word in missing_words(name):
+    for document, word in words_of_documents():
+        if not exists(word):
             places.setdefault(word, []).append(document)
     return places
 
