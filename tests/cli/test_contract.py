@@ -21,7 +21,7 @@ from harness import Result, environment
 from patience import PATIENCE
 from printed_documents import check_printed
 from swapdesk.acts import State
-from swapdesk.cli.cli_context import EFFECTS, READING, Effect
+from swapdesk.cli.cli_context import Effect, declared_of
 from swapdesk.cli.command_error import (
     NOT_CREATED,
     OWN_ROWS,
@@ -33,11 +33,11 @@ from swapdesk.cli.command_error import (
     of_wallet_error,
     words_of,
 )
-from swapdesk.cli.contract_commands import _RETRY, RETRY_OF, Retry, commands, error_codes
+from swapdesk.cli.contract_commands import _RETRY, RETRY_OF, Retry, error_codes
 from swapdesk.cli.creation import _not_swapped
-from swapdesk.cli.main import REMOVED
+from swapdesk.cli.main import REMOVED, commands
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
-from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, all_schemas, error_schema, schema_of
+from swapdesk.cli.schemas import all_schemas, document_types, error_schema, schema_of
 from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
@@ -50,11 +50,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_command_prints_a_document_or_says_what_else() -> None:
-    assert DOCUMENTS.keys() | OTHER_OUTPUT.keys() == commands().keys()
-    assert not DOCUMENTS.keys() & OTHER_OUTPUT.keys()
+    for name, command in commands().items():
+        declared = declared_of(command)
+        assert bool(declared.prints) is not bool(declared.instead), name
 
 
-@pytest.mark.parametrize("command", sorted(DOCUMENTS))
+@pytest.mark.parametrize("command", sorted(document_types()))
 def test_its_schema_is_one_and_asks_for_the_version(command: str) -> None:
     schema = json.loads(json_text(schema_of(command)))
     assert jsonschema_rs.meta.is_valid(schema)
@@ -83,7 +84,7 @@ def test_the_command_prints_one_or_all(tmp_path: Path) -> None:
         **json.loads(json_text(schema_of("config show"))),
     }
     whole = run_here("schema", "--json", home=tmp_path).document
-    assert whole["commands"].keys() == DOCUMENTS.keys()
+    assert whole["commands"].keys() == document_types().keys()
     assert whole["error"]["title"] == error_schema()["title"]
     for words, code in ((("api",), "NO_SCHEMA"), (("batch",), "NO_SUCH_COMMAND")):
         told = run_here("schema", *words, "--json", home=tmp_path)
@@ -107,7 +108,8 @@ def test_a_document_that_is_not_as_its_schema_says_is_found() -> None:
 def test_every_command_is_listed_with_its_effect(tmp_path: Path) -> None:
     told = run_here("commands", "--json", home=tmp_path).document
     listed = {one["name"]: one for one in told["commands"]}
-    assert listed.keys() == EFFECTS.keys()
+    assert listed.keys() == commands().keys()
+    assert {one["effect"] for one in listed.values()} == set(Effect)
     assert listed["swap"]["effect"] == Effect.MOVES_MONEY
     assert not listed["swap"]["readOnly"]
     assert listed["orders list"]["effect"] == Effect.ONLY_READS
@@ -335,7 +337,7 @@ def test_it_is_told_as_a_table_and_as_a_document(tmp_path: Path) -> None:
     assert "OUTCOME_UNKNOWN" in shown.stdout
 
 
-WRITING = sorted(EFFECTS.keys() - READING)
+WRITING = sorted(name for name, command in commands().items() if not declared_of(command).reading)
 
 
 def words_for(path: str) -> list[str]:
@@ -349,11 +351,6 @@ def words_for(path: str) -> list[str]:
             choices = getattr(one.type, "choices", ["1"])
             words += [one.opts[0], str(choices[0])]
     return words
-
-
-def test_every_command_has_its_effect() -> None:
-    assert commands().keys() == EFFECTS.keys()
-    assert set(EFFECTS.values()) == set(Effect)
 
 
 @pytest.mark.parametrize("path", WRITING)

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import EFFECTS, READING, CliContext, Effect, desk_command
+from swapdesk.cli.cli_context import CliContext, Declared, Effect, declared_of, desk_command
 from swapdesk.cli.command_error import (
     OWN_ROWS,
     REVIEW,
@@ -30,14 +30,15 @@ from swapdesk.cli.command_error import (
     of_client_error,
     of_wallet_error,
 )
-from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, SchemaDocument, all_schemas, schema_of
+from swapdesk.cli.main import commands, swapdesk
+from swapdesk.cli.schemas import SchemaDocument, all_schemas, document_types, schema_of
 from swapdesk.documents import WrittenPlace, all_places, places_of, subjects
 from swapdesk.toml_document import nearest
 
 
 @click.command()
 @click.argument("command", nargs=-1)
-@desk_command
+@desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("schemas:SchemaDocument",)))
 def schema(call: CliContext, command: tuple[str, ...]) -> None:
     """Print the JSON Schema of what COMMAND prints with --json, as "orders list".
 
@@ -46,10 +47,12 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
     was removed or is another one.
     """
     name = " ".join(" ".join(command).split()).removeprefix("swapdesk ")
-    if name in OTHER_OUTPUT:
-        raise bad_input("NO_SCHEMA", f"swapdesk {name} {OTHER_OUTPUT[name]}.", field="command")
-    if name and name not in DOCUMENTS:
-        below = [one for one in DOCUMENTS if one.startswith(f"{name} ")]
+    printed = document_types()
+    if name and name not in printed:
+        if other := commands().get(name):
+            instead = declared_of(other).instead
+            raise bad_input("NO_SCHEMA", f"swapdesk {name} {instead}.", field="command")
+        below = [one for one in printed if one.startswith(f"{name} ")]
         hint = f" There are {', '.join(below)}." if below else ""
         raise bad_input(
             "NO_SUCH_COMMAND",
@@ -61,7 +64,9 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
 
 
 @click.command()
-@desk_command
+@desk_command(
+    Declared(Effect.ONLY_READS, reading=True, prints=("contract_commands:ErrorsDocument",))
+)
 def errors(call: CliContext) -> None:
     """List every code that a command can end with: what it means, whether to try again, where the
     money is, who acts next, and the exit code.
@@ -90,7 +95,7 @@ class DocsDocument(Struct, frozen=True):
 
 @click.command()
 @click.argument("name", nargs=-1, shell_complete=completion.subjects)
-@desk_command
+@desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("contract_commands:DocsDocument",)))
 def docs(call: CliContext, name: tuple[str, ...]) -> None:
     """Say where the documents speak of NAME: an error code, a command, the number that one ended
     with, or a screen as its frame names it.
@@ -113,13 +118,13 @@ def docs(call: CliContext, name: tuple[str, ...]) -> None:
 
 
 @click.command("commands")
-@desk_command
+@desk_command(
+    Declared(Effect.ONLY_READS, reading=True, prints=("contract_commands:CommandsDocument",))
+)
 def list_commands(call: CliContext) -> None:
     """List every command with its arguments, its options, and what it does at most: it moves money,
     spends a limit, changes the desk, or only reads.
     """
-    from swapdesk.cli.main import swapdesk
-
     listed = [_command_facts(name, command) for name, command in commands().items()]
     call.output.table(
         ("command", "effect", "read-only", "does"),
@@ -181,39 +186,14 @@ class CommandsDocument(Struct, frozen=True):
     options: tuple[OptionFacts, ...]
 
 
-def every_command() -> Iterator[tuple[str, click.Command]]:
-    """The desk itself, every command and every command of a group, by the whole name."""
-    from swapdesk.cli.main import swapdesk
-
-    return _below("swapdesk", swapdesk)
-
-
-def commands() -> dict[str, click.Command]:
-    """Every command that does something, by its words without ``swapdesk``."""
-    return {
-        name.partition(" ")[2]: command
-        for name, command in every_command()
-        if not isinstance(command, click.Group)
-    }
-
-
-def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    yield name, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for inner in command.list_commands(context):
-            found = command.get_command(context, inner)
-            assert found is not None
-            yield from _below(f"{name} {inner}", found)
-
-
 def _command_facts(name: str, command: click.Command) -> CommandFacts:
+    declared = declared_of(command)
     return CommandFacts(
         name=name,
         help=" ".join(inspect.cleandoc(command.help or "").split("\n\n")[0].split()),
-        effect=EFFECTS[name],
-        read_only=name in READING,
-        documents=name in DOCUMENTS,
+        effect=declared.effect,
+        read_only=declared.reading,
+        documents=bool(declared.prints),
         arguments=tuple(
             ArgumentFacts(
                 one.make_metavar(click.Context(command)).strip("[]."),
