@@ -23,17 +23,20 @@ from printed_documents import check_printed
 from swapdesk.acts import State
 from swapdesk.cli.cli_context import Effect, declared_of
 from swapdesk.cli.command_error import (
+    FAMILIES,
     NOT_CREATED,
+    OWN_CODES,
     OWN_ROWS,
+    CommandError,
     Exit,
+    Retry,
     exit_of,
     exit_of_refused_create,
     of_client_error,
     of_unusable_file,
     of_wallet_error,
-    words_of,
 )
-from swapdesk.cli.contract_commands import _RETRY, RETRY_OF, Retry, error_codes
+from swapdesk.cli.contract_commands import error_codes
 from swapdesk.cli.creation import _not_swapped
 from swapdesk.cli.main import REMOVED, commands
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
@@ -233,6 +236,7 @@ def test_no_code_is_raised_that_is_not_in_the_table() -> None:
         and not one.startswith("SWAPDESK_")
         and one not in KNOWN
         and one not in NO_ENDS
+        and one not in FAMILIES
     }
     assert other == {}, "a code without a row in cli/command_error.py, or a word for NO_ENDS"
 
@@ -258,7 +262,8 @@ def test_what_ends_a_command_agrees_with_the_table_and_repeats_nothing_of_it() -
                 seen += 1
                 if ends and not ends & set(KNOWN[code].exits):
                     found.add(f"{path}:{call.lineno} ends with {ends}")
-                if repeated := words & set(words_of(code)):
+                usual = CommandError(Exit.BAD_INPUT, code, "")
+                if repeated := words & {usual.money, usual.next}:
                     found.add(f"{path}:{call.lineno} repeats {repeated}")
     assert found == set()
     assert seen > 150
@@ -280,11 +285,19 @@ def test_no_row_is_of_a_code_that_nothing_raises() -> None:
         for path in (ROOT / "src/swapdesk").rglob("*.py")
         if path.name != "rule_codes.py"
     )
-    # It stands in its row, and in the table of what may be given again.
-    rows = {code: 1 + (code in _RETRY) for code, *_ in OWN_ROWS}
+    # It stands in its row, and in its family.
+    rows = {code: 1 + any(code in nouns for nouns in FAMILIES.values()) for code in OWN_CODES}
     unused = [code for code, count in rows.items() if source.count(f'"{code}"') <= count]
     assert unused == []
-    assert len({code for code, *_ in OWN_ROWS}) == len(OWN_ROWS)
+    assert len(OWN_CODES) == len(OWN_ROWS)
+
+
+def test_a_code_of_a_family_is_told_with_its_noun() -> None:
+    told = [(one.family, one.noun) for one in KNOWN.values() if one.noun]
+    assert len(told) == len(set(told)) == sum(map(len, FAMILIES.values()))
+    assert all(one.family == code for code, one in KNOWN.items() if not one.noun)
+    error = CommandError(Exit.BAD_INPUT, "BAD_AMOUNT", "Why.")
+    assert (error.code, error.family, error.noun) == ("BAD_AMOUNT", "BAD", "amount")
 
 
 def test_every_refusal_of_a_payload_has_its_row() -> None:
@@ -307,7 +320,6 @@ def test_every_refusal_of_a_payload_has_its_row() -> None:
 def test_every_code_of_the_service_and_of_its_table_of_exits_is_told() -> None:
     assert STATUS_OF.keys() <= KNOWN.keys()
     assert NOT_CREATED.keys() <= KNOWN.keys()
-    assert RETRY_OF.keys() == set(Exit) - {Exit.DONE}
 
 
 def test_nothing_of_which_the_outcome_is_unknown_is_given_again_at_once() -> None:
@@ -330,6 +342,8 @@ def test_it_is_told_as_a_table_and_as_a_document(tmp_path: Path) -> None:
         "next": "you: type a larger amount",
         "exits": [4],
         "status": 422,
+        "family": "AMOUNT_TOO_LOW",
+        "noun": "",
     }
     assert {one["exit"] for one in told["exits"]} == set(Exit)
     shown = run_here("errors", home=tmp_path)
