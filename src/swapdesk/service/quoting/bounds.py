@@ -27,7 +27,7 @@ from swapdesk.service.quoting.pricing import Pricing
 from swapdesk.service.quoting.routes import (
     Intermediaries,
     PairBounds,
-    PricedLeg,
+    PricedRoute,
     RouteQuestion,
     price_leg,
     priced,
@@ -290,7 +290,7 @@ async def _reach(leg: _FirstLeg, token_in: Token) -> VenueLimits | None:
 
 async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | None:
     found = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
-    return found.quote.amount_out if isinstance(found, PricedLeg) else None
+    return found.amount_out if isinstance(found, PricedRoute) else None
 
 
 async def _crossing(
