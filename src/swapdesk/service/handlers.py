@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Directory
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.events import Endpoint, Hub
 from swapdesk.service.front import Front
@@ -27,26 +24,20 @@ from swapdesk.service.payments import CallPayments
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import CountedCall, RateLimiter, RequestCounter
 from swapdesk.service.readiness import Readiness
+from swapdesk.service.room import Shared
 from swapdesk.service.scans import TokenScans
-from swapdesk.service.store.store import Store
 from swapdesk.service.timekeeping import Timekeeper
-from swapdesk.service.venues.registry import Venues
 from swapdesk.service.webhooks import Webhooks
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.health import Health
 from swapdesk.wire.operations import BY_NAME
 
 
-class ServiceParts(Struct, frozen=True):
+class ServiceParts(Shared, frozen=True, kw_only=True):
     """The rooms of one service, wired together; ``stream`` answers ``WS /ws``."""
 
-    clock: Clock
-    rng: random.Random
     directory: Directory
     partners: PartnerWatch
-    catalog: ServiceCatalog
-    venues: Venues
-    store: Store
     engine: QuoteEngine
     scans: TokenScans
     requests: RequestCounter

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 from collections.abc import Collection, Iterable
 from datetime import timedelta
 from decimal import Decimal
@@ -21,7 +20,6 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.clock import Clock
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.asking import DEADLINE, HALF_STEPS, gather
@@ -41,9 +39,9 @@ from swapdesk.service.quoting.routes import (
     terms_of_leg,
     unpriced,
 )
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import RecentPayouts, RouteChoice, StoredQuote
-from swapdesk.service.store.store import Store
-from swapdesk.service.venues.registry import GuardedVenue, Venues, within
+from swapdesk.service.venues.registry import GuardedVenue, within
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 
 PRIVATE_ROWS = 24
@@ -86,13 +84,12 @@ class Priced(Struct, frozen=True):
         return max(bounds, default=None)
 
 
-class Pricing:
+class Pricing(Room):
     """Asks the venues for whole routes under one deadline."""
 
-    def __init__(self, venues: Venues, intermediaries: Intermediaries, clock: Clock) -> None:
-        self._venues = venues
+    def __init__(self, shared: Shared, intermediaries: Intermediaries) -> None:
+        super().__init__(shared)
         self._intermediaries = intermediaries
-        self._clock = clock
 
     async def price(self, question: RouteQuestion) -> Priced:
         """Routes of the asked types, each with its price or the reason it has none."""
@@ -329,14 +326,8 @@ def ranked(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRout
 RECENT = timedelta(hours=24)
 
 
-class PayoutRotation:
+class PayoutRotation(Room):
     """Chooses the hot wallet each private route shall pay from."""
-
-    def __init__(self, store: Store, venues: Venues, clock: Clock, rng: random.Random) -> None:
-        self._store = store
-        self._venues = venues
-        self._clock = clock
-        self._rng = rng
 
     async def rotated(
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool

@@ -16,8 +16,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import invalid
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, RouteTerms
 from swapdesk.service.venues.adapter import (
     FLOATING,
@@ -336,12 +336,11 @@ def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: 
 _XMR = "xmr"
 
 
-class Intermediaries:
+class Intermediaries(Room):
     """``token_ids`` names the rotating set, best of which is chosen per venue pair."""
 
-    def __init__(self, catalog: ServiceCatalog, venues: Venues, token_ids: Iterable[str]) -> None:
-        self._catalog = catalog
-        self._venues = venues
+    def __init__(self, shared: Shared, token_ids: Iterable[str]) -> None:
+        super().__init__(shared)
         self._token_ids = tuple(token_ids)
 
     def between(self, question: RouteQuestion) -> Iterator[Hop]:

@@ -90,10 +90,9 @@ class Groups(Subject):
 
     async def owner(self, multi_id: str) -> str | None:
         """Id of the partner whose group it is."""
-        rows = await self._database.look(
-            "SELECT partner_id FROM groups WHERE multi_id = :multi_id", {"multi_id": multi_id}
+        return await self._value(
+            str, "SELECT partner_id FROM groups WHERE multi_id = :multi_id", multi_id=multi_id
         )
-        return str(rows[0]["partner_id"]) if rows else None
 
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
         """In the order they were asked for; for whoever found the group, or has just made it."""

@@ -180,23 +180,6 @@ class OutboxRow(Struct, frozen=True):
     rank: int
 
 
-class OrderFilter(Struct, frozen=True):
-    """What ``GET /orders`` asks for, with the window already applied to ``since``."""
-
-    partner_id: str
-    since: datetime
-    until: datetime | None
-    statuses: tuple[int, ...]
-    private: bool | None
-    token_in_id: str | None
-    token_out_id: str | None
-    sort: Literal["created", "updated", "amount"]
-    descending: bool
-    offset: int
-    limit: int
-    multi_id: str | None = None
-
-
 class Usage(Struct, frozen=True):
     """Calls of one partner and rate class in window ``number`` of ``seconds`` since 1970."""
 
