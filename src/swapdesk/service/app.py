@@ -275,7 +275,7 @@ def assemble(
     ``observers`` are told what happens.
     """
     for observer in observers:
-        store.orders.transitions.listen(observer.moved)
+        store.orders.listen(observer.moved)
     catalog = ServiceCatalog(chains, tokens, keywords)
     shared = Shared(store, catalog, Venues(venues, clock, onchain.venues), clock, rng)
     scans = TokenScans(catalog, store, scanner, clock)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -45,7 +45,6 @@ from swapdesk.service.store.rows import (
     quote_of,
     values_of,
 )
-from swapdesk.service.store.transitions import Transitions
 from swapdesk.wire.orders import OrderQuery, OrderSort, OrderStatusCode
 from swapdesk.wire.quotes import SortOrder
 
@@ -81,18 +80,32 @@ class Quotes(Subject):
         )
 
 
+Listener = Callable[[StoredOrder, int | None], None]
+"""Takes an order as it stands, and the state that it left; None for a new order."""
+
+
 class Orders(Subject):
     """The rows that are the workflow."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.transitions = Transitions()
+        self._listeners: list[Listener] = []
         skip_leased = database.wording.skip_leased
         self._claim = _CLAIM.format(skip_leased=skip_leased)
         self._leased = _LEASED.format(skip_leased=skip_leased)
         among = database.wording.among
         self._announced = f"SELECT * FROM orders WHERE service_id {among} AND told"  # noqa: S608 - ours
         self._known = _KNOWN.format(among=among)
+
+    def listen(self, listener: Listener) -> None:
+        """Call it with every change of an order's state that this process has committed."""
+        self._listeners.append(listener)
+
+    def report(self, order: StoredOrder, before: int | None) -> None:
+        """Tell the listeners, unless the order is still in the state ``before``."""
+        if order.status != before:
+            for listener in self._listeners:
+                listener(order, before)
 
     async def begin(
         self,
@@ -126,7 +139,7 @@ class Orders(Subject):
             await calls.count_opened(db, order.service_id, call, payment)
 
         await self._database.write(begun, behind=calls.line_of(call))
-        self.transitions.report(order, None)
+        self.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
         """The one order a quote became, also after the quote itself was dropped: for its create,
@@ -232,7 +245,7 @@ class Orders(Subject):
             # Another order was confirmed with this transaction a moment ago.
             return False
         if moved and before is not None:
-            self.transitions.report(order, before)
+            self.report(order, before)
         return moved
 
     async def postpone(
