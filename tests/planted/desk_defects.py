@@ -863,6 +863,28 @@ PAYING = (
         ),
     ),
     Defect(
+        "withdrawal-left-open-forgotten",
+        "The desk's start does not look for a withdrawal that was under way when it was killed.",
+        "swapdesk/tui/controllers/signing_controller.py",
+        "                withdrawals_left_open(self.running)\n",
+        "                pass\n",
+        (
+            "tests/tui/test_left_open.py"
+            "::test_a_withdrawal_that_an_earlier_run_signed_is_taken_up_at_the_start",
+        ),
+    ),
+    Defect(
+        "withdrawal-left-open-taken-twice",
+        "What a killed run signed is not followed: the next start asks for one more.",
+        "swapdesk/flows/batch/withdrawing.py",
+        "    work = take_back if session.asked else _followed\n",
+        "    work = take_back\n",
+        (
+            "tests/wallet/test_withdrawing.py"
+            "::test_the_next_start_sees_to_its_end_what_a_killed_run_signed",
+        ),
+    ),
+    Defect(
         "unknown-deposit-taken-from-a-bundle-under-way",
         "A bundle goes on with a deposit that another one is paying right now.",
         "swapdesk/flows/journal/ledger.py",
