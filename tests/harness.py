@@ -75,7 +75,8 @@ class Result(Struct, frozen=True):
         found = json.loads(self.stderr.splitlines()[-1])
         assert set(found) == {"schemaVersion", "error"}, self
         error: dict[str, Any] = found["error"]
-        assert set(error) == {"code", "message", "status", "requestId", "fields", "money", "next"}
+        names = {"code", "message", "status", "requestId", "fields", "money", "next"}
+        assert set(error) == {*names, "family", "noun"}
         return error
 
 

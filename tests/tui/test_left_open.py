@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,14 @@ from flows.faulty_network import never_arrives
 from flows.orders import NOW, intent
 from swapdesk.acts import State
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.bundles import Bundle, accept_bundle, add_bundle, move_bundle, sign_bundle
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    accept_bundle,
+    add_bundle,
+    begin_withdrawal,
+    move_bundle,
+    sign_bundle,
+)
 from swapdesk.flows.batch.group_payment import begin_group, groups_left_open, standing_of
 from swapdesk.flows.batch.progress import Until
 from swapdesk.flows.creation.creates import begin_create, intent_of
@@ -254,3 +262,17 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
             move_bundle(ledger, bundle, state, code=code)
             assert groups_left_open(begun()) == [], state
             bundle = add_bundle(ledger, group, bundle)
+
+
+async def test_a_withdrawal_that_an_earlier_run_signed_is_taken_up_at_the_start(
+    market: Market,
+) -> None:
+    """It was under way when that desk was killed; nobody presses a key for it."""
+    places = load_settings({}, Home.at(market.home)).places
+    places.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with closing(Journal.open(places.journal, market.clock)) as journal:
+        owner = "0x" + "11" * 20
+        act = begin_withdrawal(journal.ledger, "w#0", owner, "0x" + "22" * 20, "base", ())
+        journal.ledger.move(act.id, State.SENT, hash="0x" + "33" * 32)
+    async with market.desk() as run:
+        await run.settle(lambda: run.app.signing.begun, "looked for")

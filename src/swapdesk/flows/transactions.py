@@ -24,7 +24,7 @@ An entry is marked refused only when it is certain that nothing was signed under
 
 - the trader said no, or the gate or the agent refused: refused;
 - the agent is gone: unknown, its records tell later: the entry stays;
-- ``ALREADY_SIGNED``: the records have one for this intent: the entry stays and is followed;
+- ``already_signed``: the records have one for this intent: the entry stays and is followed;
 - ``READ_ONLY``: another desk has the wallet. An entry that this run began is refused, since
   nobody else knows of it. One that was found stays: the other desk may be signing for it.
 

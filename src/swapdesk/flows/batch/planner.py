@@ -2,7 +2,7 @@
 
 Every cell is judged by the rules the desk has for one swap, and all of them at once, so that a
 person corrects a row once. Tokens are found and judged once for all rows; amounts go by
-``quoting``, addresses by ``recipients``, memos by ``memo_check``. Rows are told as they are
+``quoting``, addresses by ``recipients``, memos by ``check_memo_of``. Rows are told as they are
 judged, so that the first problem is seen long before the last row is read.
 
 Limits (contract 6.1) are asked once for each pair; a pair without an answer keeps its rows from

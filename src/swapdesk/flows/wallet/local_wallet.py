@@ -418,7 +418,7 @@ class LocalWallet:
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
         """What only lowers it needs no pass phrase, and the sandbox knows its own. Raises Refused
-        with PASSPHRASE_NEEDED where a live wallet is to be asked for it."""
+        with ``passphrase_needed`` where a live wallet is to be asked for it."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
