@@ -1,9 +1,9 @@
-"""What a journal of version 1 to 7 holds, as acts, orders and events.
+"""Converts a journal of version 1 to 7 into operations, orders and events.
 
-Those versions had a table for each kind of act and for each fact about an order. Version 1 grew
-without another number: a table or column that is missing holds nothing. What no swapdesk wrote
-(an unknown state, a column of another name, no JSON) fails with the code of a wrong statement or
-of a broken constraint.
+Those versions had a table per kind of operation and per fact about an order. Version 1 grew without
+a new number: a missing table or column holds nothing. Content that no swapdesk wrote (an unknown
+state, a renamed column, invalid JSON) fails with SQLite's code for a wrong statement or a broken
+constraint.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ OLD_TABLES = {
     " decimals, contract, units, state, hash, code",
     "withdrawal": "intent_id, account, sender, chain, taken, state, hash, moved",
 }
-"""With their columns."""
+"""Old tables with their columns."""
 
 
 def fill(db: sqlite3.Connection) -> None:
-    """Write what the old tables hold into the new ones, in a transaction of the caller. Raises
+    """Copies the old tables into the new ones, in the caller's transaction. Raises
     sqlite3.Error."""
     there = tables_of(db)
     missing = {name: columns for name, columns in OLD_TABLES.items() if name not in there}
@@ -71,7 +71,8 @@ CREATE TEMP TABLE act AS SELECT id, kind, parent, subject, claim, state, body, r
   prepared_at, sent_at, server_at, ended_at, owner_pid, owner_start FROM operation;
 """
 
-_CREATES = """
+_CREATES =
+"""
 INSERT INTO act SELECT intent.id, 'create', NULL,
   (SELECT service_id FROM known_order WHERE intent_id = intent.id), 'twin:' || fingerprint,
   -- Of an intent without an end its request says how it stands.
@@ -109,7 +110,8 @@ FROM step JOIN intent ON intent.id = intent_id LEFT JOIN word ON word.word = ste
 WHERE name NOT IN ('create', 'permission') ORDER BY intent_id, seq;
 """
 
-_BATCHES = """
+_BATCHES =
+"""
 INSERT INTO act SELECT batch.id, 'batch', NULL, NULL, 'batch:' || digest,
   CASE WHEN min(word.state = 'refused') THEN 'refused'
     WHEN min(word.state IN ('done', 'refused')) THEN 'done'
@@ -142,7 +144,8 @@ LEFT JOIN word ON word.word = batch_row.state
 ORDER BY batch.rowid, group_number, place;
 """
 
-_PAYMENTS = """
+_PAYMENTS =
+"""
 INSERT INTO act SELECT bundle.batch_id || '/' || group_number || '/bundle-' || bundle.number,
   'bundle', bundle.batch_id || '/' || group_number, multi_id,
   'bundle:' || bundle.batch_id || '/' || group_number, word.state,
@@ -203,7 +206,8 @@ FROM withdrawal LEFT JOIN word ON word.word = withdrawal.state
 ORDER BY withdrawal.rowid;
 """
 
-_CLAIMS = """
+_CLAIMS =
+"""
 -- A payment that was made holds its claim before one that may have been. A batch under way does
 -- before those that are done, and of these the newest: only what is done may be done again.
 UPDATE act SET claim = NULL
@@ -217,7 +221,8 @@ UPDATE act SET claim = NULL WHERE rowid IN (
 INSERT INTO operation SELECT row_number() OVER (ORDER BY prepared_at, rowid), * FROM act;
 """
 
-_ORDERS = """
+_ORDERS =
+"""
 INSERT INTO orders SELECT known_order.rowid, service_id, nullif(intent_id, ''), last, display,
   ended, standing, withheld, first_seen, seen_at, source, out_amount, trouble, told_deposit.hash,
   nullif((SELECT json_group_object(hash || ' ' || token, json(raw)) FROM (
