@@ -71,8 +71,7 @@ CREATE TEMP TABLE act AS SELECT id, kind, parent, subject, claim, state, body, r
   prepared_at, sent_at, server_at, ended_at, owner_pid, owner_start FROM operation;
 """
 
-_CREATES =
-"""
+_CREATES = """
 INSERT INTO act SELECT intent.id, 'create', NULL,
   (SELECT service_id FROM known_order WHERE intent_id = intent.id), 'twin:' || fingerprint,
   -- Of an intent without an end its request says how it stands.
@@ -110,8 +109,7 @@ FROM step JOIN intent ON intent.id = intent_id LEFT JOIN word ON word.word = ste
 WHERE name NOT IN ('create', 'permission') ORDER BY intent_id, seq;
 """
 
-_BATCHES =
-"""
+_BATCHES = """
 INSERT INTO act SELECT batch.id, 'batch', NULL, NULL, 'batch:' || digest,
   CASE WHEN min(word.state = 'refused') THEN 'refused'
     WHEN min(word.state IN ('done', 'refused')) THEN 'done'
@@ -144,8 +142,7 @@ LEFT JOIN word ON word.word = batch_row.state
 ORDER BY batch.rowid, group_number, place;
 """
 
-_PAYMENTS =
-"""
+_PAYMENTS = """
 INSERT INTO act SELECT bundle.batch_id || '/' || group_number || '/bundle-' || bundle.number,
   'bundle', bundle.batch_id || '/' || group_number, multi_id,
   'bundle:' || bundle.batch_id || '/' || group_number, word.state,
@@ -206,8 +203,7 @@ FROM withdrawal LEFT JOIN word ON word.word = withdrawal.state
 ORDER BY withdrawal.rowid;
 """
 
-_CLAIMS =
-"""
+_CLAIMS = """
 -- A payment that was made holds its claim before one that may have been. A batch under way does
 -- before those that are done, and of these the newest: only what is done may be done again.
 UPDATE act SET claim = NULL
@@ -221,8 +217,7 @@ UPDATE act SET claim = NULL WHERE rowid IN (
 INSERT INTO operation SELECT row_number() OVER (ORDER BY prepared_at, rowid), * FROM act;
 """
 
-_ORDERS =
-"""
+_ORDERS = """
 INSERT INTO orders SELECT known_order.rowid, service_id, nullif(intent_id, ''), last, display,
   ended, standing, withheld, first_seen, seen_at, source, out_amount, trouble, told_deposit.hash,
   nullif((SELECT json_group_object(hash || ' ' || token, json(raw)) FROM (

@@ -75,8 +75,7 @@ CREATE INDEX operation_subject ON operation (subject);
 CREATE INDEX operation_parent ON operation (parent);
 """
 
-_ORDERS = f
-"""
+_ORDERS = f"""
 CREATE TABLE orders (
     number       INTEGER PRIMARY KEY,
     service_id   TEXT NOT NULL UNIQUE,
@@ -120,8 +119,7 @@ SCHEMA_VERSION = 8
 
 
 PATIENCE_SECONDS = 30.0
-"""How long to wait for a process that holds the file.
-"""
+"""How long to wait for a process that holds the file."""
 
 
 class JournalRefused(Exception):

@@ -144,8 +144,7 @@ def _order_of(row: sqlite3.Row) -> Order:
 
 
 SHORTEST_PREFIX = 4
-"""Characters of an id that suffice to name its order.
-"""
+"""Characters of an id that suffice to name its order."""
 
 
 class PaidRecipient(NamedTuple):
@@ -550,8 +549,7 @@ UNION SELECT paid.value
   WHERE part.kind = 'part' AND instr(lower(json_extract(part.result, '$.hash')), ?1)
 """  # noqa: S608
 
-_CALLED =
-"""
+_CALLED = """
 SELECT service_id FROM orders
   WHERE substr(service_id, 1, length(?1)) = ?1 AND length(?1) >= ?2
 UNION SELECT service_id FROM orders WHERE json_valid(last)
@@ -564,8 +562,7 @@ UNION SELECT made.subject FROM operation AS asked CROSS JOIN operation AS made
   WHERE asked.subject = ?1 AND asked.kind = 'create_group' AND made.subject > ''
 """
 
-_BEGUN =
-"""
+_BEGUN = """
 SELECT begun.value AS word, min(service_id) AS service_id
   FROM json_each(?) AS begun JOIN orders
   ON service_id >= begun.value AND service_id < begun.value || '~'
@@ -581,8 +578,7 @@ SELECT service_id, last FROM orders WHERE json_valid(last) AND (
 """
 
 _CREATED = "made.state = 'done' AND made.code IS NULL"
-"""Of a row that became the order it asked for.
-"""
+"""Of a row that became the order it asked for."""
 
 _RELEASED = f"""
 SELECT json_extract(operation.body, '$.intent.token_in.kind') AS kind,
@@ -599,8 +595,7 @@ UNION SELECT CASE json_extract(bundle.body, '$.kind') WHEN 'solana' THEN 'sol' E
 """  # noqa: S608
 
 
-_PAID = f
-"""
+_PAID = f"""
 WITH asked AS MATERIALIZED (
   SELECT id, json_extract(body, '$.body') AS request FROM operation
   WHERE kind = 'create_group' AND json_valid(json_extract(body, '$.body'))
