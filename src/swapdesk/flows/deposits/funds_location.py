@@ -69,7 +69,7 @@ def funds_of(orders: Iterable[TrackedOrder], stranded: int = 0) -> Funds:
     # Only now: where the funds are stands in the first frame, before any model is loaded.
     from swapdesk.flows.orders.order_fields import deposit_arrived
 
-    count = sum(deposit_arrived(one.order) for one in orders)
+    count = sum(deposit_arrived(order.order) for order in orders)
     if not count and not stranded:
         return AT_HOME
     open_ = f"{count:,} open {_orders(count)}"

@@ -874,7 +874,7 @@ class DryRun(Struct, frozen=True):
     @property
     def refused(self) -> bool:
         """True if the gate refuses a step, where the swap would end."""
-        return any(one.review is not None and one.review.refused for one in self.steps)
+        return any(step.review is not None and step.review.refused for step in self.steps)
 
 
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:

@@ -189,7 +189,9 @@ async def _swapped(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
         return await _once(desk, session)
     if not session.wallet:
         accounts = (await wallet.accounts()).accounts
-        session.wallet = next((one.name for one in accounts if one.address == terms.sender), "")
+        session.wallet = next(
+            (account.name for account in accounts if account.address == terms.sender), ""
+        )
     if session.asked or not wallet.live:
         await open_keys(wallet, terms.sender, session)
     outcome = await _once(desk, session)

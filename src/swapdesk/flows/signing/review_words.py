@@ -54,11 +54,11 @@ def match_rows(review: Review, names: Names) -> tuple[ReviewLine, ...]:
     """The fields of a review, in order; a promise equal to its field may be shortened."""
     own = grouped_address(review.account)
     rows: list[ReviewLine] = []
-    for one in review.lines:
+    for line in review.lines:
         row = replace(
-            one,
-            signed=_signed(one, names),
-            promised=_named(_promised(one, own, names.wallet), names),
+            line,
+            signed=_signed(line, names),
+            promised=_named(_promised(line, own, names.wallet), names),
         )
         before = rows[-1] if rows else row
         named = before.field == "Signed for" and row.field == "Version"
@@ -77,20 +77,20 @@ _PERMIT_UNTIL = "Permit until"
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
     """Merges the parts of a permit into one row if all are as promised: they are the signature made
     before, or empty. Its deadline goes with it."""
-    parts = [one for one in rows if _PERMIT_PARTS.match(one.field)]
-    if not parts or any(one.match is not Match.EQUAL for one in parts):
+    parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
+    if not parts or any(part.match is not Match.EQUAL for part in parts):
         return tuple(rows)
     signed, _, promised = parts[0].promised.partition(": ")
     if not promised:
         signed, promised = "the one you signed for this swap", ""
-    until = next((one for one in rows if one.field == _PERMIT_UNTIL), None)
+    until = next((row for row in rows if row.field == _PERMIT_UNTIL), None)
     if until is not None and until.match is Match.EQUAL and not promised:
         signed, promised = f"{signed}, until {until.signed.partition(', ')[0]}", until.promised
         parts.append(until)
     at = rows.index(parts[0])
     permit = ReviewLine(_PERMIT, signed, promised, Match.EQUAL)
-    return (*(one for one in rows[:at] if one not in parts), permit,
-            *(one for one in rows[at:] if one not in parts))  # fmt: skip
+    return (*(row for row in rows[:at] if row not in parts), permit,
+            *(row for row in rows[at:] if row not in parts))  # fmt: skip
 
 
 def _signed(line: ReviewLine, names: Names) -> str:
@@ -132,9 +132,9 @@ def match_count(review: Review, promise: str = "quote") -> str:
     """
     rows = match_rows(review, Names())
     total = len(rows)
-    equal = sum(one.match is Match.EQUAL for one in rows)
-    missing = sum(one.match is Match.UNMATCHED for one in rows)
-    against = [one.field for one in rows if one.match is Match.DIFFERS]
+    equal = sum(row.match is Match.EQUAL for row in rows)
+    missing = sum(row.match is Match.UNMATCHED for row in rows)
+    against = [row.field for row in rows if row.match is Match.DIFFERS]
     said = f"{equal} of {counted(total, 'field')} agree{'s' if total == 1 else ''}"
     if missing:
         names = ", ".join(_counted(unmatched(review)))
@@ -162,7 +162,7 @@ def _counted(names: Sequence[str]) -> list[str]:
 
 def unmatched(review: Review) -> tuple[str, ...]:
     """Names of the fields that are in no quote, the weighty ones first."""
-    found = [one for one in review.lines if one.match is Match.UNMATCHED]
+    found = [line for line in review.lines if line.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(found, key=lambda one: not one.weight))
 
 
@@ -171,13 +171,13 @@ def moved(review: Review, names: Names) -> tuple[Moved, ...]:
     if review.simulation is None:
         return ()
     by_holder: dict[str, list[BalanceChange]] = {}
-    for one in review.simulation.changes:
-        by_holder.setdefault(one.holder, []).append(one)
+    for change in review.simulation.changes:
+        by_holder.setdefault(change.holder, []).append(change)
     found = [
         Moved(
             holder,
             holder.lower() == review.account.lower(),
-            tuple(_amount(one, names) for one in changes),
+            tuple(_amount(change, names) for change in changes),
         )
         for holder, changes in by_holder.items()
     ]

@@ -450,7 +450,7 @@ class RunningSignings:
     @property
     def open(self) -> list[SigningSession[Any]]:
         """Sessions that are not over, by kind, then oldest first."""
-        found = (one for one in self._sessions.values() if not one.over)
+        found = (session for session in self._sessions.values() if not session.over)
         return sorted(found, key=lambda one: one.kind.rank)
 
     def working(self, session: SigningSession[Any]) -> bool:

@@ -202,7 +202,7 @@ class CallPayer:
     async def _agreed(self, review: Review, terms: PaymentTerms, asset: Asset, amount: str) -> None:
         """Asks about a new payee or token. Raises NotPaid, and NotSignable for any other required
         phrase."""
-        codes = {one.code for one in review.findings}
+        codes = {finding.code for finding in review.findings}
         if CALL_PAYEE_CHANGED not in codes or review.phrase != terms.pay_to[-4:]:
             raise NotSignable(review.findings)
         asked = NewPayee(

@@ -94,7 +94,7 @@ class ChainTokens:
                 break
         # What calls are paid in is known before any of them was paid, and better than by a list.
         dollars = [one for one in CALL_ASSETS if one.chain == chain.lower()]
-        known = {one.contract.lower(): one for one in dollars}
+        known = {dollar.contract.lower(): dollar for dollar in dollars}
         prices = {(one.contract or "").lower(): price for one, price in found}
         found = [one for one in found if (one[0].contract or "").lower() not in known]
         found[:0] = [
@@ -186,9 +186,9 @@ class ChainReader(Struct, frozen=True):
             return ChainHoldings(account, link.name, name, problem=refused.words, next=next_)
         prices = _prices(priced)
         found = [
-            _holding(one.asset, one.units, prices.get(one.asset.contract))
-            for one in told.balances
-            if one.units or (one.units is not None and one.asset.contract is None)
+            _holding(balance.asset, balance.units, prices.get(balance.asset.contract))
+            for balance in told.balances
+            if balance.units or (balance.units is not None and balance.asset.contract is None)
         ]
         return ChainHoldings(account, link.name, name, tuple(found))
 
@@ -210,13 +210,13 @@ class ChainReader(Struct, frozen=True):
                 account, link.name, name, problem=refused.words, smart="", next=next_
             )
         found = []
-        for one in told.balances:
-            kept = told.prepaid if one.asset.contract is None else 0
-            if one.asset.contract is None and (one.units is None or kept is None):
+        for balance in told.balances:
+            kept = told.prepaid if balance.asset.contract is None else 0
+            if balance.asset.contract is None and (balance.units is None or kept is None):
                 # A sum of which one part was not read is no total.
-                found.append(Holding(one.asset, None))
-            elif units := (one.units or 0) + (kept or 0):
-                found.append(_holding(one.asset, units, prices.get(one.asset.contract)))
+                found.append(Holding(balance.asset, None))
+            elif units := (balance.units or 0) + (kept or 0):
+                found.append(_holding(balance.asset, units, prices.get(balance.asset.contract)))
         return ChainHoldings(account, link.name, name, tuple(found), smart=told.address)
 
     async def allowed(self, account: Account, link: ChainLink) -> ChainAllowances:
@@ -467,7 +467,7 @@ class LocalWallet:
         looked_for = {asset.contract for asset, _ in await self.tokens.priced(link.name)}
         for _ in range(GIFT_LOOKS):
             held = await reader.held(account, link)
-            there = {one.asset.contract for one in held.holdings if one.amount}
+            there = {holding.asset.contract for holding in held.holdings if holding.amount}
             if held.problem is not None:
                 return held
             if self._given.get(place, set()) & looked_for <= there:
@@ -497,7 +497,7 @@ class LocalWallet:
         """The allowances of all accounts or one, on all chains or one."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
-        asked = [one for one in pairs if link is None or one[1].name == link.name]
+        asked = [pair for pair in pairs if link is None or pair[1].name == link.name]
         return tuple(await asyncio.gather(*(reader.allowed(*one) for one in asked)))
 
     async def _reader(self) -> ChainReader:
@@ -517,7 +517,7 @@ class LocalWallet:
 
     def link(self, chain: str) -> ChainLink | None:
         """Finds a chain by its short name, ignoring case."""
-        return next((one for one in self.links if one.name.lower() == chain.lower()), None)
+        return next((link for link in self.links if link.name.lower() == chain.lower()), None)
 
 
 def is_first(account: Account) -> bool:

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
     """Accounts on the chains of ``tokens`` that have a node; elsewhere the wallet could not see
     what arrived. Does not start a wallet without keys. Raises WalletError."""
-    chains = [one.chain_data for one in tokens]
+    chains = [token.chain_data for token in tokens]
     kinds = {
-        KINDS[one.kind]
-        for one in chains
-        if one.kind in KINDS and desk.wallet.link(one.short_name) is not None
+        KINDS[chain.kind]
+        for chain in chains
+        if chain.kind in KINDS and desk.wallet.link(chain.short_name) is not None
     }
     if not kinds or not has_keys(desk):
         return ()
     accounts = await desk.wallet.accounts()
-    return tuple(one for one in accounts.accounts if one.kind in kinds)
+    return tuple(account for account in accounts.accounts if account.kind in kinds)
 
 
 class OwnBalance(Struct, frozen=True):
@@ -64,10 +64,12 @@ async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
         accounts = await own_accounts(desk, token)
         for account in accounts:
             told = await _balances(desk, account, link, asset)
-            for one in told.balances:
-                if one.units is not None and one.asset.contract == asset.contract:
-                    left = max(0, one.units - (told.fee or 0))
-                    amounts = (from_base_units(at, one.asset.decimals) for at in (one.units, left))
+            for balance in told.balances:
+                if balance.units is not None and balance.asset.contract == asset.contract:
+                    left = max(0, balance.units - (told.fee or 0))
+                    amounts = (
+                        from_base_units(at, balance.asset.decimals) for at in (balance.units, left)
+                    )
                     found.append(OwnBalance(*map(short, amounts)))
     except (WalletError, OSError):
         return NOT_READ.format(symbol=token.symbol)
@@ -84,7 +86,7 @@ async def _balances(desk: Desk, account: Account, link: ChainLink, asset: Asset)
         told = await client.balances(
             account.address, link.name, [asset], fee=asset.contract is None
         )
-        if any(one.units for one in told.balances) or not wallet.awaits(*place):
+        if any(balance.units for balance in told.balances) or not wallet.awaits(*place):
             break
         await desk.clock.sleep(GIFT_SECONDS)
     wallet.came(*place)
@@ -100,7 +102,12 @@ async def account_address(desk: Desk, token: Token, named: str) -> str | None:
     except WalletError:
         return None
     return next(
-        (one.address for one in accounts if wanted in (one.name.lower(), one.address.lower())), None
+        (
+            account.address
+            for account in accounts
+            if wanted in (account.name.lower(), account.address.lower())
+        ),
+        None,
     )
 
 

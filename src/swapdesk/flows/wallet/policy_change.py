@@ -94,7 +94,7 @@ async def proposed_policy(wallet: LocalWallet, change: PolicyChange) -> Spending
 async def _changed(
     wallet: LocalWallet, old: SpendingPolicy, change: PolicyChange
 ) -> SpendingPolicy:
-    limits = {one.key: one for one in old.limits}
+    limits = {limit.key: limit for limit in old.limits}
     for window in SpendWindow:
         for given in change.get(f"per_{window.value}", ()):
             name, most = _parts(given, f"per-{window.value}")
@@ -103,7 +103,7 @@ async def _changed(
             limits.pop(key, None)
             if most is not None:
                 limits[key] = Limit(window, most, token)
-    prices = {one.token.key: one for one in old.prices}
+    prices = {price.token.key: price for price in old.prices}
     for given in change.get("prices", ()):
         name, usd = _parts(given, "price")
         token = await _token(wallet, name)
@@ -170,12 +170,12 @@ async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
     fits = [one for one in known if (one.contract or "").lower() == name.lower()]
     fits = fits or [one for one in known if one.symbol.lower() == name.lower()]
     # What calls are paid in is known here; another token of that name is named by its contract.
-    fits = [one for one in fits if call_asset(link.chain_id, one.contract)] or fits
+    fits = [fit for fit in fits if call_asset(link.chain_id, fit.contract)] or fits
     if not fits:
         message = f"{name} is no verified token of {link.name}."
         raise PolicyProblem("TOKEN_NOT_FOUND", message, next_="you: swapdesk tokens finds it")
     if len(fits) > 1:
-        contracts = ", ".join(str(one.contract) for one in fits)
+        contracts = ", ".join(str(fit.contract) for fit in fits)
         message = f"{given!r} is the symbol of several tokens: {contracts}."
         raise PolicyProblem("AMBIGUOUS", message)
     one = fits[0]
@@ -192,15 +192,15 @@ def named_token(token: PolicyToken) -> str:
 def policy_facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
     """Everything a policy says besides its limits, with names."""
     facts = [
-        (f"price of {named_token(one.token)}", f"{plain_amount(one.usd)} USD")
-        for one in policy.prices
+        (f"price of {named_token(price.token)}", f"{plain_amount(price.usd)} USD")
+        for price in policy.prices
     ]
     # The symbol is a word of the service; this is what counts.
     for token in dict.fromkeys(policy.known_tokens):
         contract = token.contract or "the coin of the chain"
         facts.append((named_token(token), f"{contract}, {token.decimals} decimals"))
     lists: dict[str, Sequence[str] | None] = {
-        "chains": None if policy.chains is None else [one.name for one in policy.chains],
+        "chains": None if policy.chains is None else [chain.name for chain in policy.chains],
         "tokens": None if policy.tokens is None else [*map(named_token, policy.tokens)],
         "payees": policy.payees,
         "payees of calls": policy.call_payees,

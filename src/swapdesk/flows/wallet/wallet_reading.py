@@ -66,7 +66,7 @@ async def _fill(wallet: LocalWallet, control: SandboxControl) -> Gifts:
 async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
     """Balances of the first accounts; chains that have just started are read again."""
     for _ in range(LOOKS):
-        held = [one for one in await wallet.holdings() if is_first(one.account)]
+        held = [holding for holding in await wallet.holdings() if is_first(holding.account)]
         if not any(one.problem for one in held):
             break
     return held
@@ -77,7 +77,7 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
     account, given = held.account, 0
     problems: list[str] = []
     tokens = await wallet.tokens.called(held.chain, GIVEN)
-    asked = [(COINS[account.kind], None), *((DOLLARS, one.contract) for one in tokens)]
+    asked = [(COINS[account.kind], None), *((DOLLARS, token.contract) for token in tokens)]
     for amount, contract in asked:
         try:
             await control.give(held.chain, account.address, amount, contract)
