@@ -1,8 +1,6 @@
-"""The connected half of a desk: what exists only while it knows its service.
-
-Loads the client and every flow that asks or tells the service something; the half that works
-from disk (``desk``) is there without it.
-"""
+"""The connected half of a desk, which exists only while it knows its service. It loads the client
+and every flow that talks to the service; the half that works from disk (``desk``) runs without
+it."""
 
 from __future__ import annotations
 
@@ -124,9 +122,9 @@ class ConnectedDesk:
             self.faucet = SandboxFaucet(self.control, clock, journal.ledger)
         self._tasks: list[asyncio.Task[None]] = []
         self.on_settled: Callable[[ResumeReport], object] | None = None
-        """Called with what a later look found out about requests without a known outcome."""
+        """Called with the result of a later look at requests of unknown outcome."""
         self.on_past_known: Callable[[], object] | None = None
-        """Called once every order of the journal is in view."""
+        """Called once every order of the journal is tracked."""
 
     @cached_property
     def quotes(self) -> QuoteDesk:
@@ -136,7 +134,7 @@ class ConnectedDesk:
 
     @cached_property
     def account(self) -> AccountReader:
-        """Keeps what was read for a minute, also while its page is left."""
+        """Reads account pages and keeps them for a minute."""
         from swapdesk.flows.account.reading import AccountReader
 
         return AccountReader(self.api)

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class NotConnected(Exception):
-    """The service of this desk is not there yet."""
+    """The desk is not connected to its service yet."""
 
 
 class Desk:
