@@ -960,8 +960,8 @@ SHOWING = (
         "digits-of-a-key-passed-on",
         "A private key that was taken for a hash stands whole in the text for the service.",
         "swapdesk/flows/support/order_search.py",
-        'for one in self.pasted.of("transaction") if self.may_be_key else ():',
-        "for one in ():",
+        'for reading in self.pasted.of("transaction") if self.may_be_key else ():',
+        "for reading in ():",
         (
             "tests/flows/support/test_order_search.py"
             "::test_digits_that_no_chain_knows_as_a_hash_may_be_a_key",
@@ -1171,8 +1171,8 @@ SHOWING = (
         "A payment that node and ledger both show is told twice, and a customer who paid once is"
         " told that too much came.",
         "swapdesk/flows/support/order_search.py",
-        "told.setdefault((answer.chain, answer.hash.lower()), answer)",
-        "told.setdefault((answer.chain, str(len(told))), answer)",
+        "transactions.setdefault((answer.chain, answer.hash.lower()), answer)",
+        "transactions.setdefault((answer.chain, str(len(transactions))), answer)",
         ("tests/cli/test_pipe.py",),
     ),
     Defect(
