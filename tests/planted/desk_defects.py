@@ -1127,8 +1127,8 @@ SHOWING = (
         "unreadable-journal-taken-for-unpaid",
         "A journal that cannot be read for a moment makes the desk ask for a deposit that it sent.",
         "swapdesk/flows/tracking/tracking.py",
-        "        if found is None:\n            return {}\n",
-        "        found = found or {}\n",
+        "        if made is None:\n            return {}\n",
+        "        made = made or {}\n",
         (
             "tests/flows/test_tracking.py"
             "::test_a_sighting_keeps_what_was_paid_until_the_service_saw_it",
