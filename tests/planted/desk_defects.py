@@ -9,8 +9,8 @@ CREATING = (
         "balance-of-before-the-faucet",
         "A wallet that was filled is said to have too little for as long as the line stands.",
         "swapdesk/flows/wallet/own_accounts.py",
-        "if any(one.units for one in told.balances) or not wallet.awaits(*place):",
-        "if any(one.units for one in told.balances) or told.balances:",
+        "if any(balance.units for balance in told.balances) or not wallet.awaits(*place):",
+        "if any(balance.units for balance in told.balances) or told.balances:",
         ("tests/flows/test_local_wallet.py::test_a_balance_waits_for_what_the_faucet_sends",),
     ),
     Defect(

@@ -144,7 +144,7 @@ class BatchCreation:
         if moved or self._now(group).multi_id == made.multi_id:
             return None
         # What the group became was decided before; its orders are kept, and none of them is paid.
-        self._orders.record((one.order, "create", False) for one in made.orders if one.order)
+        self._orders.record((order.order, "create", False) for order in made.orders if order.order)
         said = f"created group {made.multi_id} of a request that was over: pay none of its orders"
         return AnswerRefused(said, OTHER_ID, 200, request_id)
 

@@ -69,7 +69,9 @@ async def _own(desk: Desk, token: Token) -> list[str]:
         accounts = (await desk.wallet.accounts()).accounts
     except WalletError:
         return []
-    return [one.address for one in accounts if one.kind is KINDS.get(token.chain_data.kind)]
+    return [
+        account.address for account in accounts if account.kind is KINDS.get(token.chain_data.kind)
+    ]
 
 
 async def _on_chain(
@@ -112,7 +114,7 @@ async def _with_smart_account(
         told = await client.smart_account(own.address, token.chain_data.short_name, [asset])
     except Refused:
         return means
-    (held,) = (one for one in told.balances if one.asset.contract == token.address)
+    (held,) = (balance for balance in told.balances if balance.asset.contract == token.address)
     if not held.units:
         return means
     has = short(from_base_units(held.units, held.asset.decimals))

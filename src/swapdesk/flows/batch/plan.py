@@ -201,10 +201,10 @@ class BatchPlan(Struct, frozen=True):
     def doubted(self) -> tuple[tuple[int, RowFinding], ...]:
         """The findings that a person must agree to before any row is created, with row numbers."""
         return tuple(
-            (row.number, one)
+            (row.number, finding)
             for row in self.rows
-            for one in row.findings
-            if one.level == "consent" and not row.skipped
+            for finding in row.findings
+            if finding.level == "consent" and not row.skipped
         )
 
     @property
@@ -230,7 +230,7 @@ def plan_of(sheet: Sheet, rows: Iterable[Row], *, limits_known: bool) -> BatchPl
     judged = (
         replace(
             row,
-            findings=tuple(one for one in row.findings if one.code not in _COMPARED),
+            findings=tuple(finding for finding in row.findings if finding.code not in _COMPARED),
             skipped=row.number in sheet.skipped,
         )
         for row in rows
@@ -275,7 +275,7 @@ def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
 
 def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
     """Checks one row against what is ``left`` of each token and takes its share."""
-    told = tuple(one for one in row.findings if one.code != NOT_IN_WALLET)
+    told = tuple(finding for finding in row.findings if finding.code != NOT_IN_WALLET)
     kept = row if len(told) == len(row.findings) else replace(row, findings=told)
     order = row.order
     if order is None or kept.problems or kept.skipped:
@@ -368,7 +368,9 @@ def _same_tokens(
 
 def _totals(sold: Iterable[PlannedOrder]) -> tuple[Total, ...]:
     return tuple(
-        Total(orders[0].token_in, reduce(MONEY.add, [one.amount for one in orders]), len(orders))
+        Total(
+            orders[0].token_in, reduce(MONEY.add, [order.amount for order in orders]), len(orders)
+        )
         for orders in _same_tokens(sold, lambda order: order.token_in)
     )
 
@@ -376,7 +378,7 @@ def _totals(sold: Iterable[PlannedOrder]) -> tuple[Total, ...]:
 def _arrivals(sold: Iterable[PlannedOrder]) -> tuple[Arrival, ...]:
     arrivals = []
     for orders in _same_tokens(sold, lambda order: order.token_out):
-        known = [one.about for one in orders if one.about is not None]
+        known = [order.about for order in orders if order.about is not None]
         about = reduce(ROUGH.add, known) if len(known) == len(orders) else None
         arrivals.append(Arrival(orders[0].token_out, about, len(orders)))
     return tuple(arrivals)

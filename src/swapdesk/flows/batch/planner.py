@@ -96,7 +96,7 @@ class RowJudge(Struct):
     def judge(self, row: Row) -> Row:
         findings = list(_shape(row))
         shifted = bool(row.extra) and split_amount(row.cells) is not None
-        if shifted or any(one.code == "TOO_LONG" for one in findings):
+        if shifted or any(finding.code == "TOO_LONG" for finding in findings):
             # What stands in the wrong column is not wrong there by itself.
             return replace(row, findings=tuple(findings))
         token_in, said_of_in = self.named(row, "sell")
@@ -222,7 +222,9 @@ class RowJudge(Struct):
                 return problem("NO_CHAIN", "chain", f'No chain is called "{chain[:40]}".')
             alone = resolve(spec, self.catalog)
             there = [
-                one for one in alone.candidates if one.chain.lower() == known.short_name.lower()
+                candidate
+                for candidate in alone.candidates
+                if candidate.chain.lower() == known.short_name.lower()
             ]
             if "." in spec and alone.token is not None and not there:
                 reason = f"{spec[:40]} is not on {known.name}."
@@ -563,7 +565,9 @@ class BatchPlanner:
         return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))
 
     def _limited(self, row: Row, failed: dict[Pair, RowFinding]) -> Row:
-        told = tuple(one for one in row.findings if one.code not in (LIMITS, UNKNOWN_LIMITS))
+        told = tuple(
+            finding for finding in row.findings if finding.code not in (LIMITS, UNKNOWN_LIMITS)
+        )
         kept = self._estimated(replace(row, findings=told))
         if row.order is None or not row.order.has_limits:
             return kept

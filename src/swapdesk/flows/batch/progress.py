@@ -413,7 +413,7 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
         case NotAgreed():
             return still_open(stop.code, Failure(str(stop), money, SIGN_AGAIN))
         case NotSignable():
-            rules = " ".join(one.sentence for one in stop.findings)
+            rules = " ".join(finding.sentence for finding in stop.findings)
             cause = f"Your wallet refuses to sign this: {rules}"
             next_ = or_take_back(stop.next(BUILD_AGAIN), standing)
             return still_open(stop.code, Failure(cause, money, next_))
@@ -604,12 +604,12 @@ class BatchProgress(Struct, frozen=True):
     @property
     def creating(self) -> bool:
         """True if a group is not created, or its creation is unknown."""
-        return any(one.group.act.open for one in self.standings)
+        return any(standing.group.act.open for standing in self.standings)
 
     @property
     def current(self) -> GroupStanding | None:
         """The first group that is unpaid and can be paid from here; None if there is none."""
-        return next((one for one in self.standings if one.next is not None), None)
+        return next((standing for standing in self.standings if standing.next is not None), None)
 
     @property
     def due(self) -> bool:
@@ -621,20 +621,22 @@ class BatchProgress(Struct, frozen=True):
         """Rows whose deposit has not left, as far as is known."""
         return frozenset(
             row.number
-            for one in self.standings
-            for row in one.group.rows
-            if not one.over and row.service_id not in one.paid
+            for standing in self.standings
+            for row in standing.group.rows
+            if not standing.over and row.service_id not in standing.paid
         )
 
     @property
     def failed(self) -> int:
         """Number of rows that certainly have no order."""
-        return sum(row.became == "failed" for one in self.standings for row in one.group.rows)
+        return sum(
+            row.became == "failed" for standing in self.standings for row in standing.group.rows
+        )
 
     @property
     def word(self) -> str:
         """The state: ``signed``, ``submitted 14:20``, ``group 2 of 3: built``."""
-        if any(one.group.act.left for one in self.standings):
+        if any(standing.group.act.left for standing in self.standings):
             return "outcome unknown"
         if self.creating:
             return "not all created"
@@ -645,7 +647,7 @@ class BatchProgress(Struct, frozen=True):
         if len(self.standings) == 1:
             return said
         if self.current is None:
-            paid = sum(one.over for one in self.standings)
+            paid = sum(standing.over for standing in self.standings)
             return f"{paid} of {counted(len(self.standings), 'group')} paid"
         return f"group {shown.group.number} of {len(self.standings)}: {said}"
 
@@ -655,7 +657,9 @@ class BatchProgress(Struct, frozen=True):
         without a final point."""
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
-        shown = self.current or next((one for one in self.standings if one.over), None)
+        shown = self.current or next(
+            (standing for standing in self.standings if standing.over), None
+        )
         return shown.whereabouts if shown is not None else NOT_PAID
 
     @property
@@ -663,7 +667,9 @@ class BatchProgress(Struct, frozen=True):
         """Where the money is, in a few words."""
         if self.payouts is not None and self.payouts.brief:
             return self.payouts.brief
-        shown = self.current or next((one for one in self.standings if one.over), None)
+        shown = self.current or next(
+            (standing for standing in self.standings if standing.over), None
+        )
         return (shown.brief if shown is not None else None) or IN_WALLET
 
     @property
@@ -683,7 +689,9 @@ class BatchProgress(Struct, frozen=True):
     @property
     def built(self) -> str:
         """What was built for the current group, else for the last paid one."""
-        shown = self.current or next((one for one in reversed(self.standings) if one.over), None)
+        shown = self.current or next(
+            (standing for standing in reversed(self.standings) if standing.over), None
+        )
         return shown.plan if shown is not None else ""
 
     @property
@@ -691,7 +699,7 @@ class BatchProgress(Struct, frozen=True):
         """What paid the last group, once nothing is left to pay."""
         if self.current is not None:
             return ""
-        shown = next((one for one in reversed(self.standings) if one.over), None)
+        shown = next((standing for standing in reversed(self.standings) if standing.over), None)
         if shown is None:
             return ""
         left = "" if shown.solana else ". What gas left over is in your smart account; w lists it"

@@ -222,7 +222,7 @@ class Row(Struct, frozen=True):
 
     @property
     def problems(self) -> tuple[RowFinding, ...]:
-        return tuple(one for one in self.findings if one.level == "problem")
+        return tuple(finding for finding in self.findings if finding.level == "problem")
 
     @property
     def state(self) -> RowWord:

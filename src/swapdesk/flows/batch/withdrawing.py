@@ -117,7 +117,7 @@ async def propose_withdrawal(
     bundle = relying(journal, account, link.name, clock.now())
     if bundle is not None and not despite_bundle:
         return _needed(ledger, held.address, bundle, link)
-    asked = [one for one in held.balances if token is None or _is(one.asset, token)]
+    asked = [balance for balance in held.balances if token is None or _is(balance.asset, token)]
     taken = _taken(held, asked)
     if not taken:
         return _nothing(held, asked, token, link)
@@ -224,7 +224,7 @@ async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) ->
     accounts, (owner, link) = await wallet.accounts(), session.about
     if accounts.read_only:
         return None
-    name = next((one.name for one in accounts.accounts if one.address == owner), "")
+    name = next((account.name for account in accounts.accounts if account.address == owner), "")
     session.says("", wallet=name)
     client, ledger = await wallet.client(), session.journal.ledger
     for act in bundles.withdrawals(ledger, owner, link.name, *OPEN):
