@@ -61,7 +61,7 @@ def check_address(
     known = ADDRESS_KINDS.get(kind)
     if known is None:
         chain = chain_name or "this chain"
-        return Verdict(False, kind, "unknown_kind", f"Addresses of {chain} cannot be checked here.")
+        return Verdict(False, "unknown_kind", f"Addresses of {chain} cannot be checked here.")
     chain = chain_name or known.chain
     try:
         _require_plain(text, known)
@@ -73,7 +73,6 @@ def check_address(
         return _refusal(known, text, problem, chain, symbol)
     return Verdict(
         True,
-        kind,
         "valid",
         f"{chain_name or reading.network or chain} {reading.noun}, {reading.proof}",
         None,
@@ -208,7 +207,7 @@ def _refusal(
         elif found is not None:
             code, position = "other_chain", None
             reason = _of_another_chain(found, known, chain, symbol)
-    return Verdict(False, known.name, code, reason, position)
+    return Verdict(False, code, reason, position)
 
 
 def recognise(
@@ -309,7 +308,7 @@ def check_recipient(
         return verdict
     chain = chain_name or ADDRESS_KINDS[kind].chain
     reason = f"This is {with_article(chain)} address, but the service does not take this form."
-    return Verdict(False, kind, "pattern", reason)
+    return Verdict(False, "pattern", reason)
 
 
 def _is_printable(text: str) -> bool:

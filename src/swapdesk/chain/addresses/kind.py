@@ -50,7 +50,6 @@ class Verdict(Struct, frozen=True):
     """
 
     ok: bool
-    kind: str
     code: str
     reason: str
     position: int | None = None

@@ -95,56 +95,54 @@ def check_memo(
     if not text:
         return _without(kind, label, needed, chain_name, symbol)
     if text == WAIVER:
-        return Verdict(True, kind, "waived", f"Sent without a {label}.")
+        return Verdict(True, "waived", f"Sent without a {label}.")
     if text.strip().upper() == WAIVER:
-        return Verdict(
-            False, kind, "waiver", f'Type "{WAIVER}" in capitals to send without a {label}.'
-        )
+        return Verdict(False, "waiver", f'Type "{WAIVER}" in capitals to send without a {label}.')
     if not uses_memo(kind) and not needed:
         chain = chain_name or ADDRESS_KINDS[kind].chain
-        return Verdict(False, kind, "unused", f"{chain} has no memos. Leave it empty.")
+        return Verdict(False, "unused", f"{chain} has no memos. Leave it empty.")
     rule = _rule(kind) or MemoRule(label)
     if rule.largest is not None:
-        return _check_number(kind, text, label, rule.largest)
-    return _check_text(kind, text, rule)
+        return _check_number(text, label, rule.largest)
+    return _check_text(text, rule)
 
 
 def _without(
     kind: str, label: str, needed: bool | None, chain_name: str | None, symbol: str | None
 ) -> Verdict:
     if not needed:
-        return Verdict(True, kind, "none", f"No {label}.")
+        return Verdict(True, "none", f"No {label}.")
     known = ADDRESS_KINDS.get(kind)
     subject = symbol or chain_name or (known.chain if known else "This chain")
     reason = f'{subject} needs a {label} for exchanges. Type "{WAIVER}" if this wallet has none.'
-    return Verdict(False, kind, "missing", reason)
+    return Verdict(False, "missing", reason)
 
 
-def _check_number(kind: str, text: str, label: str, largest: int) -> Verdict:
+def _check_number(text: str, label: str, largest: int) -> Verdict:
     for place, character in enumerate(text[: MAX_LENGTH + 1], start=1):
         if character not in _DIGITS:
             reason = f"A {label} is digits only: character {place} is not one."
-            return Verdict(False, kind, "character", reason, place)
+            return Verdict(False, "character", reason, place)
     if len(text) > MAX_LENGTH or int(text) > largest:
-        return Verdict(False, kind, "range", f"A {label} is at most {largest}.")
-    return Verdict(True, kind, "valid", f"{label.capitalize()}.", normalized=str(int(text)))
+        return Verdict(False, "range", f"A {label} is at most {largest}.")
+    return Verdict(True, "valid", f"{label.capitalize()}.", normalized=str(int(text)))
 
 
-def _check_text(kind: str, text: str, rule: MemoRule) -> Verdict:
+def _check_text(text: str, rule: MemoRule) -> Verdict:
     label = rule.label
     if len(text) > rule.longest:
         reason = f"A {label} has at most {rule.longest} characters. This one has {len(text):,}."
-        return Verdict(False, kind, "length", reason)
+        return Verdict(False, "length", reason)
     for place, character in enumerate(text, start=1):
         at_edge = character == " " and place in (1, len(text))
         if at_edge or not " " <= character <= "~":
             what = "a space at its edge" if at_edge else character_in_words(character)
             reason = f"A {label} is plain text: character {place} is {what}."
-            return Verdict(False, kind, "character", reason, place)
+            return Verdict(False, "character", reason, place)
     said = f"{label.capitalize()}."
     if rule.largest_id is not None:
         said = "Memo id." if _is_id(text, rule.largest_id) else "Memo text."
-    return Verdict(True, kind, "valid", said, normalized=text, doubt=_doubt(text, label))
+    return Verdict(True, "valid", said, normalized=text, doubt=_doubt(text, label))
 
 
 def _is_id(text: str, largest: int) -> bool:
