@@ -17,11 +17,11 @@ from swapdesk.chain.addresses.kind import (
     HEXADECIMAL,
     AddressKind,
     AddressProblem,
+    LinkForm,
     ParsedAddress,
     UnpaidForm,
     burned,
     expand,
-    link_form,
     refuse_burned,
     require_alphabet,
     require_length,
@@ -268,7 +268,8 @@ BITCOIN = AddressKind(
     ),
     is_secret=_wallet_key(0x80),
     marks=("bc1q", "bc1p", "bc1"),
-    link=link_form("bitcoin:"),
+    links={"bitcoin": LinkForm("bitcoin:")},
+    namespace="bip122",
     explorers=("mempool.space", "blockstream.info", "blockchair.com"),
     generate=lambda seed, _: bech32.encode_witness("bc", 0, expand(seed, "bitcoin address", 20)),
 )
@@ -285,7 +286,7 @@ LITECOIN = AddressKind(
     ),
     is_secret=_wallet_key(0xB0),
     marks=("ltc1q", "ltc1p", "ltc1"),
-    link=link_form("litecoin:"),
+    links={"litecoin": LinkForm("litecoin:")},
     explorers=("litecoinspace.org",),
     generate=lambda seed, _: bech32.encode_witness("ltc", 0, expand(seed, "ltc address", 20)),
 )
@@ -298,7 +299,7 @@ DOGECOIN = AddressKind(
     read=_reader("D", "A", "9", versions=DOGECOIN_VERSIONS, lengths=_ONE_LENGTH, lost=_BURNED_DOGE),
     unpaid=(UnpaidForm("a Dogecoin test network address", _has_version(0x71)),),
     is_secret=_wallet_key(0x9E),
-    link=link_form("dogecoin:"),
+    links={"dogecoin": LinkForm("dogecoin:"), "doge": LinkForm()},
     explorers=("dogechain.info",),
     generate=_key_hash_of("doge", 0x1E),
 )
@@ -311,7 +312,7 @@ DASH = AddressKind(
     read=_reader("X", "7", versions=DASH_VERSIONS, lengths=_ONE_LENGTH),
     unpaid=(UnpaidForm("a Dash test network address", _has_version(0x8C)),),
     is_secret=_wallet_key(0xCC),
-    link=link_form("dash:"),
+    links={"dash": LinkForm("dash:")},
     explorers=("insight.dash.org",),
     generate=_key_hash_of("dash", 0x4C),
 )
@@ -323,7 +324,7 @@ BITCOIN_CASH = AddressKind(
     shape=rf"^(bitcoincash:)?([qpzr][{_32}]{{41}}|[pr][{_32}]{{60}})$",
     read=read_cash,
     colon_after=("bitcoincash",),
-    link=link_form("bitcoincash:"),
+    links={"bitcoincash": LinkForm("bitcoincash:")},
     generate=lambda seed, _: encode_cash(CASH_KEY, expand(seed, "bch address", 20)),
 )
 TRON = AddressKind(
@@ -333,7 +334,8 @@ TRON = AddressKind(
     needs="one that starts with T",
     shape=rf"^T[{_58}]{{33}}$",
     read=_read_tron,
-    link=link_form("tron:"),
+    links={"tron": LinkForm("tron:", contract="token", coin_only=True)},
+    namespace="tron",
     explorers=("tronscan.org",),
     contract_shape=rf"^T[{_58}]{{33}}$",
     generate=_key_hash_of("tron", TRON_VERSION),
