@@ -649,9 +649,8 @@ CONFIRMED = (
         "refused-token-paid-out",
         "A token that is disabled or malicious has a recipient.",
         "swapdesk/flows/payees/recipients.py",
-        "    if refusal is not None:\n        return _unusable(text, token, refusal)",
-        '    if refusal is not None and text == "":\n'
-        "        return _unusable(text, token, refusal)",
+        "    if unswappable := token_refusal(token):\n",
+        '    if (unswappable := token_refusal(token)) and text == "":\n',
         ("tests/flows/test_recipients.py::test_a_token_that_is_refused_has_no_recipient",),
     ),
     Defect(
@@ -677,9 +676,8 @@ CONFIRMED = (
         "malicious-token-in-the-line",
         "A token that a scan found malicious is asked for and bought.",
         "swapdesk/flows/quotes/intent_line.py",
-        "    if refusal is not None:\n        raise _refused(line, refusal, word.start)",
-        "    if refusal is not None and line.receive:\n"
-        "        raise _refused(line, refusal, word.start)",
+        "    if refusal := token_refusal(token):\n",
+        "    if (refusal := token_refusal(token)) and line.receive:\n",
         ("tests/flows/test_intent_line.py::test_a_malicious_token_is_refused",),
     ),
     Defect(
