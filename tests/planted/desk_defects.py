@@ -79,8 +79,8 @@ CREATING = (
         "written-by-a-desk-that-only-reads",
         "A desk that only reads creates, signs and spends.",
         "swapdesk/cli/cli_context.py",
-        "if named in EFFECTS and named not in READING:",
-        "if named in EFFECTS and named not in EFFECTS:",
+        "if not declared.reading:",
+        "if not declared.effect:",
         ("tests/cli/test_contract.py::test_a_writing_command_ends_before_it_does_anything",),
     ),
     Defect(

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyte
 
+from harness import end
 from patience import PATIENCE
 
 QUIET = 0.3
@@ -92,13 +93,7 @@ class TerminalWindow:
         self.master = -1
 
     def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        end(self.process)
         if self.master >= 0:
             os.close(self.master)
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from harness import Sandbox, home_of
+from harness import Sandbox, home_of, wait_for
 from sandbox.chain_money import Chain
-from sandbox.running import until
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.sandbox.world import find_token
 from tui.test_end_to_end import ENTER, STILL, DeskWindow
@@ -52,8 +51,7 @@ class Batcher:
         self.desk.ready()
 
     def chain(self, name: str) -> Chain:
-        (rpc,) = [one["rpc"] for one in self.sandbox.ready["chains"] if one["shortName"] == name]
-        return Chain(rpc)
+        return Chain(self.sandbox.rpc(name))
 
     def load(self, name: str, rows: Sequence[str], head: str = HEAD) -> None:
         path = self.sandbox.home / name
@@ -136,7 +134,7 @@ class Batcher:
 def everybody_paid(has: Callable[[str], int], people: Sequence[str]) -> None:
     """Everybody has something on the chain, who had nothing before."""
     for to in people:
-        until(lambda to=to: has(to), to)
+        wait_for(lambda to=to: has(to), to)
 
 
 def place_in(text: str) -> str:

@@ -250,8 +250,7 @@ def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
         for name, one in orders_of_the_service(sandbox.ready).items()
         if name.startswith(order)
     ]
-    (rpc,) = [one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == "base"]
-    chain, usdc = Chain(rpc), find_token("base", "USDC")
+    chain, usdc = Chain(sandbox.rpc("base")), find_token("base", "USDC")
     desk.to_review()
     assert chain.balance(usdc, place) == 0
     desk.press("s")
@@ -297,11 +296,7 @@ def test_nine_stages_of_a_demonstration_with_transactions_that_are_on_the_chains
     desk.read_until("What the chain shows", "wallet paid Bob", "link search")
     hashes = re.findall("0x[0-9a-f]{64}", pane(desk.text, "What the chain shows"))
     assert len(hashes) == 3, desk.text
-    chains = [
-        Chain(one["rpc"])
-        for one in sandbox.ready["chains"]
-        if one["shortName"] in ("base", "ethereum")
-    ]
+    chains = [Chain(sandbox.rpc(name)) for name in ("base", "ethereum")]
     for each in hashes:
         receipts = [chain("eth_getTransactionReceipt", each) for chain in chains]
         assert [found["status"] for found in receipts if found is not None] == ["0x1"]
