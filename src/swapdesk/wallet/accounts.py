@@ -89,10 +89,15 @@ class Accounts(Struct, frozen=True, forbid_unknown_fields=True):
 
     def first(self, kind: Kind | None, named: str = "") -> Account | None:
         """The first one of a kind, by name or address where it is ``named``, in any case."""
-        own = (one for one in self.accounts if one.kind is kind)
+        own = (account for account in self.accounts if account.kind is kind)
         wanted = named.lower()
         return next(
-            (one for one in own if wanted in ("", one.name.lower(), one.address.lower())), None
+            (
+                account
+                for account in own
+                if wanted in ("", account.name.lower(), account.address.lower())
+            ),
+            None,
         )
 
 

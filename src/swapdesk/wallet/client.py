@@ -209,20 +209,22 @@ class WalletClient:
         return frame
 
     async def _say(self, head: Mapping[str, Any]) -> None:
-        held = {name: SecretBytes.of(one) for name, one in head.items() if isinstance(one, Secret)}
-        plain = {name: one for name, one in head.items() if name not in held}
+        held = {
+            name: SecretBytes.of(value) for name, value in head.items() if isinstance(value, Secret)
+        }
+        plain = {name: value for name, value in head.items() if name not in held}
         try:
             frame = encode_frame(to_builtins(plain), held)
         except FrameError as error:
-            for one in held.values():
-                one.wipe()
+            for secret in held.values():
+                secret.wipe()
             raise Refused("bad_request", str(error)) from None
         try:
             self._requests.write(frame)
         finally:
             frame[:] = bytes(len(frame))
-            for one in held.values():
-                one.wipe()
+            for secret in held.values():
+                secret.wipe()
         with contextlib.suppress(ConnectionError):
             await self._requests.drain()
 
@@ -237,8 +239,8 @@ class WalletClient:
         except (asyncio.IncompleteReadError, ConnectionError):
             words = None
         except Exception as error:  # noqa: BLE001 (unread, the rest of the pipe means nothing)
-            said = str(error) if isinstance(error, FrameError) else type(error).__name__
-            words = f"the wallet agent cannot be understood: {said}"
+            detail = str(error) if isinstance(error, FrameError) else type(error).__name__
+            words = f"the wallet agent cannot be understood: {detail}"
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
         code = await self._process.wait()
@@ -291,7 +293,7 @@ class WalletClient:
         Raises WrongPassphrase when none opened."""
         answer = await self.ask("unlock", addresses=addresses, passphrase=passphrase)
         self.accounts = from_json(Accounts, answer["accounts"])
-        return tuple(from_json(UnusableKey, one) for one in answer["closed"])
+        return tuple(from_json(UnusableKey, key) for key in answer["closed"])
 
     async def lock(self) -> Accounts:
         self.accounts = await self._told(Accounts, "lock")
@@ -304,7 +306,7 @@ class WalletClient:
     async def _added(self, operation: AgentOperation, /, **arguments: Any) -> Account:
         address = (await self._told(Account, operation, **arguments)).address
         await self.read_accounts()
-        return next(one for one in self.accounts.accounts if one.address == address)
+        return next(account for account in self.accounts.accounts if account.address == address)
 
     async def preview(
         self,
@@ -325,7 +327,7 @@ class WalletClient:
             material=material,
             file_passphrase=file_passphrase,
         )
-        return tuple(from_json(ImportChoice, one) for one in answer)
+        return tuple(from_json(ImportChoice, choice) for choice in answer)
 
     async def import_key(
         self,
@@ -475,13 +477,15 @@ class WalletClient:
 
     async def transactions(self, intent_id: str | None = None) -> tuple[SignedTransaction, ...]:
         """What was signed, for one intent or ever, in that order."""
-        found: list[SignedTransaction] = []
+        transactions: list[SignedTransaction] = []
         after: int | None = 0
         while after is not None:
             page = await self.ask("transactions", intent=intent_id, after=after)
-            found += [from_json(SignedTransaction, one) for one in page["transactions"]]
+            transactions += [
+                from_json(SignedTransaction, transaction) for transaction in page["transactions"]
+            ]
             after = page["after"]
-        return tuple(found)
+        return tuple(transactions)
 
     async def broadcast(self, hash_: str) -> SignedTransaction:
         """Send the bytes that were signed; the same ones however often."""
@@ -520,16 +524,16 @@ async def _streams(
 def _refusal(refused: Any) -> Exception:
     """A code that this desk does not know is told as a defect."""
     try:
-        findings = tuple(from_json(RuleFinding, one) for one in refused["findings"])
+        findings = tuple(from_json(RuleFinding, finding) for finding in refused["findings"])
         code, words = refused["code"], str(refused["words"])
     except (MessageError, KeyError, TypeError):
         return AgentGone("the wallet agent answered something else than it should")
-    known: RefusalCode = next((one for one in REFUSALS if one == code), "defect")
+    reason: RefusalCode = next((refusal for refusal in REFUSALS if refusal == code), "defect")
     # The agent lists accounts without the packages that it makes and opens keys with.
-    if known == "defect" and (lacking := _without_packages()) is not None:
+    if reason == "defect" and (lacking := _without_packages()) is not None:
         return lacking
-    kind = WrongPassphrase if known == "wrong_passphrase" else Refused
-    return kind(known, words, findings)
+    kind = WrongPassphrase if reason == "wrong_passphrase" else Refused
+    return kind(reason, words, findings)
 
 
 def _how_it_ended(code: int) -> str:
@@ -546,6 +550,6 @@ def _without_packages() -> AgentMissing | None:
 
 
 def _not_started(gone: AgentGone) -> AgentMissing:
-    said = f" ({gone.said[-1]})" if gone.said else ""
-    words = f"the wallet agent could not start: {gone.words}{said}"
+    detail = f" ({gone.said[-1]})" if gone.said else ""
+    words = f"the wallet agent could not start: {gone.words}{detail}"
     return _without_packages() or AgentMissing(words)

@@ -208,15 +208,17 @@ def encode_frame(
 
     Raises FrameError for one that the other side would not take."""
     held = dict(secrets or {})
-    whole = {**head, "secrets": {name: len(one) for name, one in held.items()}} if held else head
+    whole = (
+        {**head, "secrets": {name: len(secret) for name, secret in held.items()}} if held else head
+    )
     text = json.dumps(whole, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
-    size = len(text) + sum(len(one) for one in held.values())
-    if size > MAX_FRAME or any(len(one) > MAX_SECRET for one in held.values()):
+    size = len(text) + sum(len(secret) for secret in held.values())
+    if size > MAX_FRAME or any(len(secret) > MAX_SECRET for secret in held.values()):
         raise FrameError("a message is too large for the wallet agent")
     frame = bytearray(_PREFIX.pack(size, len(text)))
     frame += text
-    for one in held.values():
-        frame += one.reveal()
+    for secret in held.values():
+        frame += secret.reveal()
     return frame
 
 
@@ -259,7 +261,7 @@ def decode_frame(body: bytearray, head: int) -> Frame:
     sizes = whole.pop("secrets", {})
     if (
         not isinstance(sizes, dict)
-        or any(type(one) is not int or not 0 <= one <= MAX_SECRET for one in sizes.values())
+        or any(type(size) is not int or not 0 <= size <= MAX_SECRET for size in sizes.values())
         or head + sum(sizes.values()) != len(body)
     ):
         raise FrameError("a frame with secrets of other lengths than it says")
@@ -308,7 +310,7 @@ def from_json(kind: type[S], value: object) -> S:
 def payload_to_json(payload: Payload) -> dict[str, Any]:
     """A payload with its kind. A typed-data document travels as the JSON text it is, so that a
     number stays a number with the digits it came with."""
-    kind = next(name for name, one in _PAYLOADS.items() if isinstance(payload, one))
+    kind = next(name for name, form in _PAYLOADS.items() if isinstance(payload, form))
     if not isinstance(payload, TypedDataPayload):
         return {"kind": kind, "payload": to_json(payload)}
     document = encode_json(payload.document).decode()

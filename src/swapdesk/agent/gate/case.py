@@ -65,12 +65,12 @@ def taking_of(claim: Claim, promise: Promise) -> Taking:
         return Taking(0, by)
     allowed = sum(
         # Beyond every bound by typed consent: then it is what was confirmed.
-        min(one.units, promise.sell_units)
-        if promise.unlimited and one.units == claim.limitless
-        else one.units
-        for one in claim.allowed
+        min(outflow.units, promise.sell_units)
+        if promise.unlimited and outflow.units == claim.limitless
+        else outflow.units
+        for outflow in claim.allowed
     )
-    leaving = sum(one.units for one in claim.outflows if one.field.meaning != "value")
+    leaving = sum(outflow.units for outflow in claim.outflows if outflow.field.meaning != "value")
     units = max(allowed, leaving)
     if not claim.typed:
         return Taking(units, by, grants)
@@ -104,19 +104,19 @@ def once_of(claim: Claim, nonce: int | bytes | None, spender: str) -> str | None
     """What documents have in common of which the chain executes one; None for none."""
     if nonce is None or claim.nonce_kind == "none":
         return None
-    told = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
+    text = nonce.hex() if isinstance(nonce, bytes) else str(nonce)
     # Permit2 counts the nonces of each spender by themselves.
     whose = spender if claim.nonce_kind == "permit2 allowance" else ""
-    return f"{claim.nonce_kind} {claim.contract} {whose} {told}"
+    return f"{claim.nonce_kind} {claim.contract} {whose} {text}"
 
 
 def most_taken(signed: Iterable[tuple[str, Taking]]) -> int:
     """The most that can be taken by all of them, each with what makes it be executed once."""
     granted: dict[str, dict[str, int]] = defaultdict(dict)
     used: dict[str, dict[str, int]] = defaultdict(dict)
-    for once, one in signed:
-        way = granted[one.by] if one.grants else used[one.by]
-        way[once] = max(one.units, way.get(once, 0))
+    for once, taking in signed:
+        way = granted[taking.by] if taking.grants else used[taking.by]
+        way[once] = max(taking.units, way.get(once, 0))
     return sum(max(sum(granted[by].values()), sum(used[by].values())) for by in {*granted, *used})
 
 
@@ -191,7 +191,7 @@ class Policy(Struct, frozen=True):
 
     def contracts_of(self, provider: str | None) -> tuple[VenueContract, ...]:
         """The contracts of the provider of a quote; of none for none."""
-        return tuple(one for one in self.venues if one.provider == provider)
+        return tuple(venue for venue in self.venues if venue.provider == provider)
 
 
 _WITHOUT_CHECKSUM = re.compile(r"0x([0-9a-f]{40}|[0-9A-F]{40})", re.ASCII)
@@ -278,7 +278,7 @@ def needed(
     """The addresses whose code, and the calls whose answers the rules ask for on an EVM chain, so
     that all of it can be read in one batch."""
     parties = claim.of("spender", "receiver", "payee", "smart account")
-    code = {str(one.value) for one in parties}
+    code = {str(party.value) for party in parties}
     if claim.contract is not None:
         code.add(claim.contract)
     reads = _asset_reads(claim, promise)
@@ -286,12 +286,12 @@ def needed(
         read = operation_nonce_read(claim)
         return code, reads if read is None else {read, *reads}
     reads |= {read for _, read in nonce_reads(claim, policy.account)}
-    reads |= {read for one in memory if (read := unused_read(one)) is not None}
+    reads |= {read for past in memory if (read := unused_read(past)) is not None}
     if claim.typed and claim.contract is not None:
         reads.add(read_of(claim.contract, erc20.DOMAIN_SEPARATOR))
     reads |= {
         read_of(token, erc20.BALANCE_OF, policy.account)
-        for token in {one.token for one in claim.outflows + claim.allowed}
+        for token in {flow.token for flow in claim.outflows + claim.allowed}
         if token is not None
     }
     return code, reads
@@ -303,7 +303,7 @@ def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
     if claim.revokes or claim.act in ("nothing", "deploy"):
         return ()
     taken = () if promise.withdrawal is None else promise.withdrawal.taken
-    here = [promise.sell, *(one.asset for one in taken)]
+    here = [promise.sell, *(payment.asset for payment in taken)]
     if claim.act in ("order", "swap") and promise.chain_out == promise.chain:
         here.append(promise.buy)
     return tuple(dict.fromkeys(here))
@@ -311,9 +311,9 @@ def assets_here(claim: Claim, promise: Promise) -> tuple[Asset, ...]:
 
 def _asset_reads(claim: Claim, promise: Promise) -> set[Read]:
     return {
-        read_of(spelled(one.contract), method)
-        for one in assets_here(claim, promise)
-        if one.contract is not None
+        read_of(spelled(asset.contract), method)
+        for asset in assets_here(claim, promise)
+        if asset.contract is not None
         for method in (erc20.DECIMALS, erc20.SYMBOL)
     }
 
@@ -338,7 +338,7 @@ def nonce_reads(claim: Claim, owner: str) -> list[tuple[int | bytes, Read]]:
     kind, contract = claim.nonce_kind, claim.contract
     if kind == "none" or contract is None:
         return []
-    nonces = [one.value for one in claim.of("nonce")]
+    nonces = [field.value for field in claim.of("nonce")]
     if kind == "permit2 allowance":
         spender = next(text for _, text in claim.texts("spender"))
         tokens = [text for _, text in claim.texts("sold token")]

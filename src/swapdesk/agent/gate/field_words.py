@@ -81,13 +81,13 @@ def _chain(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _contract(case: Case, field: ClaimField) -> tuple[str, str]:
-    said = {
+    words = {
         "token": f"the token {case.promise.sell.symbol}",
         "permit2": "Permit2",
         "factory": "the factory of your smart account",
         "venue": _of_venue(case.promise),
     }
-    return plain(field.value), said.get(case.claim.target, of_no_rule(case, field))
+    return plain(field.value), words.get(case.claim.target, of_no_rule(case, field))
 
 
 def _of_venue(promise: Promise) -> str:
@@ -250,8 +250,8 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
     """The deposit that a field of a payment stands for: both are in one order."""
     bundle = case.promise.bundle
-    same = [one for one in case.claim.fields if one.meaning is field.meaning]
-    place = next((i for i, one in enumerate(same) if one is field), -1)
+    same = [other for other in case.claim.fields if other.meaning is field.meaning]
+    place = next((i for i, other in enumerate(same) if other is field), -1)
     if bundle is None or not 0 <= place < len(bundle.deposits):
         return None
     return bundle.deposits[place]
@@ -275,8 +275,8 @@ def _bundle_units(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _factory(case: Case, field: ClaimField) -> tuple[str, str]:
-    known = case.policy.smart_accounts
-    return plain(field.value), grouped(SANDBOX_ACCOUNT_FACTORY) if known else "nobody"
+    accounts = case.policy.smart_accounts
+    return plain(field.value), grouped(SANDBOX_ACCOUNT_FACTORY) if accounts else "nobody"
 
 
 def _bundle_nonce(case: Case, field: ClaimField) -> tuple[str, str]:
@@ -313,20 +313,20 @@ def _promised(case: Case, field: ClaimField) -> TakenOut | None:
 
 
 def _withdrawal_units(case: Case, field: ClaimField) -> tuple[str, str]:
-    one = _promised(case, field)
+    deposit = _promised(case, field)
     flow = next(flow for flow in case.claim.outflows if flow.field is field)
-    if one is None:
+    if deposit is None:
         return f"{flow.units:,} base units", "nothing"
-    same = flow.token == one.asset.contract
-    signed = amount(flow.units, one.asset) if same else f"{flow.units:,} base units"
-    return signed, amount(one.units, one.asset)
+    same = flow.token == deposit.asset.contract
+    signed = amount(flow.units, deposit.asset) if same else f"{flow.units:,} base units"
+    return signed, amount(deposit.units, deposit.asset)
 
 
 def _withdrawal_token(case: Case, field: ClaimField) -> tuple[str, str]:
-    one = _promised(case, field)
-    if one is None or one.asset.contract is None:
+    deposit = _promised(case, field)
+    if deposit is None or deposit.asset.contract is None:
         return plain(field.value), "no token"
-    return plain(field.value), f"{one.asset.symbol} {grouped(one.asset.contract)}"
+    return plain(field.value), f"{deposit.asset.symbol} {grouped(deposit.asset.contract)}"
 
 
 WITHDRAWAL_WORDS: dict[Meaning, FieldWords] = {

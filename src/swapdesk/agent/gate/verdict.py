@@ -142,9 +142,11 @@ _WORDS_OF: dict[Act, dict[Meaning, FieldWords]] = {
 
 def lines_of(case: Case, findings: Iterable[RuleFinding]) -> tuple[ReviewLine, ...]:
     """A line for each field of the claim, in its order."""
-    refused = {one.field for one in findings if one.severity is Severity.REFUSE}
-    warned = {one.field: one.code for one in findings if one.severity is Severity.WARN}
-    lines = tuple(_line(case, one, refused, warned) for one in case.claim.fields)
+    refused = {finding.field for finding in findings if finding.severity is Severity.REFUSE}
+    warned = {
+        finding.field: finding.code for finding in findings if finding.severity is Severity.WARN
+    }
+    lines = tuple(_line(case, field, refused, warned) for field in case.claim.fields)
     return lines + tuple(_gas(case))
 
 
@@ -168,9 +170,9 @@ def _line(
             field.label, signed, f"{promised}, see below", Match.UNMATCHED, True, units
         )
     # What a document of unknown shape says is bound by nobody, its chain excepted.
-    known = act != "unknown" or field.meaning == "chain"
+    bindable = act != "unknown" or field.meaning == "chain"
     bound = _BOUND_IN.get(act, BOUND)
-    if field.meaning in bound and known and not _free_memo(case, field):
+    if field.meaning in bound and bindable and not _free_memo(case, field):
         promised = f"{promised}, see below" if field.label in warned else promised
         return ReviewLine(field.label, signed, promised, Match.EQUAL, units=units)
     weight = field.meaning not in HARMLESS and field.meaning != "tag"
@@ -211,7 +213,7 @@ def spelled_in(value: Any, field: str = "") -> Any:
     if isinstance(value, str):
         return spelled(value) if field in _ADDRESSES else value
     if isinstance(value, tuple | frozenset):
-        return type(value)(spelled_in(one, field) for one in value)
+        return type(value)(spelled_in(item, field) for item in value)
     if isinstance(value, Struct):
         names = value.__struct_fields__
         return replace(value, **{name: spelled_in(getattr(value, name), name) for name in names})
@@ -232,17 +234,19 @@ def judge(case: Case) -> Review:
     of the content of the claim; whoever keeps the review gives it the ``id`` to sign it by."""
     case = replace(case, promise=spelled_in(case.promise), policy=spelled_in(case.policy))
     findings = tuple(
-        RuleFinding(rule.code, rule.severity, said.words, said.field.label if said.field else None)
+        RuleFinding(
+            rule.code, rule.severity, finding.words, finding.field.label if finding.field else None
+        )
         for rule in rules_for(case.claim)
-        for said in rule(case)
+        for finding in rule(case)
     )
     lines = lines_of(case, findings)
     phrase = None
     if case.claim.act == "unknown":
         phrase = "0x" + case.claim.content.hex()
-    elif any(one.weight for one in lines):
+    elif any(line.weight for line in lines):
         phrase = WEIGHT_PHRASE
-    elif any(one.code == CALL_PAYEE_CHANGED for one in findings):
+    elif any(finding.code == CALL_PAYEE_CHANGED for finding in findings):
         phrase = "".join(payee[-4:] for _, payee in case.claim.texts("payee"))
     title = NOTHING_ALLOWED if case.claim.revokes else case.claim.title
     return Review(
@@ -272,7 +276,9 @@ def _valid_until(case: Case) -> datetime:
     if case.purpose is Purpose.DEPOSIT and deposit is not None:
         last = deposit.expires
     elif case.purpose is Purpose.BUNDLE and case.promise.bundle is not None:
-        last = min((one.expires for one in case.promise.bundle.deposits), default=case.facts.now)
+        last = min(
+            (deposit.expires for deposit in case.promise.bundle.deposits), default=case.facts.now
+        )
     elif case.purpose in (Purpose.REVOKE, Purpose.CANCEL):
         last = case.facts.now + timedelta(minutes=5)
     else:

@@ -138,7 +138,7 @@ def read_derivation(name: object, parameters: object) -> Derivation:
         raise Refused("key_file", f"the key file derives fewer than {KEY_BYTES} bytes")
     raw = bytes.fromhex(salt.removeprefix("0x"))
     if name == "scrypt":
-        n, r, p = (_number(parameters, one) for one in ("n", "r", "p"))
+        n, r, p = (_number(parameters, name) for name in ("n", "r", "p"))
         if n < 2 or n & (n - 1):
             raise Refused("key_file", "scrypt n of the key file is no power of two")
         if r < 1 or p < 1:
@@ -445,10 +445,12 @@ class KeyDirectory:
         """Every key file, and those that are not used with the reason."""
         private_directory(self.path)
         names = self._names()
-        found: list[KeyFile] = []
+        key_files: list[KeyFile] = []
         unusable: list[UnusableKey] = []
         entries = sorted(
-            one for one in os.listdir(self.path) if one.startswith(_PREFIXES) and ".json" in one
+            entry
+            for entry in os.listdir(self.path)
+            if entry.startswith(_PREFIXES) and ".json" in entry
         )
         for entry in entries[:MAX_KEYS]:
             try:
@@ -462,9 +464,11 @@ class KeyDirectory:
             else:
                 address = file.account.address
                 named = replace(file.account, name=names.get(address, short_name(address)))
-                found.append(replace(file, account=named))
-        unusable += [UnusableKey(one, f"more than {MAX_KEYS} keys") for one in entries[MAX_KEYS:]]
-        return tuple(found), tuple(unusable)
+                key_files.append(replace(file, account=named))
+        unusable += [
+            UnusableKey(entry, f"more than {MAX_KEYS} keys") for entry in entries[MAX_KEYS:]
+        ]
+        return tuple(key_files), tuple(unusable)
 
     def add(self, account: Account, content: bytes) -> None:
         """A new key file, on disk when this returns. FileExistsError when there is one."""

@@ -243,12 +243,13 @@ def _require_listed(phrase: str) -> None:
     from eth_account.types import Language
 
     words = phrase.split(" ")
-    lists = [Mnemonic(Language(one)) for one in Mnemonic.list_languages()]
+    lists = [Mnemonic(Language(language)) for language in Mnemonic.list_languages()]
     unknown = [
-        [place for place, word in enumerate(words, 1) if word not in one.wordlist] for one in lists
+        [place for place, word in enumerate(words, 1) if word not in language.wordlist]
+        for language in lists
     ]
-    whole = [one for one, places in zip(lists, unknown, strict=True) if not places]
-    if any(one.is_mnemonic_valid(phrase) for one in whole):
+    whole = [language for language, places in zip(lists, unknown, strict=True) if not places]
+    if any(language.is_mnemonic_valid(phrase) for language in whole):
         return
     if whole:
         raise Refused("bad_key", "every word is known, but the last one does not fit the others")
@@ -304,7 +305,9 @@ def from_raw(text: SecretBytes) -> KeyMaterial:
 def _bare(text: SecretBytes) -> str:
     """What was pasted, without blanks, line breaks and the quotes around it."""
     plain = unicodedata.normalize("NFKC", _text(text))
-    return "".join(one for one in plain if unicodedata.category(one) not in _BLANK).strip(_MARKS)
+    return "".join(
+        character for character in plain if unicodedata.category(character) not in _BLANK
+    ).strip(_MARKS)
 
 
 def from_keystore(content: SecretBytes, passphrase: SecretBytes) -> KeyMaterial:
@@ -332,7 +335,7 @@ def from_keygen(content: SecretBytes) -> KeyMaterial:
     if (
         not isinstance(numbers, list)
         or len(numbers) != 64
-        or any(type(one) is not int or not 0 <= one < 256 for one in numbers)
+        or any(type(number) is not int or not 0 <= number < 256 for number in numbers)
     ):
         raise Refused("bad_key", "the file is no list of 64 numbers as solana-keygen writes it")
     return _solana(bytes(numbers), "the file")

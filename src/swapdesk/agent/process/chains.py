@@ -72,8 +72,8 @@ async def token_accounts(client: SolanaClient, owner: str) -> list[Any]:
 
 async def program_of(client: SolanaClient, address: str) -> str | None:
     """The program that owns an account; None where there is none."""
-    found = require_value(await client.ask("getAccountInfo", address, {"encoding": "base64"}))
-    return str(found.get("owner")) if isinstance(found, dict) else None
+    account = require_value(await client.ask("getAccountInfo", address, {"encoding": "base64"}))
+    return str(account.get("owner")) if isinstance(account, dict) else None
 
 
 async def token_program(client: SolanaClient, mint: str) -> str:
@@ -94,11 +94,11 @@ _MINT_DECIMALS = 44
 
 
 async def _mint_decimals(client: SolanaClient, mint: str) -> int | None:
-    found = require_value(await client.ask("getAccountInfo", mint, {"encoding": "base64"}))
-    if not isinstance(found, dict) or found.get("owner") not in TOKEN_PROGRAMS:
+    account = require_value(await client.ask("getAccountInfo", mint, {"encoding": "base64"}))
+    if not isinstance(account, dict) or account.get("owner") not in TOKEN_PROGRAMS:
         return None
     try:
-        data = b64decode(found["data"][0], validate=True)
+        data = b64decode(account["data"][0], validate=True)
     except (KeyError, IndexError, TypeError, ValueError):
         return None
     return data[_MINT_DECIMALS] if len(data) >= _MINT_BYTES else None
@@ -130,7 +130,7 @@ class Chains:
 
     def with_id(self, chain_id: int | None) -> ChainLink | None:
         """The chain with this EVM id, or Solana for None."""
-        return next((one for one in self._links.values() if one.chain_id == chain_id), None)
+        return next((link for link in self._links.values() if link.chain_id == chain_id), None)
 
     def evm(self, link: ChainLink) -> EvmClient:
         if link.name not in self._evm:
@@ -176,10 +176,13 @@ class Chains:
         when the node does not answer or is of another chain."""
         if link.kind is Kind.SOLANA:
             async with self.asking(link) as client:
-                return [await _mint_decimals(client, one) for one in tokens]
-        asked = [calling(Call(one, DECIMALS.call())) for one in tokens]
-        words = [words_in(one) for one in await self.answers(link, asked)]
-        return [one[0] if one is not None and one[0] <= MAX_DECIMALS else None for one in words]
+                return [await _mint_decimals(client, token) for token in tokens]
+        asked = [calling(Call(token, DECIMALS.call())) for token in tokens]
+        words = [words_in(answer) for answer in await self.answers(link, asked)]
+        return [
+            answer[0] if answer is not None and answer[0] <= MAX_DECIMALS else None
+            for answer in words
+        ]
 
     async def symbol(self, link: ChainLink, token: str) -> str | None:
         """Of a contract of an EVM chain; None where it says none. Raises Refused."""

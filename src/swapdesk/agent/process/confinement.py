@@ -68,8 +68,8 @@ def say_no_more_than_types() -> None:
     import threading
 
     sys.excepthook = lambda kind, error, trace: tell(error)
-    threading.excepthook = lambda told: tell(told.exc_value or told.exc_type())
-    sys.unraisablehook = lambda told: tell(told.exc_value or told.exc_type())
+    threading.excepthook = lambda failure: tell(failure.exc_value or failure.exc_type())
+    sys.unraisablehook = lambda failure: tell(failure.exc_value or failure.exc_type())
 
 
 def take_pipes() -> tuple[int, int]:

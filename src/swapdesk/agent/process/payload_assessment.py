@@ -115,15 +115,15 @@ async def read_facts(
     """Everything that the gate ``needed``, at once. What cannot be read is missing, and the gate
     refuses what it misses; ``problem`` says why. ``call`` is the transaction to
     simulate, from the account."""
-    code, reads = sorted(needs[0]), sorted(needs[1], key=lambda one: (one.contract, one.data))
+    code, reads = sorted(needs[0]), sorted(needs[1], key=lambda call: (call.contract, call.data))
     account = promise.account
     requests = [
         Request("eth_chainId"),
         Request("eth_getBlockByNumber", ("0x0", False)),
         Request("eth_getBlockByNumber", ("latest", False)),
         balance_of(account),
-        *(code_at(one) for one in code),
-        *(calling(Call(one.contract, one.data)) for one in reads),
+        *(code_at(address) for address in code),
+        *(calling(Call(read.contract, read.data)) for read in reads),
     ]
     if call is not None:
         requests += [
@@ -141,13 +141,13 @@ async def read_facts(
         chain_id=told(quantity, answers[0]),
         genesis_hash=told(block_hash, answers[1]),
         code={
-            one: found
-            for one, answer in zip(code, answers[4:at], strict=True)
+            address: found
+            for address, answer in zip(code, answers[4:at], strict=True)
             if (found := told(octets, answer)) is not None
         },
         answers={
-            one: found
-            for one, answer in zip(reads, answers[at : at + len(reads)], strict=True)
+            read: found
+            for read, answer in zip(reads, answers[at : at + len(reads)], strict=True)
             if (found := told(octets, answer))
         },
         native=told(quantity, answers[3]),
@@ -155,7 +155,7 @@ async def read_facts(
     )
     if call is None or head is None:
         return facts
-    nonce, priority, gas = (told(quantity, one) for one in answers[-3:])
+    nonce, priority, gas = (told(quantity, answer) for answer in answers[-3:])
     simulation = _evm_simulation(outcome, head, gas, promise)
     plan = None
     if gas is not None and priority is not None:
@@ -226,18 +226,18 @@ def _change(
     holder: str, contract: str | None, units: int, promise: Promise, coin: Asset | None = None
 ) -> BalanceChange:
     """``coin`` is how a token is called that the promise does not name."""
-    known = _asset(contract, promise) or coin
-    if known is None:
+    asset = _asset(contract, promise) or coin
+    if asset is None:
         return BalanceChange(holder, "?", contract, None, units)
-    return BalanceChange(holder, known.symbol, contract, known.decimals, units)
+    return BalanceChange(holder, asset.symbol, contract, asset.decimals, units)
 
 
 def _asset(contract: str | None, promise: Promise) -> Asset | None:
     if contract == promise.sell.contract:
         return promise.sell
-    for one in promise.withdrawal.taken if promise.withdrawal is not None else ():
-        if contract == one.asset.contract:
-            return one.asset
+    for payment in promise.withdrawal.taken if promise.withdrawal is not None else ():
+        if contract == payment.asset.contract:
+            return payment.asset
     same_chain = promise.chain_out == promise.chain
     return promise.buy if same_chain and contract == promise.buy.contract else None
 
@@ -326,8 +326,8 @@ class Looking:
         verdict = judge(case)
         extra: list[RuleFinding] = []
         if facts.problem is not None:
-            said = f"The chain could not be read: {facts.problem}."
-            extra.append(RuleFinding(CHAIN_UNREAD, Severity.REFUSE, said))
+            words = f"The chain could not be read: {facts.problem}."
+            extra.append(RuleFinding(CHAIN_UNREAD, Severity.REFUSE, words))
         if isinstance(payload, TypedDataPayload) and before is None:
             extra += _second_opinion(payload, claim)
         spending = spending_of(
@@ -368,8 +368,8 @@ class Looking:
                 held = keeper.read()
                 policy = None if held is None else held.policy
         except PolicyUnknown as unknown:
-            said = str(unknown)
-            return (refused("CHANGED", f"{said[:1].upper()}{said[1:]}."),)
+            words = str(unknown)
+            return (refused("CHANGED", f"{words[:1].upper()}{words[1:]}."),)
         if tier is not None and not (policy is not None and bounds(policy, spending)):
             return (refused("NEEDED", NEEDED),)
         if policy is None:
@@ -478,13 +478,13 @@ class Looking:
 def _decimals(claim: Claim, promise: Promise) -> dict[TokenKey, int]:
     """By which the gate holds every amount of the promise, each as its chain says."""
     chain = promise.chain_id
-    found: dict[TokenKey, int] = {
+    counted: dict[TokenKey, int] = {
         (chain, None): COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
     }
-    for one in assets_here(claim, promise):
-        contract = None if one.contract is None else spelled(one.contract)
-        found.setdefault((chain, contract), one.decimals)
-    return found
+    for asset in assets_here(claim, promise):
+        contract = None if asset.contract is None else spelled(asset.contract)
+        counted.setdefault((chain, contract), asset.decimals)
+    return counted
 
 
 def _second_opinion(payload: TypedDataPayload, claim: Claim) -> list[RuleFinding]:
@@ -558,16 +558,16 @@ def _solana_simulation(
 
 
 def _solana_changes(moves: BalanceChanges, promise: Promise) -> list[BalanceChange]:
-    found = [
+    changes = [
         _change(account, None, after - before, promise, SOL)
         for account, (before, after) in moves.lamports.items()
         if after != before
     ]
-    deposits = {one.address for one in promise.bundle.deposits} if promise.bundle else set()
+    deposits = {deposit.address for deposit in promise.bundle.deposits} if promise.bundle else set()
     if promise.deposit is not None:
         deposits.add(promise.deposit.address)
     for move in moves.tokens:
         # A venue may name a token account itself as where a deposit goes.
         holder = move.account if move.account in deposits else move.owner
-        found.append(_change(holder, move.mint, move.after - move.before, promise))
-    return found
+        changes.append(_change(holder, move.mint, move.after - move.before, promise))
+    return changes

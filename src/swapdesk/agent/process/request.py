@@ -35,10 +35,10 @@ Assets = Annotated[list[Asset], Meta(max_length=MAX_ASSETS)]
 
 
 def secret(frame: Frame, name: str) -> SecretBytes:
-    found = frame.secrets.get(name)
-    if found is None or not len(found):
+    given = frame.secrets.get(name)
+    if given is None or not len(given):
         raise Refused("bad_request", f"{name} is missing")
-    return found
+    return given
 
 
 def argument(frame: Frame, name: str, form: Any) -> Any:
@@ -60,9 +60,9 @@ def refuse_far_clock(offset: float) -> None:
 
 def promised(frame: Frame) -> Promise:
     """What was confirmed, with numbers and times that can be counted with."""
-    found = from_json(Promise, frame.head.get("promise"))
-    _refuse_odd(found)
-    return found
+    promise = from_json(Promise, frame.head.get("promise"))
+    _refuse_odd(promise)
+    return promise
 
 
 def _refuse_odd(value: object) -> None:
@@ -74,8 +74,8 @@ def _refuse_odd(value: object) -> None:
         if abs(value) >= MAX_NUMBER:
             raise Refused("bad_request", "a number is larger than any amount")
     elif isinstance(value, tuple):
-        for one in value:
-            _refuse_odd(one)
+        for item in value:
+            _refuse_odd(item)
     elif isinstance(value, Struct):
         if isinstance(value, Asset) and not 0 <= value.decimals <= MAX_DECIMALS:
             raise Refused("bad_request", "a token has 0 to 255 decimals")

@@ -233,9 +233,9 @@ class AgentService:
         self._pipe.say({"event": "locked"})
 
     def _refuse(self, frame: Frame, refusal: Refused) -> None:
-        said = {
+        answer = {
             "code": refusal.code,
             "words": refusal.words,
-            "findings": [to_json(one) for one in refusal.findings],
+            "findings": [to_json(finding) for finding in refusal.findings],
         }
-        self._pipe.say({"id": frame.head.get("id"), "refused": said})
+        self._pipe.say({"id": frame.head.get("id"), "refused": answer})

@@ -60,11 +60,11 @@ from swapdesk.wallet.protocol import to_json as as_json
 def read_asked(text: str) -> tuple[TransactionPayload, Promise]:
     """What a transaction was signed for, as the records keep it. Raises MessageError for what
     another release wrote in another way."""
-    told = json.loads(text)
-    payload = payload_from_json(told.get("payload"))
+    entry = json.loads(text)
+    payload = payload_from_json(entry.get("payload"))
     if not isinstance(payload, TransactionPayload):
         raise MessageError("a payload of another kind")
-    return payload, from_json(Promise, told.get("promise"))
+    return payload, from_json(Promise, entry.get("promise"))
 
 
 MAX_REVIEWS = 64
@@ -124,9 +124,9 @@ class Reviewing:
         """Judge the call of a transaction that waits once more, on its nonce for a higher fee,
         against the promise it was signed under. ``gas_units`` is the most that it may pay for
         gas now, where that is more than was confirmed then. Nothing is signed."""
-        one = self._records.find(hash_)
-        asked = None if one is None else self._records.asked(hash_)
-        if one is None or asked is None:
+        transaction = self._records.find(hash_)
+        asked = None if transaction is None else self._records.asked(hash_)
+        if transaction is None or asked is None:
             raise Refused("no_transaction", "what this was signed for is not known here")
         try:
             payload, promise = read_asked(asked)
@@ -134,7 +134,10 @@ class Reviewing:
             raise Refused("no_transaction", f"{error}, of what this was signed for") from None
         promise = replace(promise, gas_units=max(promise.gas_units, gas_units))
         # The one that pays most for gas is what has to be outbid.
-        dearest = max((one, *self._records.twins(one)), key=lambda it: self._records.fees(it.hash))
+        dearest = max(
+            (transaction, *self._records.twins(transaction)),
+            key=lambda it: self._records.fees(it.hash),
+        )
         return payload, await self.review(payload, promise, dearest.hash)
 
     async def sign(
@@ -262,8 +265,8 @@ def require_agreement(seen: Looked, looked: Looked) -> None:
         raise _refused(verdict.findings)
     if not verdict.digest or verdict.digest != seen.verdict.digest:
         raise Refused("stale_review", "the payload reads another way than it did")
-    known = {(one.code, one.field) for one in seen.verdict.findings}
-    new = [one for one in verdict.findings if (one.code, one.field) not in known]
+    known = {(finding.code, finding.field) for finding in seen.verdict.findings}
+    new = [finding for finding in verdict.findings if (finding.code, finding.field) not in known]
     if new or verdict.phrase != seen.verdict.phrase:
         raise Refused(
             "stale_review",
@@ -277,7 +280,7 @@ def require_agreement(seen: Looked, looked: Looked) -> None:
 
 
 def _refused(findings: tuple[RuleFinding, ...]) -> Refused:
-    first = next(one for one in findings if one.severity is Severity.REFUSE)
+    first = next(finding for finding in findings if finding.severity is Severity.REFUSE)
     return Refused("gate", first.words, findings)
 
 

@@ -129,9 +129,9 @@ class Wallet:
 
     async def _open_policy(self, passphrase: SecretBytes) -> None:
         """Beside the keys: what the pass phrase does not open is no policy of this wallet."""
-        found = self._policy.derivation()
-        if found is not None:
-            held, sealed = found
+        derivation = self._policy.derivation()
+        if derivation is not None:
+            held, sealed = derivation
             self._policy.open(held, sealed, await self._derived(sealed.derivation, passphrase))
 
     async def seal_policy(self, policy: SpendingPolicy, passphrase: SecretBytes) -> None:
@@ -247,7 +247,7 @@ class Wallet:
     async def reveal(self, address: str, passphrase: SecretBytes) -> tuple[Account, SecretBytes]:
         """The key itself, by the pass phrase and not by what is unlocked."""
         files, _ = self._directory.read()
-        file = next((one for one in files if one.account.address == address), None)
+        file = next((file for file in files if file.account.address == address), None)
         if file is None:
             raise Refused("no_account", "there is no such account in this wallet")
         outcome = await self._try(file, passphrase)
@@ -273,9 +273,9 @@ def _open(file: KeyFile, key: SecretBytes) -> SecretBytes | str:
 
 
 def _why_none(closed: list[UnusableKey]) -> Refused:
-    if all(one.reason == _WRONG for one in closed):
+    if all(key.reason == _WRONG for key in closed):
         return Refused("wrong_passphrase", "wrong pass phrase")
-    reason = next(one.reason for one in closed if one.reason != _WRONG)
+    reason = next(key.reason for key in closed if key.reason != _WRONG)
     return Refused("published_key" if reason == PUBLISHED_WORDS else "key_file", reason)
 
 

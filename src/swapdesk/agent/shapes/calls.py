@@ -149,7 +149,7 @@ def _operation(payload: OperationPayload) -> UserOperation:
         if error.field == "paymaster":
             raise PayloadRefused("OPERATION_PAYMASTER", error.words) from error
         raise PayloadRefused("OPERATION_UNREADABLE", str(error)) from error
-    if not all(getattr(operation, one) for one in _NEEDED):
+    if not all(getattr(operation, name) for name in _NEEDED):
         raise PayloadRefused("OPERATION_GAS", "without gas or a fee for it, it can only fail")
     if operation.signature:
         raise PayloadRefused("OPERATION_UNREADABLE", "it is signed already")
@@ -416,12 +416,12 @@ def _value(shape: Shape, value: int) -> ClaimField:
 
 
 def _known(payload: bytes) -> tuple[Method, Shape]:
-    known = _BY_SELECTOR.get(payload[:4])
-    if known is None:
+    method = _BY_SELECTOR.get(payload[:4])
+    if method is None:
         raise PayloadRefused(
             "METHOD_UNKNOWN", "the transaction calls a method that is not known here"
         )
-    return known
+    return method
 
 
 def _arguments(call: dict[str, Any], shape: Shape) -> Iterator[ClaimField]:
@@ -447,7 +447,7 @@ def _address(text: object) -> str:
     if type(text) is not str or len(text) != 42 or not text.startswith("0x"):
         raise PayloadRefused("TARGET_UNREADABLE", "the transaction names no address")
     digits = text[2:]
-    if any(one not in "0123456789abcdefABCDEF" for one in digits):
+    if any(digit not in "0123456789abcdefABCDEF" for digit in digits):
         raise PayloadRefused("TARGET_UNREADABLE", "the transaction names no address")
     spelled = checksummed(text)
     if text != spelled and digits not in (digits.lower(), digits.upper()):
@@ -467,6 +467,6 @@ def _bytes(text: object) -> bytes:
     if type(text) is not str or not text.startswith("0x") or len(text) > 2 + 2 * MAX_DATA:
         raise PayloadRefused("CALLDATA_UNREADABLE", "the data is not 0x and hexadecimal digits")
     digits = text[2:]
-    if len(digits) % 2 or any(one not in "0123456789abcdefABCDEF" for one in digits):
+    if len(digits) % 2 or any(digit not in "0123456789abcdefABCDEF" for digit in digits):
         raise PayloadRefused("CALLDATA_UNREADABLE", "the data is not 0x and hexadecimal digits")
     return bytes.fromhex(digits)

@@ -162,22 +162,22 @@ class Claim(Struct, frozen=True):
 
     def of(self, *meanings: Meaning) -> Iterator[ClaimField]:
         """The fields of these meanings, in the order of the payload."""
-        return (one for one in self.fields if one.meaning in meanings)
+        return (field for field in self.fields if field.meaning in meanings)
 
     def first(self, *meanings: Meaning) -> ClaimField | None:
         return next(self.of(*meanings), None)
 
     def numbers(self, meaning: Meaning) -> Iterator[tuple[ClaimField, int]]:
         """Fields of a meaning whose value is a number."""
-        for one in self.of(meaning):
-            if isinstance(one.value, int) and not isinstance(one.value, bool):
-                yield one, one.value
+        for item in self.of(meaning):
+            if isinstance(item.value, int) and not isinstance(item.value, bool):
+                yield item, item.value
 
     def texts(self, meaning: Meaning) -> Iterator[tuple[ClaimField, str]]:
         """Fields of a meaning whose value is text, such as an address."""
-        for one in self.of(meaning):
-            if isinstance(one.value, str):
-                yield one, one.value
+        for item in self.of(meaning):
+            if isinstance(item.value, str):
+                yield item, item.value
 
     @property
     def revokes(self) -> bool:
@@ -185,7 +185,7 @@ class Claim(Struct, frozen=True):
         return (
             self.act == "allow"
             and bool(self.allowed)
-            and all(one.units == 0 for one in self.allowed)
+            and all(allowance.units == 0 for allowance in self.allowed)
         )
 
 
@@ -223,19 +223,21 @@ def moves_of(
     ``contract`` is the one that is called or checks the signature. Coin that is sent along leaves
     beside what is sold. Raises TypeError for an amount that is none, a defect.
     """
-    tokens = [one.value for one in fields if one.meaning == "sold token"]
+    tokens = [field.value for field in fields if field.meaning == "sold token"]
     token = contract if shape.sells_contract else (tokens[0] if tokens else None)
     # No token is not the coin of the chain: only a shape can say that.
     sold = None if shape.sells_native else str(token)
-    allowed = [one for one in fields if one.meaning == "allowed units"]
+    allowed = [field for field in fields if field.meaning == "allowed units"]
     taken = tokens if len(tokens) == len(allowed) else [token] * len(allowed)
-    bought = next((one.value for one in fields if one.meaning == "bought token"), None)
+    bought = next((field.value for field in fields if field.meaning == "bought token"), None)
     return (
         (
-            *(Outflow(sold, _units(one), one) for one in fields if one.meaning in _LEAVES),
-            *(Outflow(None, _units(one), one) for one in fields if one.meaning == "value"),
+            *(Outflow(sold, _units(field), field) for field in fields if field.meaning in _LEAVES),
+            *(Outflow(None, _units(field), field) for field in fields if field.meaning == "value"),
         ),
-        tuple(Outflow(str(of), _units(one), one) for of, one in zip(taken, allowed, strict=True)),
+        tuple(
+            Outflow(str(of), _units(field), field) for of, field in zip(taken, allowed, strict=True)
+        ),
         bought if isinstance(bought, str) else None,
     )
 

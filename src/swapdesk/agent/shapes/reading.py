@@ -201,29 +201,29 @@ def read_typed(raw: object) -> Claim:
     contract = document.domain.get("verifyingContract")
     chain_id = document.domain.get("chainId")
     contract = contract if isinstance(contract, str) else None
-    known = shape or Shape(
+    form = shape or Shape(
         name=document.primary_type,
         title="A document of a kind that is not known here",
         act="unknown",
         target="any",
         fields={},
     )
-    outflows, allowed, bought = moves_of(fields, known, contract)
+    outflows, allowed, bought = moves_of(fields, form, contract)
     return Claim(
-        shape=known.name,
-        act=known.act,
-        title=known.title,
+        shape=form.name,
+        act=form.act,
+        title=form.title,
         contract=contract,
         chain_id=chain_id if isinstance(chain_id, int) else None,
         content=document.digest,
         fields=fields,
-        target=known.target,
-        roles=known.roles,
+        target=form.target,
+        roles=form.roles,
         outflows=outflows,
         allowed=allowed,
-        limitless=known.limitless,
+        limitless=form.limitless,
         bought=bought,
-        nonce_kind=known.nonce_kind,
+        nonce_kind=form.nonce_kind,
         typed=True,
         domain_separator=document.domain_separator,
     )

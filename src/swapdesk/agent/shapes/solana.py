@@ -138,17 +138,19 @@ class _Reader:
 
     def __init__(self, promise: Promise, message: messages.ReadMessage) -> None:
         self._account = promise.account
-        self._deposits = {one.address for one in _deposits(promise)}
+        self._deposits = {deposit.address for deposit in _deposits(promise)}
         self._bundled = promise.bundle is not None
         self._sold = promise.sell.contract
-        self._assets = {one.contract: one for one in (promise.sell, promise.buy)}
+        self._assets = {asset.contract: asset for asset in (promise.sell, promise.buy)}
         self._owners = _owners(promise, message)
         self.fields: list[ClaimField] = []
         self.outflows: list[Outflow] = []
         self.revoked: list[Outflow] = []
         self.arriving: set[str | None] = set()
         self._index = -1
-        self._paying = all(_payer_of(one) in (None, self._account) for one in message.instructions)
+        self._paying = all(
+            _payer_of(instruction) in (None, self._account) for instruction in message.instructions
+        )
         self._seen: set[type] = set()
 
     def what(self) -> tuple[str, Act, str]:
@@ -197,45 +199,45 @@ class _Reader:
             raise PayloadRefused("SOLANA_REPEATED", "it states its fee twice")
         self._seen.add(kind)
 
-    def _transfer(self, one: Transfer) -> None:
-        if str(one.source) == self._account:
-            self._leaves(None, one.lamports, str(one.destination))
+    def _transfer(self, transfer: Transfer) -> None:
+        if str(transfer.source) == self._account:
+            self._leaves(None, transfer.lamports, str(transfer.destination))
         else:
-            self._add("source", "Paid by", "counterparty", str(one.source))
-            self._arrives(None, one.lamports, str(one.destination))
+            self._add("source", "Paid by", "counterparty", str(transfer.source))
+            self._arrives(None, transfer.lamports, str(transfer.destination))
 
-    def _tokens(self, one: TransferChecked) -> None:
-        mint = str(one.mint)
+    def _tokens(self, transfer: TransferChecked) -> None:
+        mint = str(transfer.mint)
         asset = self._assets.get(mint)
-        if asset is not None and asset.decimals != one.decimals:
+        if asset is not None and asset.decimals != transfer.decimals:
             raise PayloadRefused("SOLANA_DECIMALS", "it counts the token in other units")
-        to = self._owner_of(one.destination, one.mint, one.program)
-        if str(one.owner) == self._account:
-            if one.source != token_account(one.owner, one.mint, one.program):
+        to = self._owner_of(transfer.destination, transfer.mint, transfer.program)
+        if str(transfer.owner) == self._account:
+            if transfer.source != token_account(transfer.owner, transfer.mint, transfer.program):
                 raise PayloadRefused(
                     "SOLANA_SOURCE_UNKNOWN", "tokens leave from an account that is not derived"
                 )
             self._add("mint", "Token sold", "sold token", mint)
-            self._leaves(mint, one.units, to)
+            self._leaves(mint, transfer.units, to)
         else:
-            self._add("owner", "Paid by", "counterparty", str(one.owner))
-            self._add("source", "Paid from", "label", str(one.source))
+            self._add("owner", "Paid by", "counterparty", str(transfer.owner))
+            self._add("source", "Paid from", "label", str(transfer.source))
             self._add("mint", "Token bought", "bought token", mint)
-            self._arrives(mint, one.units, to)
-        self._add("decimals", "Decimals", "proof", one.decimals)
-        self._add("program", "Token program", "label", str(one.program))
+            self._arrives(mint, transfer.units, to)
+        self._add("decimals", "Decimals", "proof", transfer.decimals)
+        self._add("program", "Token program", "label", str(transfer.program))
 
-    def _revoked(self, one: Revoke) -> None:
+    def _revoked(self, revoke: Revoke) -> None:
         """It names no mint, so the account has to be the derived one of the token that is meant."""
         mint = self._sold
-        if mint is None or not _is_derived(one, mint):
+        if mint is None or not _is_derived(revoke, mint):
             raise PayloadRefused(
                 "SOLANA_SOURCE_UNKNOWN", "it is about an account that is not derived"
             )
-        self._add("owner", "Owner", "owner", str(one.owner))
+        self._add("owner", "Owner", "owner", str(revoke.owner))
         self._add("mint", "Token", "sold token", mint)
         field = self._add("units", "May be taken", "allowed units", 0)
-        self._add("program", "Token program", "label", str(one.program))
+        self._add("program", "Token program", "label", str(revoke.program))
         self.revoked.append(Outflow(mint, 0, field))
 
     def _leaves(self, token: str | None, units: int, to: str) -> None:
@@ -248,12 +250,12 @@ class _Reader:
         self._add("destination", "Arrives at", "receiver", to)
         self.arriving.add(token)
 
-    def _opened(self, one: CreateTokenAccount) -> None:
+    def _opened(self, creation: CreateTokenAccount) -> None:
         """Whoever pays the rent; only ours is our matter."""
-        ours = str(one.payer) == self._account
-        self._add("payer", "Rent paid by", "owner" if ours else "label", str(one.payer))
-        self._add("owner", "Account for", "rent payee" if ours else "label", str(one.owner))
-        self._add("mint", "Holds token", "rent token" if ours else "label", str(one.mint))
+        ours = str(creation.payer) == self._account
+        self._add("payer", "Rent paid by", "owner" if ours else "label", str(creation.payer))
+        self._add("owner", "Account for", "rent payee" if ours else "label", str(creation.owner))
+        self._add("mint", "Holds token", "rent token" if ours else "label", str(creation.mint))
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
         """The owner whose derived account this is, else the account itself.
@@ -286,20 +288,22 @@ def _deposits(promise: Promise) -> tuple[DepositPromise, ...]:
 
 def _owners(promise: Promise, message: messages.ReadMessage) -> list[Pubkey]:
     named = [promise.account, promise.recipient]
-    named += [one.address for one in _deposits(promise)]
-    found: list[Pubkey] = list(message.signers)
+    named += [deposit.address for deposit in _deposits(promise)]
+    keys: list[Pubkey] = list(message.signers)
     for text in named:
         try:
-            found.append(Pubkey.from_string(text))
+            keys.append(Pubkey.from_string(text))
         except ValueError:
             # A recipient on another chain has no token account here.
             continue
-    return found
+    return keys
 
 
-def _is_derived(one: Revoke, mint: str) -> bool:
+def _is_derived(revoke: Revoke, mint: str) -> bool:
     try:
-        return one.source == token_account(one.owner, Pubkey.from_string(mint), one.program)
+        return revoke.source == token_account(
+            revoke.owner, Pubkey.from_string(mint), revoke.program
+        )
     except ValueError:
         return False
 

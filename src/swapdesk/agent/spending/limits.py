@@ -111,7 +111,7 @@ class SpendSums:
         """The same once these are counted too."""
         keys = {spend.way for spend, _ in rows}
         before = {key: self._ways.get(key, ({}, {})) for key in keys}
-        ways: _Ways = {key: (dict(one[0]), dict(one[1])) for key, one in before.items()}
+        ways: _Ways = {key: (dict(way[0]), dict(way[1])) for key, way in before.items()}
         _add(ways, rows)
         totals = self.totals.copy()
         for key, both in ways.items():
@@ -153,7 +153,7 @@ def spending_of(
         to = [flow.payee] if flow.payee is not None else _parties(claim)
         if flow.units and not own.issuperset(to):
             taken[flow.token] += flow.units
-            payees.update(dict.fromkeys(one for one in to if one not in own))
+            payees.update(dict.fromkeys(payee for payee in to if payee not in own))
     by, grants = taker(claim)
     for flow in claim.allowed:
         units = _allowed(claim, flow, by)
@@ -208,9 +208,9 @@ def _once(claim: Claim, nonce: int | None, by: str) -> str:
         return f"nonce {nonce}"
     if claim.act == "bundle" and not claim.solana:
         return f"{claim.contract} {nonce_of(claim)}"
-    value = next((one.value for one in claim.of("nonce")), None)
-    known = value if isinstance(value, int | bytes) and not isinstance(value, bool) else None
-    document = once_of(claim, known, by) if claim.typed else None
+    value = next((field.value for field in claim.of("nonce")), None)
+    number = value if isinstance(value, int | bytes) and not isinstance(value, bool) else None
+    document = once_of(claim, number, by) if claim.typed else None
     return document or claim.content.hex()
 
 
@@ -228,14 +228,14 @@ def _gas(
         if simulation is not None:
             # What it costs by the chain's own word, if that is more.
             left = -sum(
-                one.units
-                for one in simulation.changes
-                if one.holder == account and one.contract is None
+                change.units
+                for change in simulation.changes
+                if change.holder == account and change.contract is None
             )
             paid = sum(
-                one.units
-                for one in claim.outflows
-                if one.token is None and not {one.payee} <= set(own)
+                outflow.units
+                for outflow in claim.outflows
+                if outflow.token is None and not {outflow.payee} <= set(own)
             )
             offered = max(offered, left - paid)
     elif gas is not None and not claim.typed:
@@ -262,10 +262,10 @@ def judge(
     tier: PriceTier | None = None,
 ) -> tuple[RuleFinding, ...]:
     """Every rule that refuses, also after one has. ``tier`` is that of a call that is paid."""
-    found = [*_objections(policy, spending, past, now, tier)]
+    findings = [*_objections(policy, spending, past, now, tier)]
     if tier is not None:
-        found += _over_price(policy, spending, tier)
-    return tuple(refused(code, f"Your spending policy: {words}.") for code, words in found)
+        findings += _over_price(policy, spending, tier)
+    return tuple(refused(code, f"Your spending policy: {words}.") for code, words in findings)
 
 
 def miscounted(
@@ -273,21 +273,23 @@ def miscounted(
 ) -> tuple[RuleFinding, ...]:
     """What leaves by other decimals than the policy counts it by: a limit of one whole token would
     be a limit of another amount. ``decimals`` are those that the chain holds to."""
-    counted_by = {one.token.key: one.token for one in policy.prices}
-    counted_by |= {one.token.key: one.token for one in policy.limits if one.token is not None}
+    counted_by = {price.token.key: price.token for price in policy.prices}
+    counted_by |= {
+        limit.token.key: limit.token for limit in policy.limits if limit.token is not None
+    }
     wrong = [
         (token, decimals[key])
         for key, token in counted_by.items()
-        if key in {one.token for one in spending.all}
+        if key in {spend.token for spend in spending.all}
         and decimals.get(key, token.decimals) != token.decimals
     ]
     return tuple(
         refused(
             "DECIMALS",
             f"Your spending policy counts {token.symbol} on {token.chain} by {token.decimals}"
-            f" decimals; it has {told}.",
+            f" decimals; it has {decimals}.",
         )
-        for token, told in wrong
+        for token, decimals in wrong
     )
 
 
@@ -299,9 +301,9 @@ NEEDED = (
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
     """Whether all that leaves is limited by the hour or the day, be it in USD."""
-    limited = [one for one in policy.limits if one.window in SECONDS]
-    tokens = {None if one.token is None else one.token.key for one in limited}
-    return None in tokens or {one.token for one in spending.all} <= tokens
+    limited = [limit for limit in policy.limits if limit.window in SECONDS]
+    tokens = {None if limit.token is None else limit.token.key for limit in limited}
+    return None in tokens or {spend.token for spend in spending.all} <= tokens
 
 
 def refused(code: str, words: str) -> RuleFinding:
@@ -315,23 +317,23 @@ def _over_price(
     policy: SpendingPolicy, spending: Spending, tier: PriceTier
 ) -> Iterator[tuple[str, str]]:
     """A service names its price itself, and nobody is asked for each call."""
-    named = [one for one in policy.limits if one.window is SpendWindow.CALL]
-    tokens = {None if one.token is None else one.token.key for one in named}
-    for one in spending.spends:
-        if None in tokens or one.token in tokens:
+    named = [limit for limit in policy.limits if limit.window is SpendWindow.CALL]
+    tokens = {None if limit.token is None else limit.token.key for limit in named}
+    for spend in spending.spends:
+        if None in tokens or spend.token in tokens:
             continue
-        known = next((o for o in CALL_ASSETS if (o.chain_id, o.contract) == one.token), None)
-        if known is None:
-            yield "CALL", f"calls are not paid in {_name(policy, one.token)}"
-        elif one.units > most_units(tier):
+        asset = next((o for o in CALL_ASSETS if (o.chain_id, o.contract) == spend.token), None)
+        if asset is None:
+            yield "CALL", f"calls are not paid in {_name(policy, spend.token)}"
+        elif spend.units > most_units(tier):
             most, cost = (
-                plain_amount(Fraction(units) / 10**known.decimals, known.decimals)
-                for units in (most_units(tier), one.units)
+                plain_amount(Fraction(units) / 10**asset.decimals, asset.decimals)
+                for units in (most_units(tier), spend.units)
             )
             yield (
                 "CALL",
                 f"it names no limit per call, so this one ({tier.value}) may cost ten times its"
-                f" price in the contract, {most} {known.symbol}; it would cost {cost}",
+                f" price in the contract, {most} {asset.symbol}; it would cost {cost}",
             )
 
 
@@ -347,17 +349,17 @@ def _objections(
     if policy.until is not None and now >= policy.until:
         yield "UNTIL", f"it ended on {policy.until:%Y-%m-%d at %H:%M:%S} UTC"
     if policy.chains is not None and spending.chain_id not in {o.chain_id for o in policy.chains}:
-        allowed = ", ".join(one.name for one in policy.chains) or "none"
+        allowed = ", ".join(chain.name for chain in policy.chains) or "none"
         yield "CHAIN", f"the chain is not allowed ({allowed})"
     if spending.unreadable:
         yield "UNREADABLE", "nobody can tell what this lets leave, so it counts as without bound"
         return
     if policy.tokens is not None:
-        keys = {one.key for one in policy.tokens}
-        for one in spending.spends:
-            if one.token not in keys:
+        keys = {token.key for token in policy.tokens}
+        for spend in spending.spends:
+            if spend.token not in keys:
                 allowed = ", ".join(f"{o.symbol} on {o.chain}" for o in policy.tokens) or "none"
-                yield "TOKEN", f"{_name(policy, one.token)} is not allowed ({allowed})"
+                yield "TOKEN", f"{_name(policy, spend.token)} is not allowed ({allowed})"
     if policy.payees is not None:
         for payee in spending.payees:
             if payee not in policy.payees:
@@ -379,9 +381,9 @@ def _over(
     was lowered stays signed, and stops nothing else."""
     own = [(spend, spending.once) for spend in spending.all]
     alone = SpendSums(own).totals
-    ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {one: ({}, alone) for one in _OF_ONE}
-    prices = {one.token.key: one.exact for one in policy.prices}
-    for limit in sorted(policy.limits, key=lambda one: list(SpendWindow).index(one.window)):
+    ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {window: ({}, alone) for window in _OF_ONE}
+    prices = {price.token.key: price.exact for price in policy.prices}
+    for limit in sorted(policy.limits, key=lambda limit: list(SpendWindow).index(limit.window)):
         if limit.window is SpendWindow.CALL and not call:
             continue
         keys = alone if limit.token is None else {limit.token.key} & alone.keys()
@@ -414,15 +416,15 @@ def _over(
 
 
 def _measure(
-    limit: Limit, found: Totals, prices: Mapping[TokenKey, Fraction]
+    limit: Limit, totals: Totals, prices: Mapping[TokenKey, Fraction]
 ) -> Fraction | float | None:
     """In base units of the limit's token, or in USD; None for a token without a price."""
     if limit.token is not None:
-        units = found.get(limit.token.key, 0)
+        units = totals.get(limit.token.key, 0)
         return math.inf if units == math.inf else Fraction(units)
     usd = Fraction(0)
     unbound = False
-    for key, units in found.items():
+    for key, units in totals.items():
         if not units:
             continue
         if key not in prices:
@@ -453,17 +455,17 @@ def _left(limit: Limit, measured: Fraction | float) -> Fraction:
 
 def uses(policy: SpendingPolicy, past: Past) -> tuple[LimitUse, ...]:
     """How much of each limit is used now."""
-    prices = {one.token.key: one.exact for one in policy.prices}
-    found = []
+    prices = {price.token.key: price.exact for price in policy.prices}
+    limit_uses = []
     for limit in policy.limits:
         ledger = past.windows.get(limit.window)
         used = _measure(limit, {} if ledger is None else ledger.totals, prices)
         if used is None or used == math.inf:
-            found.append(LimitUse(limit, None, Decimal(0)))
+            limit_uses.append(LimitUse(limit, None, Decimal(0)))
             continue
         left = _decimal(limit, _left(limit, used))
-        found.append(LimitUse(limit, _decimal(limit, used), left))
-    return tuple(found)
+        limit_uses.append(LimitUse(limit, _decimal(limit, used), left))
+    return tuple(limit_uses)
 
 
 def _decimal(limit: Limit, measured: Fraction | float) -> Decimal:
@@ -471,9 +473,11 @@ def _decimal(limit: Limit, measured: Fraction | float) -> Decimal:
 
 
 def _name(policy: SpendingPolicy, key: TokenKey) -> str:
-    known: PolicyToken | None = next((one for one in policy.known_tokens if one.key == key), None)
-    if known is not None:
-        return f"{known.symbol} on {known.chain}"
+    token: PolicyToken | None = next(
+        (token for token in policy.known_tokens if token.key == key), None
+    )
+    if token is not None:
+        return f"{token.symbol} on {token.chain}"
     chain, contract = key
     if contract is None:
         return "SOL" if chain is None else f"the coin of chain {chain}"

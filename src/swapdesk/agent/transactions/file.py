@@ -249,10 +249,10 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
     tells. The same payload counts once."""
     if spending is None or not spending.all:
         return
-    known = connection.execute(
+    row = connection.execute(
         "SELECT 1 FROM spent WHERE content=? AND once=?", (spending.content, spending.once)
     ).fetchone()
-    if known is not None:
+    if row is not None:
         return
     when = _microseconds(at)
     connection.executemany(
@@ -261,16 +261,16 @@ def count(connection: sqlite3.Connection, spending: Spending | None, at: datetim
         [
             (
                 when,
-                one.token[0],
-                one.token[1],
-                None if one.units == math.inf else str(one.units),
-                one.account,
-                one.taker,
-                int(one.grants),
+                spend.token[0],
+                spend.token[1],
+                None if spend.units == math.inf else str(spend.units),
+                spend.account,
+                spend.taker,
+                int(spend.grants),
                 spending.once,
                 spending.content,
             )
-            for one in spending.all
+            for spend in spending.all
         ],
     )
 

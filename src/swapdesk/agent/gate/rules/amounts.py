@@ -58,8 +58,8 @@ def amounts_are_counted_as_the_contract_does(case: Case) -> Objections:
     bought = claim.first("least units")
     coin = COIN_DECIMALS[Kind.SOLANA if claim.solana else Kind.EVM]
     for asset in assets_here(claim, promise):
-        told = coin if asset.contract is None else _decimals(case, asset)
-        if (words := _miscounted(asset, told)) is not None:
+        decimals = coin if asset.contract is None else _decimals(case, asset)
+        if (words := _miscounted(asset, decimals)) is not None:
             yield Objection(words, bought if asset == promise.buy != promise.sell else paid)
     crosses = claim.act in _SPENDING and promise.chain_out != promise.chain
     if crosses and (words := _miscounted(promise.buy, case.facts.bought_decimals)) is not None:
@@ -73,18 +73,22 @@ def _decimals(case: Case, asset: Asset) -> int | None:
         # The transaction states them, and the program refuses it where the mint has others.
         return asset.decimals
     words = case.facts.words(read_of(contract, erc20.DECIMALS), 1)
-    told = None if words is None else words[0]
-    known = call_asset(case.promise.chain_id, contract)
-    return told if known is None or asset.decimals == known.decimals else known.decimals
+    decimals = None if words is None else words[0]
+    call_token = call_asset(case.promise.chain_id, contract)
+    return (
+        decimals
+        if call_token is None or asset.decimals == call_token.decimals
+        else call_token.decimals
+    )
 
 
-def _miscounted(asset: Asset, told: int | None) -> str | None:
-    if told is None or told > MAX_DECIMALS:
+def _miscounted(asset: Asset, decimals: int | None) -> str | None:
+    if decimals is None or decimals > MAX_DECIMALS:
         return f"The contract of {asset.symbol} does not say how many decimals it has."
-    if told != asset.decimals:
+    if decimals != asset.decimals:
         return (
-            f"{asset.symbol} would be counted by {asset.decimals} decimals; it has {told} on its"
-            " chain."
+            f"{asset.symbol} would be counted by {asset.decimals} decimals; it has {decimals}"
+            " on its chain."
         )
     return None
 
@@ -115,17 +119,17 @@ def _symbol(case: Case, asset: Asset) -> str | None:
     return None if answer is None else erc20.read_symbol(answer)
 
 
-def _misnamed(asset: Asset, chain_id: int | None, told: str | None) -> str | None:
+def _misnamed(asset: Asset, chain_id: int | None, symbol: str | None) -> str | None:
     if asset.contract is None:
         names = coin_symbols(chain_id)
         if asset.symbol.upper() in names:
             return None
         called = " or ".join(sorted(names)) if names else "not known here by a name"
         return f"{asset.symbol} would be the chain's own coin, which is {called}."
-    if told is None:
+    if symbol is None:
         return f"The contract of {asset.symbol} does not say what it is called."
-    if told.strip().casefold() != asset.symbol.strip().casefold():
-        return f"The contract of {asset.symbol} calls itself {safe_text(told, 32)}."
+    if symbol.strip().casefold() != asset.symbol.strip().casefold():
+        return f"The contract of {asset.symbol} calls itself {safe_text(symbol, 32)}."
     return None
 
 
@@ -171,10 +175,10 @@ def revocation_allows_nothing(case: Case) -> Objections:
 def no_more_leaves_than_confirmed(case: Case) -> Objections:
     """What is sold and the fee in the same token, together."""
     claim, promise = case.claim, case.promise
-    flows = [one for one in claim.outflows if one.field.meaning != "value"]
-    total = sum(one.units for one in flows)
+    flows = [outflow for outflow in claim.outflows if outflow.field.meaning != "value"]
+    total = sum(flow.units for flow in flows)
     if claim.act in _SPENDING and total > promise.sell_units:
-        largest = max(flows, key=lambda one: one.units)
+        largest = max(flows, key=lambda flow: flow.units)
         yield Objection(
             f"{amount(total, promise.sell)} would leave instead of "
             f"{amount(promise.sell_units, promise.sell)}.",
@@ -185,8 +189,8 @@ def no_more_leaves_than_confirmed(case: Case) -> Objections:
 @warns("SOLD_BELOW", "sold units")
 def no_less_leaves_than_confirmed(case: Case) -> Objections:
     claim, promise = case.claim, case.promise
-    flows = [one for one in claim.outflows if one.field.meaning != "value"]
-    if claim.act in _SPENDING and sum(one.units for one in flows) < promise.sell_units:
+    flows = [outflow for outflow in claim.outflows if outflow.field.meaning != "value"]
+    if claim.act in _SPENDING and sum(flow.units for flow in flows) < promise.sell_units:
         yield Objection("Less is sold than was confirmed.", flows[0].field if flows else None)
 
 
@@ -324,8 +328,8 @@ def account_can_pay_the_gas(case: Case) -> Objections:
     if not claim.solana:
         cost = facts.gas.most if facts.gas is not None else 0
     # What a smart account pays is not taken from the account that signs.
-    own = [one for one in claim.outflows if not _of_smart_account(claim, one)]
-    sent = sum(one.units for one in own if one.token is None)
+    own = [outflow for outflow in claim.outflows if not _of_smart_account(claim, outflow)]
+    sent = sum(flow.units for flow in own if flow.token is None)
     if facts.native is None:
         yield Objection("The balance for gas could not be read.")
     elif facts.native < cost + sent:
@@ -342,7 +346,8 @@ _EVEN = 27
 def brings_no_permit(claim: Claim) -> bool:
     """Whether the places of a permit are empty: then an allowance has to stand."""
     return not any(
-        any(one.value) if isinstance(one.value, bytes) else one.value for one in claim.of("permit")
+        any(field.value) if isinstance(field.value, bytes) else field.value
+        for field in claim.of("permit")
     )
 
 
@@ -360,15 +365,17 @@ def permit_is_the_one_signed_before(case: Case) -> Objections:
 def _was_signed(case: Case) -> bool:
     signature = _signature(case.claim)
     return signature is not None and any(
-        signer_of(one.content, signature) == case.policy.account
-        for one in case.memory
-        if one.act == "allow" and one.key is not None and one.contract == case.promise.sell.contract
+        signer_of(past.content, signature) == case.policy.account
+        for past in case.memory
+        if past.act == "allow"
+        and past.key is not None
+        and past.contract == case.promise.sell.contract
     )
 
 
 def _signature(claim: Claim) -> bytes | None:
     """r, s and the parity of y, or None where that is no signature."""
-    values = {one.path: one.value for one in claim.of("permit")}
+    values = {field.path: field.value for field in claim.of("permit")}
     v, r, s = (values.get(f"data.{name}") for name in ("v", "r", "s"))
     if not isinstance(r, bytes) or not isinstance(s, bytes) or v not in (_EVEN, _EVEN + 1):
         return None

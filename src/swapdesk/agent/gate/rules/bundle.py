@@ -65,7 +65,7 @@ def sender_is_the_owners_account(case: Case) -> Objections:
 
 @refuses("FACTORY_DIFFERS", "account factory", "owner")
 def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
-    claim, known = case.claim, case.policy.smart_accounts
+    claim, accounts = case.claim, case.policy.smart_accounts
     senders = [sender for _, sender in claim.texts("smart account")]
     code = case.facts.code.get(senders[0]) if senders else None
     if code is None:
@@ -74,7 +74,7 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
             case.claim.first("smart account"),
         )
     for field, maker in claim.texts("account factory"):
-        if not known or maker != SANDBOX_ACCOUNT_FACTORY:
+        if not accounts or maker != SANDBOX_ACCOUNT_FACTORY:
             yield Objection("The smart account would be made by somebody else.", field)
         elif code:
             yield Objection("The smart account exists already and cannot be made again.", field)
@@ -155,7 +155,7 @@ def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
 def nobody_is_paid_who_keeps_it_for_ever(case: Case) -> Objections:
     promise, claim = case.promise, case.claim
     taboo = {promise.sell.contract, claim.contract, case.policy.account}
-    taboo |= {one.address for one in case.policy.venues}
+    taboo |= {venue.address for venue in case.policy.venues}
     taboo |= {sender for _, sender in claim.texts("smart account")}
     read = sol.read if claim.solana else evm.read
     for field, payee in claim.texts("payee"):
@@ -195,9 +195,9 @@ def group_is_paid_once(case: Case) -> Objections:
     """What was signed before may land, unless this one takes its nonce. On Solana there is none:
     only what can never be executed any more makes room for another one."""
     own = None if case.claim.solana else nonce_of(case.claim)
-    for one in case.memory:
-        if one.act in _PAYING and not one.spent and one.content != case.claim.content:
-            if one.act == "bundle" and own is not None and one.key == own:
+    for past in case.memory:
+        if past.act in _PAYING and not past.spent and past.content != case.claim.content:
+            if past.act == "bundle" and own is not None and past.key == own:
                 continue
             yield Objection("Something that pays these orders was signed already.")
 
@@ -252,7 +252,7 @@ def blockhash_can_still_be_executed(case: Case) -> Objections:
 def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
     """Opening a token account costs its payer a rent that its owner can take out."""
     bundle, token = case.promise.bundle, case.promise.sell.contract
-    owners = {one.address for one in bundle.deposits} if bundle is not None else set()
+    owners = {deposit.address for deposit in bundle.deposits} if bundle is not None else set()
     for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
             yield Objection("An account is opened at your cost for somebody else.", field)

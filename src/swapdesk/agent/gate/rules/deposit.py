@@ -216,7 +216,7 @@ def confirmed(promise: Promise) -> tuple[TakenOut, ...]:
 
 
 def _payments(case: Case) -> list[Outflow]:
-    return [one for one in case.claim.outflows if one.field.meaning == "sold units"]
+    return [outflow for outflow in case.claim.outflows if outflow.field.meaning == "sold units"]
 
 
 @refuses("WITHDRAWAL_MISSING")
@@ -226,8 +226,8 @@ def there_is_something_to_take_out(case: Case) -> Objections:
     if not whole:
         yield Objection("Nothing was confirmed that the smart account should pay you.")
     elif (
-        any(one.units <= 0 for one in whole)
-        or len({one.asset.contract for one in held}) < len(held)
+        any(payment.units <= 0 for payment in whole)
+        or len({payment.asset.contract for payment in held}) < len(held)
         or promise.gas_units <= 0
     ):
         yield Objection("The confirmed amounts make no withdrawal.")
@@ -249,15 +249,15 @@ def the_owner_alone_is_paid(case: Case) -> Objections:
 
 @refuses("WITHDRAWAL_AMOUNT_DIFFERS", "sold units")
 def each_payment_is_of_its_amount(case: Case) -> Objections:
-    for flow, one in zip(_payments(case), confirmed(case.promise), strict=False):
-        if flow.units != one.units:
+    for flow, deposit in zip(_payments(case), confirmed(case.promise), strict=False):
+        if flow.units != deposit.units:
             yield Objection("It is another amount than the one that was confirmed.", flow.field)
 
 
 @refuses("WITHDRAWAL_TOKEN_DIFFERS", "sold token")
 def each_payment_is_of_its_token(case: Case) -> Objections:
-    for flow, one in zip(_payments(case), confirmed(case.promise), strict=False):
-        if flow.token != one.asset.contract:
+    for flow, deposit in zip(_payments(case), confirmed(case.promise), strict=False):
+        if flow.token != deposit.asset.contract:
             yield Objection("It is another token than the one that was confirmed.", flow.field)
 
 
@@ -284,8 +284,8 @@ def nothing_else_moves(case: Case) -> Objections:
     if simulation is None or simulation.failure is not None or whole is None:
         return
     lost: dict[str | None, int] = defaultdict(int)
-    for one in whole.taken:
-        lost[one.asset.contract] -= one.units
+    for payment in whole.taken:
+        lost[payment.asset.contract] -= payment.units
     got = defaultdict(int, {token: -units for token, units in lost.items()})
     got[None] += whole.prepaid
     account = case.claim.contract or ""

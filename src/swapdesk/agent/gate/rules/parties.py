@@ -138,20 +138,20 @@ def contract_is_the_shapes_own(case: Case) -> Objections:
         "token": {case.promise.sell.contract},
         "permit2": {PERMIT2},
         "venue": {
-            one.address
-            for one in case.policy.contracts_of(case.promise.venue)
-            if one.role in claim.roles
+            contract.address
+            for contract in case.policy.contracts_of(case.promise.venue)
+            if contract.role in claim.roles
         },
         "factory": {SANDBOX_ACCOUNT_FACTORY if case.policy.smart_accounts else None},
         "any": {claim.contract},
     }
     if claim.contract not in own[claim.target]:
-        said = {
+        words = {
             "token": "The contract is not the token that was confirmed.",
             "permit2": "The contract is not Permit2.",
             "factory": "It is not the factory of smart accounts of this profile.",
         }.get(claim.target, "The contract is none of the venue's for this.")
-        yield Objection(said, claim.first("contract"))
+        yield Objection(words, claim.first("contract"))
 
 
 @refuses("CONTRACT_WITHOUT_CODE", "contract")
@@ -199,7 +199,7 @@ def spender_is_the_venues(case: Case) -> Objections:
     spenders = list(claim.texts("spender"))
     if claim.act == "allow" and not spenders:
         yield Objection("Nobody is named who may take the token.")
-    allowed = {one.address for one in case.policy.contracts_of(case.promise.venue)}
+    allowed = {contract.address for contract in case.policy.contracts_of(case.promise.venue)}
     if claim.target == "token":
         # Permit2 takes nothing without a further signature of the owner.
         allowed.add(PERMIT2)
@@ -253,7 +253,7 @@ def receiver_is_an_address_of_somebody(case: Case) -> Objections:
 def receiver_is_no_token_and_no_venue(case: Case) -> Objections:
     promise = case.promise
     taboo = {promise.sell.contract, promise.buy.contract, case.claim.contract}
-    taboo |= {one.address for one in case.policy.venues}
+    taboo |= {venue.address for venue in case.policy.venues}
     for meaning in ("receiver", "payee"):
         for field, receiver in case.claim.texts(meaning):
             if receiver in taboo:
@@ -293,7 +293,7 @@ def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
 def receiver_that_resembles_another_is_told(case: Case) -> Objections:
     for field, receiver in case.claim.texts("receiver"):
         if receiver not in case.policy.known and any(
-            looks_like(receiver, known) for known in sorted(case.policy.known)
+            looks_like(receiver, address) for address in sorted(case.policy.known)
         ):
             yield Objection(
                 "The recipient begins and ends like an address you paid before, "

@@ -32,14 +32,14 @@ def _chain(case: Case) -> list[PastSignature]:
     step = case.step
     if step is None:
         return []
-    return [one for one in case.memory if one.key == step.key]
+    return [past for past in case.memory if past.key == step.key]
 
 
 def _again(case: Case) -> bool:
     """The same step with the same content, asked for once more (a lost answer, a restart)."""
     step = case.step
     return step is not None and any(
-        one.step == step.step and one.content == case.claim.content for one in _chain(case)
+        past.step == step.step and past.content == case.claim.content for past in _chain(case)
     )
 
 
@@ -59,7 +59,7 @@ def chain_is_bounded(case: Case) -> Objections:
 @refuses("STEP_TOO_MANY")
 def swap_needs_few_signatures(case: Case) -> Objections:
     """A service that opens a new chain each time would else be without bound."""
-    signed = {one.content for one in case.memory if one.key is not None}
+    signed = {past.content for past in case.memory if past.key is not None}
     if case.step is not None and len(signed - {case.claim.content}) >= MOST_STEPS:
         yield Objection(f"{MOST_STEPS} documents were signed for this swap already.")
 
@@ -67,7 +67,7 @@ def swap_needs_few_signatures(case: Case) -> Objections:
 @refuses("STEP_TOTAL_CHANGED")
 def total_is_constant(case: Case) -> Objections:
     step = case.step
-    if step is not None and any(one.total != step.total for one in _chain(case)):
+    if step is not None and any(past.total != step.total for past in _chain(case)):
         yield Objection("The chain has another number of steps than before.")
 
 
@@ -76,10 +76,10 @@ def step_increases(case: Case) -> Objections:
     step = case.step
     if step is None or _again(case):
         return
-    earlier = [one for one in _chain(case) if one.step is not None]
-    if any(one.step == step.step for one in earlier):
+    earlier = [past for past in _chain(case) if past.step is not None]
+    if any(past.step == step.step for past in earlier):
         yield Objection("Another document was signed for this step.")
-    elif any((one.step or 0) > step.step for one in earlier):
+    elif any((past.step or 0) > step.step for past in earlier):
         yield Objection("The chain goes backward.")
 
 
@@ -87,13 +87,13 @@ def step_increases(case: Case) -> Objections:
 def no_document_twice(case: Case) -> Objections:
     if case.step is None or _again(case):
         return
-    if any(one.key is not None and one.content == case.claim.content for one in case.memory):
+    if any(past.key is not None and past.content == case.claim.content for past in case.memory):
         yield Objection("This document was signed before, as another step.")
 
 
 @refuses("STEP_AFTER_COMPLETE")
 def complete_chain_is_over(case: Case) -> Objections:
-    if case.step is not None and not _again(case) and any(one.complete for one in _chain(case)):
+    if case.step is not None and not _again(case) and any(past.complete for past in _chain(case)):
         yield Objection("The chain was complete already.")
 
 
@@ -102,14 +102,14 @@ def chain_stays_with_its_first_step(case: Case) -> Objections:
     """Quote, chain, owner and token of the first step hold for all that moves something."""
     if case.claim.act == "nothing":
         return
-    for one in case.memory:
-        if one.quote_id != case.promise.quote_id:
+    for past in case.memory:
+        if past.quote_id != case.promise.quote_id:
             yield Objection("It belongs to another quote than what was signed before.")
-        if one.chain_id != case.promise.chain_id:
+        if past.chain_id != case.promise.chain_id:
             yield Objection("It is for another chain than what was signed before.")
-        if one.owner != case.policy.account:
+        if past.owner != case.policy.account:
             yield Objection("It is of another account than what was signed before.")
-        if one.token != case.promise.sell.contract:
+        if past.token != case.promise.sell.contract:
             yield Objection("It is about another token than what was signed before.")
 
 
@@ -120,7 +120,8 @@ def swap_is_paid_once(case: Case) -> Objections:
     if claim.act not in _PAYING:
         return
     if any(
-        one.act in _PAYING and not one.spent and one.content != claim.content for one in case.memory
+        past.act in _PAYING and not past.spent and past.content != claim.content
+        for past in case.memory
     ):
         yield Objection("Something that pays this swap was signed already and may still happen.")
 
@@ -132,8 +133,8 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
     claim = case.claim
     if claim.act != "allow" or claim.revokes or case.purpose is Purpose.REVOKE:
         return
-    if any(one.act in _TAKING and not one.spent for one in case.memory) and not any(
-        one.content == claim.content for one in case.memory
+    if any(past.act in _TAKING and not past.spent for past in case.memory) and not any(
+        past.content == claim.content for past in case.memory
     ):
         yield Objection("The swap was paid already; nobody needs to take the token any more.")
 
@@ -146,7 +147,7 @@ def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
     once = _once(case.claim, own, case.nonce)
     earlier = list(_earlier(case, once))
     taken = most_taken([*earlier, (once, own)])
-    replaces = any(one == once for one, _ in earlier)
+    replaces = any(other == once for other, _ in earlier)
     if replaces and taken <= most_taken(earlier):
         return
     if taken > own.units > 0 and taken > _bound(case):
@@ -176,14 +177,14 @@ def _bound(case: Case) -> int:
 
 def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
     """What was signed before and may still be used, each with what makes it be executed once."""
-    for one in case.memory:
-        if one.act not in MOVING or one.spent or _is_over(one, case):
+    for past in case.memory:
+        if past.act not in MOVING or past.spent or _is_over(past, case):
             continue
-        taking, once = one.taking, one.content.hex()
-        if one.nonce is not None:
-            once = f"nonce {one.nonce}"
-        elif one.act == "bundle" and one.key is not None:
-            once = one.key
+        taking, once = past.taking, past.content.hex()
+        if past.nonce is not None:
+            once = f"nonce {past.nonce}"
+        elif past.act == "bundle" and past.key is not None:
+            once = past.key
         elif taking is not None and taking.once is not None:
             once = taking.once
         if taking is not None:
@@ -202,10 +203,10 @@ def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
     return own.once or claim.content.hex()
 
 
-def _is_over(one: PastSignature, case: Case) -> bool:
+def _is_over(past: PastSignature, case: Case) -> bool:
     """Its end has passed, by the chain's time and by ours, and the chain tells that it was never
     used: what a permit allowed outlives it."""
-    taking, read, facts = one.taking, unused_read(one), case.facts
+    taking, read, facts = past.taking, unused_read(past), case.facts
     if taking is None or taking.ends is None or taking.nonce is None or read is None:
         return False
     if facts.time is None or min(facts.time, facts.now.timestamp()) <= taking.ends:
