@@ -245,7 +245,7 @@ SIGNING = (
         "signature-not-remembered",
         "A permit leaves that no record counts, and more is signed beside it.",
         "swapdesk/agent/process/signing.py",
-        "        # Written down before it leaves: what may be in the world is counted.\n"
+        "        # Recorded before it leaves: whatever may have left is counted.\n"
         "        self._records.write_given(\n"
         "            subject.promise.intent_id, given, self._clock.now(), looked.spending, call\n"
         "        )\n",

@@ -65,7 +65,7 @@ class FieldType(Struct, frozen=True):
 
 
 Fields = dict[str, FieldType]
-"""Of a struct, by name and in their order."""
+"""The fields of a struct by name, in their order."""
 
 
 def is_elementary(name: str) -> bool:
@@ -262,7 +262,7 @@ def encoded(kind: str, value: Value) -> bytes:
 
 
 MAX_VALUES = 4096
-"""Largest number of elementary values in a document."""
+"""Most elementary values in a document."""
 
 Node = Value | dict[str, "Node"] | list["Node"]
 """A value as it is signed, or the fields of a struct, or the items of an array."""

@@ -22,16 +22,16 @@ class Kind(StrEnum):
 
 
 COIN_DECIMALS = {Kind.EVM: 18, Kind.SOLANA: 9}
-"""Of a chain's own coin, which follow from the kind of chain and from nobody's list."""
+"""Decimals of a chain's own coin follow from the kind of chain, not from any list."""
 MAX_DECIMALS = 255
-"""Of a token: they are a byte on EVM chains and on Solana."""
+"""Decimals of a token are one byte on EVM chains and on Solana."""
 
 
 class KeyOrigin(StrEnum):
     """Where a key came from."""
 
     CREATED = "created"
-    """Made here, from the system's randomness; it was never seen in plain text."""
+    """Made here from the system's randomness; never shown in plain text."""
     MNEMONIC = "mnemonic"
     RAW = "raw"
     """32 bytes in hexadecimal."""

@@ -239,7 +239,7 @@ class Signature(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 MAX_ASSETS = 500
-"""Most tokens of one question."""
+"""Most tokens in one question."""
 
 
 class Balance(Struct, frozen=True, forbid_unknown_fields=True):

@@ -36,8 +36,8 @@ _OPERATION = (
 
 
 def operation_digest(payload: OperationPayload) -> bytes:
-    """32 bytes. Raises KeyError, ValueError and OverflowError for what is no operation, for one
-    that somebody else would pay, and for a release that is not known here."""
+    """Returns 32 bytes. Raises KeyError, ValueError and OverflowError for anything but an
+    operation, for one that somebody else would pay, and for an unknown EntryPoint release."""
     operation = payload.operation
     if any(name.startswith("paymaster") for name in operation):
         raise ValueError("somebody else would pay for the operation")
@@ -93,8 +93,8 @@ Rlp = bytes | list["Rlp"]
 
 
 def held_against(review: Review, payload: Payload) -> Review:
-    """The review with ``agreed`` as the desk finds it. A digest that is another one than the
-    desk's, or that it cannot compute, is a finding to refuse: nothing is signed then."""
+    """Returns the review with ``agreed`` set by the desk. A digest that differs from the desk's, or
+    that the desk cannot compute, adds a finding that refuses."""
     own = own_digest(payload, review.terms)
     if own is not None and own == review.digest:
         return replace(review, agreed=True)
@@ -106,9 +106,9 @@ def held_against(review: Review, payload: Payload) -> Review:
 
 
 def own_digest(payload: Payload, terms: EvmTerms | None) -> str | None:
-    """0x-hex of the 32 bytes that are signed (of Solana: of SHA-256 of the message; of a
-    UserOperation: of its hash, which EntryPoint v0.7 has signed by EIP-191); None where it cannot
-    be computed. ``terms`` is what the agent adds to an EVM transaction."""
+    """Returns the 32 bytes that are signed as 0x-hex (of Solana SHA-256 of the message; of a
+    UserOperation its hash, which EntryPoint v0.7 has signed by EIP-191); None if they cannot be
+    computed. ``terms`` is what the agent adds to an EVM transaction."""
     try:
         match payload:
             case TypedDataPayload():
@@ -149,8 +149,8 @@ def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any], dept
 
 
 def _declared(types: Mapping[str, Any], name: str) -> str:
-    """``Mail(Person from,string text)Person(address wallet)``: the struct, then those it needs
-    by name."""
+    """``Mail(Person from,string text)Person(address wallet)``: the struct, then those it uses by
+    name."""
     needed, waiting = {name}, [name]
     while waiting:
         for field in types[waiting.pop()]:
@@ -222,7 +222,7 @@ def _headed(base: int, body: bytes) -> bytes:
 
 
 def _solana(transaction: bytes) -> bytes:
-    """Behind the signatures, of which there are fewer than 128, stands the message."""
+    """The message follows the signatures, of which there are fewer than 128."""
     count = transaction[0]
     if count >= 0x80:
         raise ValueError("more signatures than a transaction has room for")

@@ -17,7 +17,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 RULE = "POLICY_"
-"""What the codes of its findings begin with."""
+"""Prefix of the codes of its findings."""
 
 
 class SpendWindow(StrEnum):
@@ -123,7 +123,6 @@ class SpendingPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def known_tokens(self) -> Iterator[PolicyToken]:
-        """Every token that it names."""
         yield from (limit.token for limit in self.limits if limit.token is not None)
         yield from (price.token for price in self.prices)
         yield from self.tokens or ()
@@ -152,21 +151,21 @@ class PolicyStatus(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def only_lowers(new: SpendingPolicy, old: SpendingPolicy) -> bool:
-    """Whether ``new`` refuses all that ``old`` refuses."""
+    """True if ``new`` refuses all that ``old`` refuses."""
     limits = {limit.key: limit.exact for limit in new.limits}
     if any(limit.key not in limits or limits[limit.key] > limit.exact for limit in old.limits):
         return False
     keys = {keys.key for keys in old.limits}
     if any(limit.window is SpendWindow.CALL and limit.key not in keys for limit in new.limits):
-        # It ends the bound that the contract gives.
+        # It would replace the bound that the contract sets.
         return False
     if new.call_payees != old.call_payees and (
         old.call_payees is None or not _within(new.call_payees, old.call_payees)
     ):
-        # Whom it names is paid without a question.
+        # The payees that it names are paid without a question.
         return False
     if any(limit.token is None for limit in old.limits):
-        # A price that is missing refuses; a lower one lets more through.
+        # A missing price refuses; a lower one lets more through.
         prices = {price.token.key: price.exact for price in old.prices}
         for price in new.prices:
             if price.token.key not in prices or price.exact < prices[price.token.key]:
@@ -192,7 +191,7 @@ def _within(new: Iterable[object] | None, old: Iterable[object] | None) -> bool:
 
 
 def plain_amount(value: Decimal | Fraction, decimals: int = 2) -> str:
-    """``1,000.5``: every digit that counts, a fraction rounded up to so many decimals."""
+    """``1,000.5``: every significant digit; a fraction is rounded up to ``decimals``."""
     if isinstance(value, Fraction):
         whole = -(-value.numerator * 10**decimals // value.denominator)
         value = Decimal(f"{whole}e-{decimals}")

@@ -22,11 +22,11 @@ FieldWords = Callable[[Case, ClaimField], tuple[str, str]]
 """What is signed, and what was promised for it."""
 
 HARMLESS: frozenset[Meaning] = frozenset({"label", "route", "proof", "fee part"})
-"""Unbound, and still no more than labels."""
+"""Meanings that no rule binds and that are mere labels."""
 
 
 def of_no_rule(case: Case, field: ClaimField) -> str:
-    """What a field is that nothing was promised for; without a quote it can be in none."""
+    """The words for a field that nothing was promised for."""
     if field.meaning == "proof":
         return "checked by the chain"
     if field.meaning == "fee part":
@@ -45,8 +45,6 @@ def unbound(case: Case, field: ClaimField) -> tuple[str, str]:
 
 
 def _said(promised: str) -> FieldWords:
-    """The value itself beside a sentence of what was promised for it."""
-
     def words(case: Case, field: ClaimField) -> tuple[str, str]:
         promise = case.promise
         return plain(field.value), promised.format(
@@ -59,7 +57,7 @@ def _said(promised: str) -> FieldWords:
 
 
 def _units(case: Case, field: ClaimField, asset: Asset) -> str:
-    """In the token's own unit where it is the promised token, else in base units."""
+    """Whole tokens if it is the promised token, else base units."""
     if not isinstance(field.value, int):
         return plain(field.value)
     claim = case.claim
@@ -182,7 +180,7 @@ def _partial(case: Case, field: ClaimField) -> tuple[str, str]:
 
 def _tag(case: Case, field: ClaimField) -> tuple[str, str]:
     deposit = case.promise.deposit
-    # A memo is never grouped: what is signed has no blanks that it does not show.
+    # A memo is never grouped: every blank on the screen is one that is signed.
     promised = (deposit.tag or "none needed") if deposit else of_no_rule(case, field)
     return safe_text(str(field.value), LONGEST_TEXT), promised
 
@@ -248,7 +246,7 @@ FIELD_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _deposit(case: Case, field: ClaimField) -> DepositPromise | None:
-    """The deposit that a field of a payment stands for: both are in one order."""
+    """The deposit that a field of a payment belongs to; fields and deposits have the same order."""
     bundle = case.promise.bundle
     same = [other for other in case.claim.fields if other.meaning is field.meaning]
     place = next((i for i, other in enumerate(same) if other is field), -1)
@@ -305,7 +303,7 @@ BUNDLE_WORDS: dict[Meaning, FieldWords] = {
 
 
 def _promised(case: Case, field: ClaimField) -> TakenOut | None:
-    """The payment that a field is of: both are in one order."""
+    """The payment that a field belongs to; fields and payments have the same order."""
     path = field.path.partition(".")[0]
     place = int(path.removeprefix("callData[").removesuffix("]"))
     whole = confirmed(case.promise)

@@ -158,9 +158,12 @@ async def balances(opened: OpenedWallet, frame: Frame) -> Answer:
 async def evm_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset], *more: Request
 ) -> tuple[tuple[Balance, ...], list[Any]]:
-    """Balances in the units of each token's own contract, and the answers to ``more`` out of the
-    same batch. A token that does not say how many decimals it has was not read: its amount would
-    be whatever a list makes of it. Raises Refused."""
+    """Returns balances in the units of each token's own contract, and the answers to ``more`` from
+    the same batch. Raises Refused.
+
+    A token that does not state its decimals counts as unread: its amount would be whatever a list
+    makes of it.
+    """
     asked = [
         balance_of(account)
         if asset.contract is None
@@ -195,7 +198,7 @@ def _balance(asset: Asset, units: int | None, decimals: int | None) -> Balance:
 async def _solana_balances(
     chains: Chains, link: ChainLink, account: str, assets: Sequence[Asset]
 ) -> tuple[Balance, ...]:
-    """Of the coin and of all token accounts of the owner together. Raises Refused."""
+    """Balances of the coin and of all token accounts of the owner together. Raises Refused."""
     held: dict[str | None, int] = {}
     decimals: dict[str | None, int] = {None: COIN_DECIMALS[Kind.SOLANA]}
     async with chains.asking(link) as client:
@@ -212,12 +215,13 @@ async def _solana_balances(
 
 TRANSFER_GAS = 21_000
 FEE_ROOM = 2
-"""Times the fee of now: prices rise until it is signed, and an exchange may take its deposits by a
-contract."""
+"""Multiple of the present fee: prices may rise before the signature, and an exchange may receive
+deposits through a contract."""
 
 
 async def payment_fee(client: EvmClient) -> int | None:
-    """What a payment in the coin takes by the node's own figures; None where it states none."""
+    """What a payment in the coin costs by the node's own figures, in wei; None if it states
+    none."""
     try:
         return FEE_ROOM * TRANSFER_GAS * (await client.fees()).most
     except NodeError:
@@ -225,7 +229,7 @@ async def payment_fee(client: EvmClient) -> int | None:
 
 
 async def _solana_payment_fee(chains: Chains, link: ChainLink) -> int:
-    """The signature, and what an account keeps that is not emptied. Raises Refused."""
+    """Lamports for the signature, and those that an account must keep. Raises Refused."""
     async with chains.asking(link) as client:
         return await client.rent_exemption(0) + FEE_ROOM * LAMPORTS_PER_SIGNATURE
 
@@ -268,7 +272,7 @@ def _smart_account(place: WalletPlace, owner: str) -> str:
 
 
 async def withdrawal(opened: OpenedWallet, frame: Frame) -> Answer:
-    """What the owner of a promise calls to be paid what it says."""
+    """The call by which the owner of a promise is paid what it says."""
     promise = promised(frame)
     owner, whole = opened.keys.account(promise.account).address, promise.withdrawal
     if whole is None:
@@ -296,20 +300,20 @@ def _calling(purpose: Purpose, to: str, data: bytes) -> TransactionPayload:
 # What others may take
 
 LOG_ADDRESSES = 100
-"""Contracts of one question for events."""
+"""Contracts in one query of events."""
 MOST_PAIRS = 1_000
-"""Approvals that are looked at; somebody may fill the events with more."""
+"""Approvals that are checked at most; a stranger may fill the events with more."""
 
 _APPROVED = "0x" + keccak(b"Approval(address,address,uint256)").hex()
 _GRANTED = (
     "0x" + keccak(b"Approval(address,address,address,uint160,uint48)").hex(),
     "0x" + keccak(b"Permit(address,address,address,uint160,uint48,uint48)").hex(),
 )
-"""Permit2's: by a transaction of the owner, and by what the owner signed."""
+"""Events of Permit2: a grant by a transaction of the owner, and one by a signature."""
 
 
 class _Pair(Struct, frozen=True):
-    """Who may have been allowed which token, and whether Permit2 keeps it."""
+    """A spender that may have been allowed a token; ``granted`` if Permit2 holds the allowance."""
 
     token: str
     spender: str
@@ -348,11 +352,11 @@ async def _evm_allowances(
     given, complete = await _told(chains, link, account, list(by_contract))
     pairs = [_Pair(token, spender) for token in by_contract for spender in (*names, PERMIT2)]
     if not complete:
-        # Permit2 tells every grant by an event, so that nobody has to be asked who is not told.
+        # Permit2 emits an event for every grant, so other spenders need not be asked about.
         pairs += [_Pair(token, name, granted=True) for token in by_contract for name in names]
     pairs = list(dict.fromkeys(pairs + given))
     if len(pairs) > MOST_PAIRS:
-        # What the chain told comes first: it was really given once.
+        # Pairs from events come first: those were really approved once.
         pairs, complete = list(dict.fromkeys(given + pairs))[:MOST_PAIRS], False
     asked = [Request("eth_getBlockByNumber", ("latest", False))]
     block, *answers = await chains.answers(link, asked + [pair.request(account) for pair in pairs])
@@ -363,7 +367,7 @@ async def _evm_allowances(
     for pair, answer in zip(pairs, answers, strict=True):
         words = words_in(answer, 3 if pair.granted else 1)
         if answer == "0x":
-            # No contract stands there, or one without allowances: nobody can take anything.
+            # No contract is there, or one without allowances: nobody can take anything.
             continue
         if words is None:
             complete = False
@@ -380,7 +384,7 @@ async def _evm_allowances(
 
 
 def _told_by(token: Asset, decimals: int | None) -> Asset:
-    """An allowance is told whatever its token says of itself: then in base units."""
+    """An allowance is listed whatever its token says of itself; without decimals in base units."""
     if decimals is None:
         return replace(token, decimals=0, symbol=f"base units of {token.symbol}")
     return replace(token, decimals=decimals)
@@ -400,8 +404,8 @@ def _allowance(
 async def _told(
     chains: Chains, link: ChainLink, account: str, tokens: list[str]
 ) -> tuple[list[_Pair], bool]:
-    """Everybody whom the chain's events tell as allowed by the account, and whether it told
-    all of them."""
+    """Returns every spender that the chain's events name for the account, and whether the events
+    are complete."""
     owner = "0x" + "00" * 12 + account[2:].lower()
     asked = [
         _logs(tokens[at : at + LOG_ADDRESSES], _APPROVED, owner)
@@ -435,7 +439,7 @@ def _logs(contracts: list[str], event: str | list[str], owner: str) -> Request:
 
 
 def _pair(log: Log, owner: str) -> _Pair | None:
-    """Whom an event of this owner is about; None for any other."""
+    """The spender that an event of this owner is about; None for any other event."""
     topics = log.topics
     if len(topics) < 3 or topics[1] != owner:
         return None
@@ -458,8 +462,8 @@ async def _solana_allowances(
     tokens: Sequence[Asset],
     makers: dict[str, str],
 ) -> Allowances:
-    """Of the token accounts of these tokens. Raises Refused when the node does not answer or
-    is of another chain."""
+    """Delegations of the token accounts of these tokens. Raises Refused if the node does not answer
+    or is of another chain."""
     by_mint = {token.contract: token for token in tokens if token.contract is not None}
     async with chains.asking(link) as client:
         token_list = await token_accounts(client, account.address)
@@ -498,8 +502,8 @@ async def revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
-    """The transaction that ends every delegation of a token. Refused for a token of which the
-    account holds none."""
+    """The transaction that ends every delegation of a token. Refused if the account holds none of
+    it."""
     account, link = _looked_at(opened, frame)
     _require_solana(account, link)
     async with opened.chains.asking(link) as client:
@@ -512,8 +516,8 @@ async def solana_revocation(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 async def solana_deposit(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Over the newest blockhash, the account pays the fee. The memo is the order's, else its id:
-    two payments that are alike are never one transaction."""
+    """Uses the newest blockhash; the account pays the fee. The memo is the order's, else its id, so
+    that two equal payments are never one transaction."""
     promise = promised(frame)
     account = opened.keys.account(promise.account)
     link, deposit = opened.chains.link(promise.chain, account.kind), promise.deposit
@@ -544,8 +548,8 @@ async def _paying(
     owner: Pubkey,
     payee: Pubkey,
 ) -> list[Instruction]:
-    """The transfer; the token account of the deposit address is opened where there may be none,
-    unless the address is a token account itself."""
+    """The transfer, after opening the token account of the deposit address if it may be missing and
+    the address is no token account itself."""
     if promise.sell.contract is None:
         return [Transfer(owner, payee, deposit.units).build()]
     mint = _key(promise.sell.contract)

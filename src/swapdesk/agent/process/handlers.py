@@ -149,7 +149,7 @@ async def export(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 def _exported(kind: Kind, key: SecretBytes) -> SecretBytes:
-    """As other programs read it: 0x-hex, or the 64 numbers of solana-keygen."""
+    """The key as other programs read it: 0x-hex, or the 64 numbers of solana-keygen."""
     if kind is Kind.EVM:
         written = SecretBytes(b"0x" + key.reveal().hex().encode())
     else:
@@ -175,7 +175,7 @@ async def set_clock(opened: OpenedWallet, frame: Frame) -> Answer:
 
 
 PAGE = 500
-"""Transactions of one answer: with the longest words of a node they fit into a frame."""
+"""Transactions in one answer: even with the longest messages of a node they fit into a frame."""
 
 
 async def transactions(opened: OpenedWallet, frame: Frame) -> Answer:
@@ -190,7 +190,7 @@ MAX_ENTRIES = 200
 """Of each kind in one policy."""
 MOST = Decimal(10) ** 60
 FINEST = 36
-"""Decimals of an amount and of a price."""
+"""Most decimals of an amount or a price."""
 _DIGITS = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 _EVM = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _SOLANA = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}", re.ASCII)
@@ -212,8 +212,8 @@ def _status(opened: OpenedWallet) -> PolicyStatus:
 
 
 async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
-    """Lower without the pass phrase, anything else with it. The first policy needs it too: it is
-    what seals it."""
+    """Lowering needs no pass phrase, anything else does. So does the first policy, since the pass
+    phrase seals it."""
     written = frame.head.get("policy")
     policy = _checked(from_json(SpendingPolicy, written))
     _refuse_odd_digits(written)
@@ -232,9 +232,9 @@ async def set_policy(opened: OpenedWallet, frame: Frame) -> Answer:
 async def _refuse_miscounted(
     opened: OpenedWallet, policy: SpendingPolicy, *, sealing: bool
 ) -> None:
-    """Raises Refused where a token has other decimals on its chain than the policy counts it
-    by. Only ``sealing`` asks again for what the policy there is says in the same way: lowering a
-    limit needs no node."""
+    """Raises Refused if the policy counts a token by other decimals than its chain. Only
+    ``sealing`` checks again what the present policy says as well: lowering a limit needs no
+    node."""
     asked = dict.fromkeys(policy.known_tokens)
     if not sealing:
         try:
@@ -307,8 +307,8 @@ def _bad(words: str) -> Refused:
 
 
 def _checked(policy: SpendingPolicy) -> SpendingPolicy:
-    """The same policy with addresses in their one spelling. Raises Refused for one that
-    cannot be counted with, or says something twice."""
+    """The same policy with addresses in checksum form. Raises Refused if it says something twice or
+    cannot be counted with."""
     until = policy.until
     if until is not None and (until.tzinfo is None or within_range(until) != until):
         raise _bad("until is no time that can be counted with")
@@ -358,7 +358,7 @@ def _checked(policy: SpendingPolicy) -> SpendingPolicy:
 
 
 def _refuse_odd_digits(written: Any) -> None:
-    """Amounts of a policy that could be read: digits as everybody writes them, in a text."""
+    """Amounts must be texts of plain digits. The policy itself is readable by now."""
     amounts = [limit["most"] for limit in written.get("limits", ())]
     for digits in (*amounts, *(price["usd"] for price in written.get("prices", ()))):
         if type(digits) is not str or _DIGITS.fullmatch(digits) is None:
@@ -404,7 +404,7 @@ def _name(name: str) -> str:
 
 
 def _address(address: str) -> str:
-    """An EVM address with its checksum, a Solana one as it is."""
+    """An EVM address with its checksum; a Solana address unchanged."""
     if _EVM.fullmatch(address):
         spelled, digits = checksummed(address), address[2:]
         if address != spelled and digits not in (digits.lower(), digits.upper()):

@@ -47,11 +47,11 @@ _MOST_BASE64 = 4 * (PACKET_BYTES // 3 + 1)
 
 
 def read_message(encoded: str, promise: Promise) -> Claim:
-    """The claim of a serialized transaction.
+    """The claim of a serialized transaction. Raises PayloadRefused unless it is exactly known
+    instructions.
 
-    Token accounts are known only as derived from an owner that the promise or the message
-    names; any other stands for itself, and no rule takes it for somebody's.
-    Raises PayloadRefused for what is not exactly known instructions.
+    A token account is known only if it is derived from an owner that the promise or the message
+    names; any other stands for itself, and no rule attributes it to anybody.
     """
     transaction = _transaction(encoded)
     body = transaction.message
@@ -116,8 +116,8 @@ def _right_signatures(
 
 
 def _refuse_unexplained(message: messages.ReadMessage) -> None:
-    """Exactly the accounts that the instructions need are opened for writing and asked to
-    sign: with one more something else happens, with one less nothing."""
+    """Raises PayloadRefused unless exactly the accounts that the instructions need are writable and
+    sign: one more lets something else happen, one less lets nothing happen."""
     written, signing = {message.payer}, {message.payer}
     for instruction in message.instructions:
         if isinstance(instruction, Unknown):
@@ -134,8 +134,6 @@ def _refuse_unexplained(message: messages.ReadMessage) -> None:
 
 
 class _Reader:
-    """Collects what the instructions of one message mean."""
-
     def __init__(self, promise: Promise, message: messages.ReadMessage) -> None:
         self._account = promise.account
         self._deposits = {deposit.address for deposit in _deposits(promise)}
@@ -154,7 +152,7 @@ class _Reader:
         self._seen: set[type] = set()
 
     def what(self) -> tuple[str, Act, str]:
-        """Shape, act and title of all that was taken."""
+        """Returns shape, act and title of the whole message."""
         if self.revoked:
             if self.outflows or self.arriving:
                 raise PayloadRefused("SOLANA_MIXED", "it ends an allowance and pays in one")
@@ -228,7 +226,8 @@ class _Reader:
         self._add("program", "Token program", "label", str(transfer.program))
 
     def _revoked(self, revoke: Revoke) -> None:
-        """It names no mint, so the account has to be the derived one of the token that is meant."""
+        """The instruction names no mint, so the account must be the one derived for the promised
+        token."""
         mint = self._sold
         if mint is None or not _is_derived(revoke, mint):
             raise PayloadRefused(
@@ -251,18 +250,15 @@ class _Reader:
         self.arriving.add(token)
 
     def _opened(self, creation: CreateTokenAccount) -> None:
-        """Whoever pays the rent; only ours is our matter."""
+        """Whoever pays the rent; only rent that we pay is judged."""
         ours = str(creation.payer) == self._account
         self._add("payer", "Rent paid by", "owner" if ours else "label", str(creation.payer))
         self._add("owner", "Account for", "rent payee" if ours else "label", str(creation.owner))
         self._add("mint", "Holds token", "rent token" if ours else "label", str(creation.mint))
 
     def _owner_of(self, account: Pubkey, mint: Pubkey, program: Pubkey) -> str:
-        """The owner whose derived account this is, else the account itself.
-
-        A venue may give a token account as its deposit address; any other owner is no account
-        that holds tokens.
-        """
+        """The owner from whom this account is derived, else the account itself: a venue may give a
+        token account as its deposit address."""
         for owner in self._owners:
             if token_account(owner, mint, program) == account:
                 return str(owner)
@@ -271,7 +267,7 @@ class _Reader:
         return str(account)
 
     def _add(self, path: str, label: str, meaning: Meaning, value: int | str) -> ClaimField:
-        """Labels count the instructions from 1, so that each is unique."""
+        """Labels number the instructions from 1, so that each is unique."""
         number = self._index + 1
         field = ClaimField(
             f"instructions[{self._index}].{path}", f"{label} ({number})", meaning, value
@@ -281,7 +277,6 @@ class _Reader:
 
 
 def _deposits(promise: Promise) -> tuple[DepositPromise, ...]:
-    """Everything that the promise lets be paid."""
     single = () if promise.deposit is None else (promise.deposit,)
     return single if promise.bundle is None else (*single, *promise.bundle.deposits)
 
@@ -309,7 +304,7 @@ def _is_derived(revoke: Revoke, mint: str) -> bool:
 
 
 def _payer_of(instruction: Known | Unknown) -> str | None:
-    """Whose money an instruction moves; None for those that move none."""
+    """The account whose money an instruction moves; None if it moves none."""
     if isinstance(instruction, Transfer):
         return str(instruction.source)
     if isinstance(instruction, TransferChecked):

@@ -37,13 +37,13 @@ from swapdesk.wallet.spending import (
 from swapdesk.wire.price_tiers import PriceTier, most_units
 
 RENT = 2_039_280
-"""Lamports that a token account of 165 bytes keeps, for which whoever opens it pays."""
+"""Lamports that a token account of 165 bytes must keep, paid by whoever opens it."""
 
 GAS = "gas"
-"""Stands for those who execute a payload: gas leaves beside all else that the payload moves."""
+"""Taker of the gas, which leaves beside everything else that the payload moves."""
 
 Units = int | float
-"""Base units; infinite where there is no bound."""
+"""Base units; infinite if unlimited."""
 
 
 class Spend(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Spend(Struct, frozen=True):
 
     @property
     def way(self) -> tuple[TokenKey, str, str]:
-        """Whose money it is and who takes it."""
+        """Whose money leaves and who takes it."""
         return self.token, self.account, self.taker
 
 
@@ -85,15 +85,15 @@ class Spending(Struct, frozen=True):
 
 
 Counted = tuple[Spend, str]
-"""A spend with its payload's ``once``, as the records have it."""
+"""A spend with the ``once`` of its payload, as the records keep it."""
 
 
 _Ways = dict[tuple[TokenKey, str, str], tuple[dict[str, Units], dict[str, Units]]]
-"""What each taker of each account's token was granted and takes, by ``once``."""
+"""What each taker of each account's token was granted and takes itself, by ``once``."""
 
 
 class SpendSums:
-    """The most that can leave of each token by all that was counted."""
+    """The most that can leave of each token, over everything counted."""
 
     def __init__(self, rows: Iterable[Counted] = ()) -> None:
         self._ways: _Ways = {}
@@ -108,14 +108,13 @@ class SpendSums:
         self.totals = dict(totals)
 
     def after(self, rows: Sequence[Counted]) -> dict[TokenKey, Units]:
-        """The same once these are counted too."""
         keys = {spend.way for spend, _ in rows}
         before = {key: self._ways.get(key, ({}, {})) for key in keys}
         ways: _Ways = {key: (dict(way[0]), dict(way[1])) for key, way in before.items()}
         _add(ways, rows)
         totals = self.totals.copy()
         for key, both in ways.items():
-            # Without a bound before is without one after, and nothing is subtracted from it.
+            # Unlimited before stays unlimited, and infinity cannot be subtracted.
             had = _most(before[key])
             more = 0 if had == math.inf else _most(both) - had
             totals[key[0]] = totals.get(key[0], 0) + more
@@ -143,8 +142,8 @@ def spending_of(
     gas: GasPlan | None = None,
     simulation: Simulation | None = None,
 ) -> Spending:
-    """What leaves by ``claim`` on a chain. ``nonce`` and ``gas`` are those of an EVM transaction;
-    ``simulation`` is looked at on Solana alone, for the rent of new accounts."""
+    """Returns what leaves by ``claim`` on a chain. ``nonce`` and ``gas`` are those of an EVM
+    transaction; ``simulation`` is used on Solana alone, for the rent of new accounts."""
     own = {account} if smart_account is None else {account, smart_account}
     taken: dict[str | None, Units] = defaultdict(int)
     allowed: dict[str | None, Units] = defaultdict(int)
@@ -186,20 +185,20 @@ def _allowed(claim: Claim, flow: Outflow, by: str) -> Units:
     if claim.limitless is not None and flow.units >= claim.limitless:
         return math.inf
     if claim.target == "token" and by == PERMIT2:
-        # The way of what is signed for Permit2, which takes nothing without it.
+        # Permit2 takes nothing without this signature.
         return 0
     return flow.units
 
 
 def _parties(claim: Claim) -> list[str]:
-    """Whom the money of a payload goes to that names nobody for each payment."""
+    """Who receives the money of a payload that names no payee for each payment."""
     named = [text for _, text in claim.texts("payee")]
     named = named or [text for _, text in claim.texts("spender")]
     return named or ([] if claim.contract is None else [claim.contract])
 
 
 def _content(claim: Claim, nonce: int | None) -> bytes:
-    """The same call on another nonce is another payment."""
+    """Includes the nonce: the same call on another nonce is another payment."""
     return claim.content if nonce is None else claim.content + nonce.to_bytes(32, "big")
 
 
@@ -226,7 +225,7 @@ def _gas(
     if claim.solana:
         offered += RENT * sum(1 for _ in claim.of("rent payee"))
         if simulation is not None:
-            # What it costs by the chain's own word, if that is more.
+            # The simulated cost, if that is more.
             left = -sum(
                 change.units
                 for change in simulation.changes
@@ -261,7 +260,7 @@ def judge(
     now: datetime,
     tier: PriceTier | None = None,
 ) -> tuple[RuleFinding, ...]:
-    """Every rule that refuses, also after one has. ``tier`` is that of a call that is paid."""
+    """Returns the findings of every rule that refuses. ``tier`` is that of a call that is paid."""
     findings = [*_objections(policy, spending, past, now, tier)]
     if tier is not None:
         findings += _over_price(policy, spending, tier)
@@ -271,8 +270,8 @@ def judge(
 def miscounted(
     policy: SpendingPolicy, spending: Spending, decimals: Mapping[TokenKey, int]
 ) -> tuple[RuleFinding, ...]:
-    """What leaves by other decimals than the policy counts it by: a limit of one whole token would
-    be a limit of another amount. ``decimals`` are those that the chain holds to."""
+    """Returns findings for tokens that the policy counts by other decimals than ``decimals``, the
+    chain's: a limit of one token would be a limit of another amount."""
     counted_by = {price.token.key: price.token for price in policy.prices}
     counted_by |= {
         limit.token.key: limit.token for limit in policy.limits if limit.token is not None
@@ -300,14 +299,14 @@ NEEDED = (
 
 
 def bounds(policy: SpendingPolicy, spending: Spending) -> bool:
-    """Whether all that leaves is limited by the hour or the day, be it in USD."""
+    """True if all that leaves is limited by the hour or the day, in its token or in USD."""
     limited = [limit for limit in policy.limits if limit.window in SECONDS]
     tokens = {None if limit.token is None else limit.token.key for limit in limited}
     return None in tokens or {spend.token for spend in spending.all} <= tokens
 
 
 def refused(code: str, words: str) -> RuleFinding:
-    """A refusal by the rule ``code``, one of ``wallet.rule_codes`` without what it begins with."""
+    """A refusal with a code of ``wallet.rule_codes``, given without its prefix."""
     code = f"{RULE}{code}"
     assert code in SPENDING, f"{code} is not in wallet.rule_codes"
     return RuleFinding(code, Severity.REFUSE, words)
@@ -316,7 +315,7 @@ def refused(code: str, words: str) -> RuleFinding:
 def _over_price(
     policy: SpendingPolicy, spending: Spending, tier: PriceTier
 ) -> Iterator[tuple[str, str]]:
-    """A service names its price itself, and nobody is asked for each call."""
+    """A service sets its price itself, and no question is asked for each call."""
     named = [limit for limit in policy.limits if limit.window is SpendWindow.CALL]
     tokens = {None if limit.token is None else limit.token.key for limit in named}
     for spend in spending.spends:
@@ -377,8 +376,8 @@ _OF_ONE = frozenset({SpendWindow.CALL, SpendWindow.PAYMENT})
 def _over(
     policy: SpendingPolicy, spending: Spending, past: Past, *, call: bool
 ) -> Iterator[tuple[str, str]]:
-    """A limit is asked only about what the payload itself moves: what was signed before the limit
-    was lowered stays signed, and stops nothing else."""
+    """Checks a limit only for what the payload itself moves: what was signed before the limit was
+    lowered stays signed and blocks nothing else."""
     own = [(spend, spending.once) for spend in spending.all]
     alone = SpendSums(own).totals
     ledgers: dict[SpendWindow, tuple[Totals, Totals]] = {window: ({}, alone) for window in _OF_ONE}
@@ -418,7 +417,7 @@ def _over(
 def _measure(
     limit: Limit, totals: Totals, prices: Mapping[TokenKey, Fraction]
 ) -> Fraction | float | None:
-    """In base units of the limit's token, or in USD; None for a token without a price."""
+    """In base units of the limit's token, or in USD; None if the token has no price."""
     if limit.token is not None:
         units = totals.get(limit.token.key, 0)
         return math.inf if units == math.inf else Fraction(units)
@@ -437,7 +436,7 @@ def _measure(
 
 
 def _amount(limit: Limit, measured: Fraction | float) -> str:
-    """In words, up to the next cent where it is USD; what is left is told down to the last one."""
+    """In words: USD is rounded up to the next cent, what is left is rounded down."""
     if limit.token is None:
         return plain_amount(Fraction(measured), _USD_DECIMALS)
     decimals = limit.token.decimals
@@ -454,7 +453,6 @@ def _left(limit: Limit, measured: Fraction | float) -> Fraction:
 
 
 def uses(policy: SpendingPolicy, past: Past) -> tuple[LimitUse, ...]:
-    """How much of each limit is used now."""
     prices = {price.token.key: price.exact for price in policy.prices}
     limit_uses = []
     for limit in policy.limits:

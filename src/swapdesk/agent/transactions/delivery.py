@@ -31,7 +31,7 @@ from swapdesk.wallet.promise import Purpose
 from swapdesk.wallet.protocol import Refused
 
 _SENDING = (State.UNKNOWN,)
-"""Nothing decided meanwhile what became of the bytes that were handed in."""
+"""States in which nothing has decided yet what became of the bytes."""
 
 
 class Delivery(ABC):
@@ -47,7 +47,7 @@ class Delivery(ABC):
         if transaction.final or transaction.mined:
             return transaction
         if self._records.outbidding(transaction) is not None:
-            # A node keeps that one and takes no other of the nonce.
+            # A node keeps that one and refuses others with the nonce.
             return await self.resolve(transaction)
         first = transaction.state is State.PREPARED
         # Committed before a byte leaves: after a crash here it may be on its way. What was given up
@@ -57,7 +57,7 @@ class Delivery(ABC):
         try:
             await self._hand_in(self._records.raw(transaction.hash))
         except NodeUnreachable as error:
-            # No connection came about, so the bytes are where they were.
+            # There was no connection, so the bytes did not leave.
             self._note(transaction, str(error), State.PREPARED if first else State.UNKNOWN)
             raise Refused("chain_unreachable", f"{error}; it was not sent") from None
         except NodeUncertain as error:
@@ -140,7 +140,7 @@ class EvmDelivery(Delivery):
             self._records.move(transaction.hash, State.SENT, among=_SENDING)
             return await self.resolve(self._found(transaction))
         if self._records.twins(transaction) and await self._nonce_used(transaction):
-            # One of its twins was executed, or is about to count: looking tells which.
+            # One of its twins was executed or will be: looking it up tells which.
             self._note(transaction, error.words)
             return self._found(transaction)
         return await super()._refused(transaction, error)
@@ -161,7 +161,7 @@ class EvmDelivery(Delivery):
             return await self._overtaken(transaction)
         if not resend:
             return self._found(transaction)
-        # Not executed: a node that lost it, or whose chain was reorganised, gets it again.
+        # Not executed: a node that lost it, or whose chain was reorganised, is sent it again.
         kept = self._records.outbidding(transaction) or transaction
         self._records.move(kept.hash, State.UNKNOWN)
         await self.send(self._found(kept))

@@ -105,7 +105,7 @@ _PAYS = frozenset(
     }
 )
 MIN_BUMP_PERCENT = 10
-"""By how much a replacement must raise both fees, or nodes keep the first one."""
+"""How much a replacement must raise both fees; with less, nodes keep the first one."""
 
 
 def _already_signed(transaction: SignedTransaction) -> Refused:
@@ -127,12 +127,12 @@ def _bars(draft: SignedTransaction, content: bytes, row: sqlite3.Row) -> bool:
     if transaction.code in NEVER_ARRIVES:
         return False
     if transaction.purpose is not draft.purpose:
-        # What was taken back is not paid under the same confirmation: a node may have told a
-        # cancellation that never was.
+        # After a cancellation the same confirmation pays nothing: a node may have reported a
+        # cancellation that never happened.
         return transaction.purpose is Purpose.CANCEL and draft.purpose in _PAYS
     if draft.purpose in _PAYS:
-        # Of EVM chains not even a failure frees it: nodes have told wrong ones. The trader
-        # confirms anew. A Solana transaction whose blockhash has expired can never arrive.
+        # On EVM chains not even a failure frees it: nodes have reported wrong ones, so the trader
+        # confirms anew. A Solana transaction whose blockhash has expired can never be executed.
         return not (transaction.code == "LOST" and transaction.nonce is None)
     if not transaction.final:
         return True
@@ -225,7 +225,7 @@ class Records:
             chain,
             account,
         )
-        # One that is over frees nothing: its nonce was used, by it or by another one.
+        # A finished transaction frees nothing: its nonce was used, by it or by another one.
         last = rows[0]["last"]
         return of_node if last is None else max(of_node, last + 1)
 
@@ -247,7 +247,7 @@ class Records:
             json.dumps(OPEN),
         )
         same = self.find(draft.hash)
-        # The same bytes once more are fine if they were given up before they left.
+        # The same bytes may be signed again if they were given up before they left.
         if same is not None and same.code != "ABANDONED":
             raise _already_signed(same)
         for row in others:

@@ -63,8 +63,8 @@ def counterparty_is_the_venues_maker(case: Case) -> Objections:
 
 @refuses("RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_the_swap_alone(case: Case) -> Objections:
-    """Opening a token account costs its payer a rent that its owner can take out. A maker has one
-    of its own, or pays for it."""
+    """Opening a token account costs its payer a rent that the owner of that account can withdraw. A
+    maker has an account already, or pays for it."""
     promise = case.promise
     owners = {promise.account, promise.recipient}
     if promise.deposit is not None:
@@ -106,7 +106,7 @@ ACTS: dict[Purpose, frozenset[Act]] = {
 
 
 def is_contract(code: bytes | None) -> bool:
-    """Whether code stands there that nobody can act for with a key."""
+    """True if there is code for which nobody can act with a key."""
     return bool(code) and not (code or b"").startswith(DELEGATED)
 
 
@@ -169,7 +169,7 @@ def contract_has_code(case: Case) -> Objections:
 
 @refuses("DOMAIN_DIFFERS", "domain")
 def domain_is_the_contracts_own(case: Case) -> Objections:
-    """The contract tells its domain, so a changed name or version is seen."""
+    """The contract states its domain, which reveals a changed name or version."""
     claim = case.claim
     if not claim.typed or claim.contract is None or claim.act == "unknown":
         return
@@ -273,7 +273,7 @@ def chain_out_is_the_confirmed_one(case: Case) -> Objections:
 
 @warns("RECIPIENT_HAS_CODE", "receiver", "payee")
 def receiver_that_is_a_contract_is_told(case: Case) -> Objections:
-    """A contract may exist on one chain only, and keep for ever what it gets on another."""
+    """A contract may exist on one chain only, and lock up for ever what it receives on another."""
     if case.claim.solana or case.purpose is Purpose.FUND:
         return
     for meaning in ("receiver", "payee"):

@@ -28,7 +28,7 @@ _TAKING: frozenset[Act] = frozenset({"swap", "pay"})
 
 
 def _chain(case: Case) -> list[PastSignature]:
-    """What was signed before in the chain of this requirement."""
+    """Earlier signatures in the chain of this requirement."""
     step = case.step
     if step is None:
         return []
@@ -36,7 +36,7 @@ def _chain(case: Case) -> list[PastSignature]:
 
 
 def _again(case: Case) -> bool:
-    """The same step with the same content, asked for once more (a lost answer, a restart)."""
+    """True if the same step with the same content was signed before (a lost answer, a restart)."""
     step = case.step
     return step is not None and any(
         past.step == step.step and past.content == case.claim.content for past in _chain(case)
@@ -58,7 +58,7 @@ def chain_is_bounded(case: Case) -> Objections:
 
 @refuses("STEP_TOO_MANY")
 def swap_needs_few_signatures(case: Case) -> Objections:
-    """A service that opens a new chain each time would else be without bound."""
+    """Otherwise a service that opens a new chain each time could ask without limit."""
     signed = {past.content for past in case.memory if past.key is not None}
     if case.step is not None and len(signed - {case.claim.content}) >= MOST_STEPS:
         yield Objection(f"{MOST_STEPS} documents were signed for this swap already.")
@@ -99,7 +99,7 @@ def complete_chain_is_over(case: Case) -> Objections:
 
 @refuses("STEP_CHAIN_CHANGED")
 def chain_stays_with_its_first_step(case: Case) -> Objections:
-    """Quote, chain, owner and token of the first step hold for all that moves something."""
+    """Quote, chain, owner and token of the first step hold for every step that moves something."""
     if case.claim.act == "nothing":
         return
     for past in case.memory:
@@ -115,7 +115,7 @@ def chain_stays_with_its_first_step(case: Case) -> Objections:
 
 @refuses("PAID_ALREADY")
 def swap_is_paid_once(case: Case) -> Objections:
-    """What was confirmed may leave once: a second order, swap or payment would take it twice."""
+    """A second order, swap or payment would take what was confirmed twice."""
     claim = case.claim
     if claim.act not in _PAYING:
         return
@@ -128,8 +128,8 @@ def swap_is_paid_once(case: Case) -> Objections:
 
 @refuses("ALLOWED_ALREADY")
 def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
-    """Once a swap or payment was signed, no contract needs the token any more. An order is
-    different: it is settled out of an allowance that may be given after it."""
+    """After a swap or payment no contract needs the token any more. An order differs: it is settled
+    from an allowance that may be given after it."""
     claim = case.claim
     if claim.act != "allow" or claim.revokes or case.purpose is Purpose.REVOKE:
         return
@@ -141,8 +141,8 @@ def nothing_is_allowed_after_the_payment(case: Case) -> Objections:
 
 @refuses("ALLOWANCE_SUM", "allowed units", "sold units")
 def all_of_it_together_is_within_what_was_confirmed(case: Case) -> Objections:
-    """Each may be within it and more than it with the others. What takes the place of one that was
-    signed, as a bundle that is built again without a row, lets no more be taken than that."""
+    """Each signature may stay within the bound and exceed it with the others. One that replaces
+    another, as a bundle built again without a row, may take no more than that."""
     own = taking_of(case.claim, case.promise)
     once = _once(case.claim, own, case.nonce)
     earlier = list(_earlier(case, once))
@@ -169,14 +169,14 @@ def taken_in_all(case: Case) -> int:
 
 
 def _bound(case: Case) -> int:
-    """One part in ten thousand is what orders may ask for above the confirmed amount."""
+    """In base units: orders may ask for one part in ten thousand above the confirmed amount."""
     promise = case.promise
     deposits = promise.deposit is not None or promise.bundle is not None
     return promise.sell_units + (promise.sell_units // 10_000 if deposits else 0)
 
 
 def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
-    """What was signed before and may still be used, each with what makes it be executed once."""
+    """Earlier signatures that may still be used, each with its ``once``."""
     for past in case.memory:
         if past.act not in MOVING or past.spent or _is_over(past, case):
             continue
@@ -190,12 +190,12 @@ def _earlier(case: Case, own: str) -> Iterator[tuple[str, Taking]]:
         if taking is not None:
             yield once, taking
         elif once not in (own, case.claim.content.hex()):
-            # Of an earlier release: nobody knows how much it is, so it is all of it.
+            # Signed by an earlier release, which did not record the amount: counted as all of it.
             yield once, Taking(_bound(case))
 
 
 def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
-    """What makes a claim be executed once: two with the same never both are."""
+    """Identifies what is executed once: of two claims with the same value only one ever is."""
     if nonce is not None:
         return f"nonce {nonce}"
     if claim.act == "bundle" and not claim.solana:
@@ -204,8 +204,8 @@ def _once(claim: Claim, own: Taking, nonce: int | None) -> str:
 
 
 def _is_over(past: PastSignature, case: Case) -> bool:
-    """Its end has passed, by the chain's time and by ours, and the chain tells that it was never
-    used: what a permit allowed outlives it."""
+    """True if its end has passed by the chain's time and by ours, and the chain says that it was
+    never used: what a permit allowed outlives it."""
     taking, read, facts = past.taking, unused_read(past), case.facts
     if taking is None or taking.ends is None or taking.nonce is None or read is None:
         return False
