@@ -61,8 +61,7 @@ class Batcher:
         desk.press("b")
         desk.until(lambda: "a CSV: comma" in desk.text or "l load" in self.keys, "the batch")
         if "a CSV: comma" not in desk.text:
-            desk.press("l")
-            desk.read_until("a CSV: comma")
+            desk.press("l", sees="a CSV: comma")
         desk.paste(str(path))
         desk.press(ENTER)
         told = rf"{len(rows)} rows(.|\n)*Gas +told by the build"
@@ -72,8 +71,7 @@ class Batcher:
         desk = self.desk
         desk.read_until("c create")
         desk.read_until_quiet(STILL)
-        desk.press("c")
-        desk.read_until("created, not funded")
+        desk.press("c", sees="created, not funded")
 
     def build(self) -> None:
         self.desk.press("u")
@@ -113,20 +111,17 @@ class Batcher:
         desk = self.desk
         desk.until(lambda: "c submit" in self.keys, "that all is signed")
         desk.read_until_quiet(STILL)
-        desk.press("c")
-        desk.read_until("submitted")
+        desk.press("c", sees="submitted")
 
     def follow(self) -> None:
         """The tracker filtered to the group: all of it arrived."""
         desk = self.desk
         desk.until(lambda: "o shows the orders" in desk.text, "that it is paid")
-        desk.press("o")
-        desk.read_until("group:")
+        desk.press("o", sees="group:")
         desk.until(lambda: "Completed" in desk.text and "Open " not in desk.text, "its orders")
         desk.press(ESCAPE)
         desk.until(lambda: "group:" not in desk.text, "all orders")
-        desk.press(ESCAPE)
-        desk.read_until("l load a file")
+        desk.press(ESCAPE, sees="l load a file")
         desk.press(ESCAPE)
         desk.until(lambda: "l load a file" not in desk.text, "the first screen")
 
@@ -197,8 +192,7 @@ def test_a_file_with_problems_is_put_right_in_place_and_goes_through(batch: Batc
         if number == 15:
             # The one before it among the problems: another amount would not be what is meant.
             desk.read_until("Row 14   Wallet trading has ")
-            desk.press("-")
-            desk.read_until("1 skipped")
+            desk.press("-", sees="1 skipped")
             desk.press("]", ENTER)
         field = f"Row {number}, {column}"
         desk.read_until(field)

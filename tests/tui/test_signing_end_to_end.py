@@ -50,13 +50,10 @@ class Trader:
         """``n``, the line, the on-chain routes, the row of the venue, enter."""
         desk = self.desk
         desk.keys = 0
-        desk.press("n")
-        desk.read_until("What do you want to swap?")
+        desk.press("n", sees="What do you want to swap?")
         desk.read_until_quiet(STILL)
-        desk.type("1000 usdc weth")
-        desk.read_until("enter ask for quotes")
-        desk.press(ENTER)
-        desk.read_until("d dex only")
+        desk.type("1000 usdc weth", sees="enter ask for quotes")
+        desk.press(ENTER, sees="d dex only")
         desk.press("d")
         desk.until(lambda: "d all routes" in desk.text, "the on-chain routes")
         for _ in range(20):

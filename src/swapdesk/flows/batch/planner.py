@@ -45,7 +45,7 @@ from swapdesk.flows.batch.rows import (
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import check_token
-from swapdesk.flows.check_line import refused, texts
+from swapdesk.flows.check_line import refusal, texts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_export import FORMULA
@@ -96,7 +96,7 @@ class RowJudge(Struct):
     def judge(self, row: Row) -> Row:
         findings = list(_shape(row))
         shifted = bool(row.extra) and split_amount(row.cells) is not None
-        if shifted or any(one.code == "TOO_LONG" for one in findings):
+        if shifted or any(finding.code == "TOO_LONG" for finding in findings):
             # What stands in the wrong column is not wrong there by itself.
             return replace(row, findings=tuple(findings))
         token_in, said_of_in = self.named(row, "sell")
@@ -173,10 +173,10 @@ class RowJudge(Struct):
             for line in check.lines
             if pays and line.level == "warn" and line.text not in (NEVER_PAID, check.doubt)
         ]
-        if check.doubt is not None:
+        if check.doubt:
             brief = "look at the recipient" if pays else ""
             findings.append(consent("ADDRESS_WARNING", column, check.doubt, brief))
-        if check.memo_doubt is not None:
+        if check.memo_doubt:
             findings.append(consent("MEMO_WARNING", column, check.memo_doubt))
         return check
 
@@ -195,7 +195,7 @@ class RowJudge(Struct):
         row = self.catalog.row(token.id)
         imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
         check = check_token(token, now=self.now, imitates=imitates)
-        if refused(check):
+        if refusal(check):
             reason = texts(check, "refuse")[0]
             return token, (problem("TOKEN_REFUSED", column, reason, "Choose another token."),)
         if warned := " ".join(texts(check, "warn")):
@@ -222,23 +222,25 @@ class RowJudge(Struct):
                 return problem("NO_CHAIN", "chain", f'No chain is called "{chain[:40]}".')
             alone = resolve(spec, self.catalog)
             there = [
-                one for one in alone.candidates if one.chain.lower() == known.short_name.lower()
+                candidate
+                for candidate in alone.candidates
+                if candidate.chain.lower() == known.short_name.lower()
             ]
             if "." in spec and alone.token is not None and not there:
                 reason = f"{spec[:40]} is not on {known.name}."
                 return problem("OTHER_CHAIN", "chain", reason, "Make the two cells agree.")
             named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
-        found = resolve(named, self.catalog)
-        if found.token is None:
-            code = "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND"
-            return problem(code, column, found.problem or "There is no such token.")
-        if found.ambiguous:
-            names = ", ".join(found.specs[:_MOST_NAMED])
+        matches = resolve(named, self.catalog)
+        if matches.token is None:
+            code = "TOKEN_DISABLED" if matches.disabled else "TOKEN_NOT_FOUND"
+            return problem(code, column, matches.problem or "There is no such token.")
+        if matches.ambiguous:
+            names = ", ".join(matches.specs[:_MOST_NAMED])
             reason = f'"{spec[:40]}" is several tokens: {names}.'
-            brief = f"{spec[:12]} is on {len(found.specs)} chains"
+            brief = f"{spec[:12]} is on {len(matches.specs)} chains"
             do = "Write one of them" + (" or fill in the chain." if column == "buy" else ".")
             return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
-        return found.token
+        return matches.token
 
 
 def _asked_before(batch_id: str, row: Row) -> RowFinding:
@@ -257,19 +259,19 @@ def _asked_before(batch_id: str, row: Row) -> RowFinding:
 
 def _shape(row: Row) -> list[RowFinding]:
     """Findings on cells that are too long, too many, or a formula to a spreadsheet."""
-    found: list[RowFinding] = []
+    findings: list[RowFinding] = []
     if row.extra:
         count, halves = len(row.extra), split_amount(row.cells)
-        said = f"{count} more cell{'' if count == 1 else 's'} than columns"
-        reason = f"{said}: {row.extra[0][:40]}."
+        excess = f"{count} more cell{'' if count == 1 else 's'} than columns"
+        reason = f"{excess}: {row.extra[0][:40]}."
         if halves is not None:
-            reason = f'{said}: the amount may be split, "{halves[0]}" and "{halves[1]}".'
+            reason = f'{excess}: the amount may be split, "{halves[0]}" and "{halves[1]}".'
         do = "Write amounts with a point, and put a cell with the separator in quotes."
-        found.append(problem("TOO_MANY_CELLS", None, reason, do, "more cells than columns"))
+        findings.append(problem("TOO_MANY_CELLS", None, reason, do, "more cells than columns"))
     for column, text in row.cells.items():
         if len(text) > LONGEST_CELL:
             reason = f"The cell {column} has {len(text):,} characters."
-            found.append(problem("TOO_LONG", column, reason))
+            findings.append(problem("TOO_LONG", column, reason))
         # No amount begins as a formula does: it is refused as an amount, once.
         elif (
             column != "sell_amount"
@@ -279,8 +281,8 @@ def _shape(row: Row) -> list[RowFinding]:
             mark = text[0] if text[0].isprintable() else f"U+{ord(text[0]):04X}"
             reason = f'The cell {column} begins with "{mark}", as a formula does.'
             do = "It is taken as it stands and computed nowhere; write its value if it is one."
-            found.append(look("FORMULA", column, reason, do, f"{column} looks like a formula"))
-    return found
+            findings.append(look("FORMULA", column, reason, do, f"{column} looks like a formula"))
+    return findings
 
 
 def _route(row: Row, findings: list[RowFinding]) -> BatchRoute | None:
@@ -311,7 +313,7 @@ def _amount(row: Row, token: Token | None, findings: list[RowFinding]) -> Decima
     if token is None:
         return None
     rounded = lost_digits(amount)
-    if rounded is not None:
+    if rounded:
         findings.append(look("AMOUNT_ROUNDED", "sell_amount", rounded))
     return amount
 
@@ -333,7 +335,7 @@ def _memo(
     elif not check.ok:
         reason = check.problem or "This memo cannot be sent."
         findings.append(problem("BAD_MEMO", "memo", reason, brief=f"{label} {check.fault}"))
-    elif check.doubt is not None:
+    elif check.doubt:
         findings.append(consent("MEMO_WARNING", "memo", check.doubt, "look at the memo"))
     elif check.waived:
         said = " ".join(line.text for line in check.lines)
@@ -355,7 +357,7 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
     types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
     reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
     bounds = bounds_of(limits, types) if limits is not None else None
-    if reason is None or bounds is None:
+    if not reason or bounds is None:
         return None
     low = order.amount < bounds.smallest
     bound = bounds.smallest if low or bounds.largest is None else bounds.largest
@@ -442,7 +444,7 @@ _RECENT = 20
 def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
     """Rows of recent batches that are orders or may be, by :attr:`PlannedOrder.asks`. A file with
     one changed row is another file, and its other rows would be paid twice."""
-    found: dict[tuple[object, ...], tuple[str, Row]] = {}
+    rows: dict[tuple[object, ...], tuple[str, Row]] = {}
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
         for group in batch.groups:
@@ -453,10 +455,10 @@ def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tu
             }
             # A request is read only where a row of it may be an order.
             for row, order in zip(group.rows, group.request.orders, strict=True) if orders else ():
-                known = found.get(_asks(order))
-                if row.number in orders and (known is None or known[1].became != "unknown"):
-                    found[_asks(order)] = batch.id, row
-    return found
+                earlier = rows.get(_asks(order))
+                if row.number in orders and (earlier is None or earlier[1].became != "unknown"):
+                    rows[_asks(order)] = batch.id, row
+    return rows
 
 
 def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
@@ -563,8 +565,10 @@ class BatchPlanner:
         return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))
 
     def _limited(self, row: Row, failed: dict[Pair, RowFinding]) -> Row:
-        told = tuple(one for one in row.findings if one.code not in (LIMITS, UNKNOWN_LIMITS))
-        kept = self._estimated(replace(row, findings=told))
+        findings = tuple(
+            finding for finding in row.findings if finding.code not in (LIMITS, UNKNOWN_LIMITS)
+        )
+        kept = self._estimated(replace(row, findings=findings))
         if row.order is None or not row.order.has_limits:
             return kept
         found = failed.get(row.order.pair) or limit_finding(row.order, self._limits)

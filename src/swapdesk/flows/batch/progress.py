@@ -206,15 +206,15 @@ class GroupStanding(Struct, frozen=True):
             return ""
         signed, transfers = len(bundle.items), counted(len(bundle.deposits), "transfer")
         if self.solana:
-            said = f"{counted(signed, 'transaction')} of {transfers} in all"
+            count = f"{counted(signed, 'transaction')} of {transfers} in all"
         else:
             once = "signed once" if signed == 1 else f"{signed} signatures"
             needs = "has what it needs"
             if bundle.needs and not self.funded:
                 sums = [f"{exact_amount(need.amount)} {need.symbol}" for need in bundle.needs]
                 needs = f"needs {' and '.join(sums)}"
-            said = f"1 bundle of {transfers}, {once}; the smart account {needs}"
-        return f"{said}; {counted(self.left_out, 'row')} left out" if self.left_out else said
+            count = f"1 bundle of {transfers}, {once}; the smart account {needs}"
+        return f"{count}; {counted(self.left_out, 'row')} left out" if self.left_out else count
 
     @property
     def whereabouts(self) -> str:
@@ -413,7 +413,7 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
         case NotAgreed():
             return still_open(stop.code, Failure(str(stop), money, SIGN_AGAIN))
         case NotSignable():
-            rules = " ".join(one.sentence for one in stop.findings)
+            rules = " ".join(finding.sentence for finding in stop.findings)
             cause = f"Your wallet refuses to sign this: {rules}"
             next_ = or_take_back(stop.next(BUILD_AGAIN), standing)
             return still_open(stop.code, Failure(cause, money, next_))
@@ -439,7 +439,7 @@ def _service_said(error: ClientError, money: str) -> Outcome:
     said = failure_of(error.code or "", error.status).cause
     if error.code == ErrorCode.NOT_FOUND:
         said = "The service does not know this group, or it is older than 48 hours."
-    problems = [f"{name}: {one.message}" for name, one in error.fields.items()]
+    problems = [f"{name}: {problem.message}" for name, problem in error.fields.items()]
     reason = "; ".join(problems) or error.message
     cause = f"{said} It says: {reason}." if reason else said
     failure = with_payment(Failure(cause.replace("..", "."), money, "you: try again"), error)
@@ -451,7 +451,7 @@ def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
     if bundle.paid:
         return Outcome(hash=bundle.operation.hash)
     reason = bundle.reason
-    said = f" The service says: {reason.rstrip('.')}." if reason else ""
+    quote = f" The service says: {reason.rstrip('.')}." if reason else ""
     code, cause, next_ = {
         "WITHDRAWN": ("WITHDRAWN", "The service called the bundle off.", BUILD_AGAIN),
         "FAILED": (
@@ -464,7 +464,7 @@ def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
         (bundle.said or "REFUSED", "The bundle was not taken.", BUILD_AGAIN),
     )
     money = standing.whereabouts
-    return still_open(code, Failure(f"{cause}{said}", money, or_take_back(next_, standing)))
+    return still_open(code, Failure(f"{cause}{quote}", money, or_take_back(next_, standing)))
 
 
 # Its orders
@@ -561,8 +561,8 @@ class Payouts(Struct, frozen=True):
             return "; ".join([ARRIVED, look, *([left] if left and self.smart else [])])
         if self.otherwise:
             them = "the order" if self.otherwise == 1 else f"the {self.otherwise} orders"
-            each = "it says" if self.otherwise == 1 else "each says"
-            return f"you: look at {them} that ended otherwise, {each} where its money is; {look}"
+            verb = "it says" if self.otherwise == 1 else "each says"
+            return f"you: look at {them} that ended otherwise, {verb} where its money is; {look}"
         return f"{PAY_OUT}; {look}"
 
 
@@ -571,8 +571,8 @@ def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) 
     there is under way. None if no group is paid."""
     paid = [standing for standing in standings if standing.over]
     ids = [service_id for standing in paid for service_id in standing.service_ids]
-    known = [orders[service_id] for service_id in ids if service_id in orders]
-    over = [order for order in known if ended(display_of(order))]
+    members = [orders[service_id] for service_id in ids if service_id in orders]
+    over = [order for order in members if ended(display_of(order))]
     arrived = sum(map(_arrived, over))
     smart = any(not standing.solana for standing in paid)
     return Payouts(len(ids), arrived, len(over) - arrived, smart) if ids else None
@@ -604,12 +604,12 @@ class BatchProgress(Struct, frozen=True):
     @property
     def creating(self) -> bool:
         """True if a group is not created, or its creation is unknown."""
-        return any(one.group.act.open for one in self.standings)
+        return any(standing.group.act.open for standing in self.standings)
 
     @property
     def current(self) -> GroupStanding | None:
         """The first group that is unpaid and can be paid from here; None if there is none."""
-        return next((one for one in self.standings if one.next is not None), None)
+        return next((standing for standing in self.standings if standing.next is not None), None)
 
     @property
     def due(self) -> bool:
@@ -621,33 +621,35 @@ class BatchProgress(Struct, frozen=True):
         """Rows whose deposit has not left, as far as is known."""
         return frozenset(
             row.number
-            for one in self.standings
-            for row in one.group.rows
-            if not one.over and row.service_id not in one.paid
+            for standing in self.standings
+            for row in standing.group.rows
+            if not standing.over and row.service_id not in standing.paid
         )
 
     @property
     def failed(self) -> int:
         """Number of rows that certainly have no order."""
-        return sum(row.became == "failed" for one in self.standings for row in one.group.rows)
+        return sum(
+            row.became == "failed" for standing in self.standings for row in standing.group.rows
+        )
 
     @property
     def word(self) -> str:
         """The state: ``signed``, ``submitted 14:20``, ``group 2 of 3: built``."""
-        if any(one.group.act.left for one in self.standings):
+        if any(standing.group.act.left for standing in self.standings):
             return "outcome unknown"
         if self.creating:
             return "not all created"
         shown = self.current or self.standings[-1]
         bundle = shown.bundle
         left = bundle.operation.server_at if bundle and bundle.under_way else None
-        said = shown.word if left is None else f"{shown.word} {short_clock(left)}"
+        state = shown.word if left is None else f"{shown.word} {short_clock(left)}"
         if len(self.standings) == 1:
-            return said
+            return state
         if self.current is None:
-            paid = sum(one.over for one in self.standings)
+            paid = sum(standing.over for standing in self.standings)
             return f"{paid} of {counted(len(self.standings), 'group')} paid"
-        return f"group {shown.group.number} of {len(self.standings)}: {said}"
+        return f"group {shown.group.number} of {len(self.standings)}: {state}"
 
     @property
     def whereabouts(self) -> str:
@@ -655,7 +657,9 @@ class BatchProgress(Struct, frozen=True):
         without a final point."""
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
-        shown = self.current or next((one for one in self.standings if one.over), None)
+        shown = self.current or next(
+            (standing for standing in self.standings if standing.over), None
+        )
         return shown.whereabouts if shown is not None else NOT_PAID
 
     @property
@@ -663,7 +667,9 @@ class BatchProgress(Struct, frozen=True):
         """Where the money is, in a few words."""
         if self.payouts is not None and self.payouts.brief:
             return self.payouts.brief
-        shown = self.current or next((one for one in self.standings if one.over), None)
+        shown = self.current or next(
+            (standing for standing in self.standings if standing.over), None
+        )
         return (shown.brief if shown is not None else None) or IN_WALLET
 
     @property
@@ -683,7 +689,9 @@ class BatchProgress(Struct, frozen=True):
     @property
     def built(self) -> str:
         """What was built for the current group, else for the last paid one."""
-        shown = self.current or next((one for one in reversed(self.standings) if one.over), None)
+        shown = self.current or next(
+            (standing for standing in reversed(self.standings) if standing.over), None
+        )
         return shown.plan if shown is not None else ""
 
     @property
@@ -691,7 +699,7 @@ class BatchProgress(Struct, frozen=True):
         """What paid the last group, once nothing is left to pay."""
         if self.current is not None:
             return ""
-        shown = next((one for one in reversed(self.standings) if one.over), None)
+        shown = next((standing for standing in reversed(self.standings) if standing.over), None)
         if shown is None:
             return ""
         left = "" if shown.solana else ". What gas left over is in your smart account; w lists it"
@@ -705,8 +713,8 @@ class BatchProgress(Struct, frozen=True):
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
         reason = shown.bundle.reason if shown.bundle is not None else None
-        said = f"The service says: {reason.rstrip('.')}. " if reason else ""
-        return f"{said}The money is in your smart account: w and d there take it back."
+        quote = f"The service says: {reason.rstrip('.')}. " if reason else ""
+        return f"{quote}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
         """Estimated gas and the balance for it, once the bundle is built; ``coin`` is the symbol of
@@ -771,8 +779,8 @@ HEADS = ResultRow.__struct_encode_fields__
 
 def journaled_orders(journal: Journal, batch: Batch) -> dict[str, Order]:
     """The orders of a batch as the journal has them, by id."""
-    found = (journal.orders.get(row.service_id) for row in batch.rows if row.service_id)
-    return {one.order.service_id: one.order for one in found if one is not None}
+    tracked = (journal.orders.get(row.service_id) for row in batch.rows if row.service_id)
+    return {order.order.service_id: order.order for order in tracked if order is not None}
 
 
 def result_rows(batch: Batch, orders: Mapping[str, Order]) -> list[ResultRow]:
