@@ -1395,7 +1395,7 @@ SHOWING = (
         "solana-payment-lost-before-it-expired",
         "What may still be executed is called lost, and the same deposit is paid a second time.",
         "swapdesk/agent/transactions/delivery.py",
-        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired and height > (transaction.last_valid_height or 0):",
         "        if expired:",
         (
             "tests/wallet/test_solana_deposits.py"
