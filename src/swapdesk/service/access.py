@@ -159,7 +159,7 @@ class StoredPartner(Struct, frozen=True):
             tier,
             partner_id=self.partner_id,
             name=self.name,
-            keys=tuple(each for each in self.keys if each.revoked is None),
+            keys=tuple(key for key in self.keys if key.revoked is None),
             quote_limits=_windows(own.quote) or tier.quote_limits,
             exchange_limits=_windows(own.exchange) or tier.exchange_limits,
             read_limits=_windows(own.read) or tier.read_limits,
@@ -225,8 +225,8 @@ class Directory:
 
     def accepts(self, key: str) -> bool:
         """Whether a key whose secret was right before is still taken."""
-        found = self._by_key.get(key)
-        return found is not None and not found.partner.suspended
+        caller = self._by_key.get(key)
+        return caller is not None and not caller.partner.suspended
 
     def authenticate(
         self, headers: Mapping[str, str], access: Access, *, writes: bool = False
@@ -259,10 +259,10 @@ class Directory:
 
     def _by_credentials(self, authorization: str) -> Caller:
         key_text, colon, secret = authorization.partition(":")
-        found = self._by_key.get(key_text)
-        expected = found.key.secret_digest if found and found.key else _NOBODY
+        caller = self._by_key.get(key_text)
+        expected = caller.key.secret_digest if caller and caller.key else _NOBODY
         given = digest(secret.encode("utf-8", "surrogateescape"))
         right = hmac.compare_digest(given, expected)
-        if not (colon and found and right):
+        if not (colon and caller and right):
             raise ServiceError(ErrorCode.INVALID_API_CREDENTIALS, _BAD)
-        return found
+        return caller

@@ -94,19 +94,19 @@ def origin_of(text: str) -> str:
     Raises ValueError with what is wrong: a path, a user, another scheme, a name that is not
     written in ASCII.
     """
-    found = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
-    if found is None or len(text) > _LONGEST_ORIGIN or ".." in found["host"]:
+    match = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
+    if match is None or len(text) > _LONGEST_ORIGIN or ".." in match["host"]:
         raise ValueError("An origin is http:// or https:// with a host and maybe a port, no path")
-    if found["host"].startswith("["):
+    if match["host"].startswith("["):
         try:
-            ip_address(found["host"][1:-1])
+            ip_address(match["host"][1:-1])
         except ValueError:
-            raise ValueError(f"{found['host']} is no address") from None
-    port = found["port"]
+            raise ValueError(f"{match['host']} is no address") from None
+    port = match["port"]
     if port is not None and int(port) > 65_535:
         raise ValueError(f"{port} is no port")
-    if port == _USUAL_PORTS[found["scheme"]]:
-        raise ValueError(f"Browsers leave out :{port}, the port of {found['scheme']}")
+    if port == _USUAL_PORTS[match["scheme"]]:
+        raise ValueError(f"Browsers leave out :{port}, the port of {match['scheme']}")
     return text.lower()
 
 
@@ -118,7 +118,7 @@ def readable_by(origin: str, caller: Caller) -> Headers:
     allowed = caller.partner.allowed_origins
     if caller.key is not None or not allowed:
         return EVERY_PAGE
-    if origin.casefold() not in {each.casefold() for each in allowed}:
+    if origin.casefold() not in {page.casefold() for page in allowed}:
         raise ServiceError(
             ErrorCode.ACCESS_DENIED, "This account does not allow pages of this origin."
         )

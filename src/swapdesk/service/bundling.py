@@ -158,8 +158,8 @@ class OperationPart(Struct, frozen=True):
     @property
     def call_gas(self) -> int:
         """A bound for its calls where they cannot be executed yet."""
-        each = COIN_GAS if self.token is None else TOKEN_GAS
-        return AROUND_GAS + each * len(self.calls)
+        gas = COIN_GAS if self.token is None else TOKEN_GAS
+        return AROUND_GAS + gas * len(self.calls)
 
 
 def parts_of(payments: Sequence[OperationPayment]) -> tuple[OperationPart, ...]:
@@ -167,7 +167,7 @@ def parts_of(payments: Sequence[OperationPayment]) -> tuple[OperationPart, ...]:
     payments, and for a payment of nothing."""
     if not payments:
         raise ValueError("there is nothing to pay")
-    if any(one.units <= 0 for one in payments):
+    if any(payment.units <= 0 for payment in payments):
         raise ValueError("a payment is of an amount")
     by_token: dict[str | None, list[int]] = {}
     for place, payment in enumerate(payments):
@@ -188,8 +188,8 @@ def _part(
         token=chosen[0].token,
         number=number,
         places=tuple(places),
-        calls=tuple(_call(one) for one in chosen),
-        units=sum(one.units for one in chosen),
+        calls=tuple(_call(payment) for payment in chosen),
+        units=sum(payment.units for payment in chosen),
     )
 
 
@@ -270,7 +270,7 @@ class NodeBundler:
         except NodeError as error:
             raise BundlerUnreachable(str(error)) from error
         coins = sum(part.units for part in parts if part.token is None)
-        prefund = sum(one.required_prefund for one in operations)
+        prefund = sum(operation.required_prefund for operation in operations)
         needed = max(0, coins + max(0, prefund - seen.deposit) - seen.coins)
         chain_id = reader.place.chain_id
         built = tuple(
@@ -301,10 +301,10 @@ class NodeBundler:
     async def landed(self, chain: str, operation_hash: str) -> Landed | None:
         client = self._readers[chain].client
         try:
-            told = await client.ask("eth_getUserOperationReceipt", operation_hash)
-            if told is None:
+            receipt = await client.ask("eth_getUserOperationReceipt", operation_hash)
+            if receipt is None:
                 return None
-            return _read_landed(told, operation_hash, await client.height())
+            return _read_landed(receipt, operation_hash, await client.height())
         except NodeError as error:
             raise BundlerUnreachable(str(error)) from error
 
@@ -332,8 +332,8 @@ async def _look(
         stands=bool(octets(code)),
         coins=quantity(coins),
         deposit=_number(deposit),
-        nonces=tuple(_number(one) for one in nonces),
-        held={token: _number(one) for token, one in zip(tokens, held, strict=True)},
+        nonces=tuple(_number(answer) for answer in nonces),
+        held={token: _number(answer) for token, answer in zip(tokens, held, strict=True)},
     )
 
 
@@ -363,10 +363,10 @@ async def _estimated(client: EvmClient, draft: UserOperation) -> dict[str, int]:
     for name in (*GAS_FIELDS, *FEE_FIELDS):
         del document[name]
     pretended = {draft.sender: {"balance": hex(_PLENTY)}}
-    told = fields(
+    estimate = fields(
         await client.ask("eth_estimateUserOperationGas", document, ENTRY_POINT, pretended)
     )
-    return {name: quantity(told.get(name)) for name in GAS_FIELDS}
+    return {name: quantity(estimate.get(name)) for name in GAS_FIELDS}
 
 
 def _funding(

@@ -56,7 +56,9 @@ class ServiceCatalog:
         self._by_id = {token.id.lower(): token for token in self._tokens}
         self._by_cex_id: dict[str, str] = {}
         # Where several share an identifier, one that can be swapped and is verified comes first.
-        for token in sorted(self._tokens, key=lambda one: (not self.routable(one), one.unverified)):
+        for token in sorted(
+            self._tokens, key=lambda candidate: (not self.routable(candidate), candidate.unverified)
+        ):
             if token.cex_token_id:
                 self._by_cex_id.setdefault(token.cex_token_id.casefold(), token.id)
         words = keywords or {}
@@ -148,14 +150,14 @@ class ServiceCatalog:
             for name in ("mainnet", "has_cex", "has_dex", "has_self_private", "has_bundler")
             if (wanted := getattr(query, name)) is not None
         ]
-        found = self._tokens
+        matches = self._tokens
         # The term first: it leaves few tokens to ask for anything else.
         if term is not None:
             pairs = zip(self._tokens, self._haystacks, strict=True)
-            found = [token for token, haystack in pairs if term in haystack]
-        found = [
+            matches = [token for token, haystack in pairs if term in haystack]
+        matches = [
             token
-            for token in found
+            for token in matches
             if (query.unverified or not token.unverified or address is not None)
             and (address is None or (token.address or "").casefold() == address)
             and (chain is None or token.chain_data.short_name.casefold() == chain)
@@ -163,13 +165,13 @@ class ServiceCatalog:
             and (not flags or all(getattr(token, name) == wanted for name, wanted in flags))
         ]
         start = (query.page - 1) * query.page_size
-        return found[start : start + query.page_size], len(found)
+        return matches[start : start + query.page_size], len(matches)
 
     def list_chains(self, query: ChainQuery) -> ChainList:
         """One page of the enabled chains that match every filter."""
         kinds = {kind.casefold() for kind in query.kind} if query.kind is not None else None
         name = query.name.casefold() if query.name is not None else None
-        found = [
+        matches = [
             chain
             for chain in self.chains
             if chain.enabled
@@ -184,9 +186,9 @@ class ServiceCatalog:
         ]
         start = (query.page - 1) * query.page_size
         return ChainList(
-            chains=found[start : start + query.page_size],
-            total=len(found),
-            total_pages=page_count(len(found), query.page_size),
+            chains=matches[start : start + query.page_size],
+            total=len(matches),
+            total_pages=page_count(len(matches), query.page_size),
         )
 
     @staticmethod

@@ -44,7 +44,7 @@ class ServiceError(Exception):
             code, fields = str(self.code), self.fields or {}
             if dialect is Dialect.VENDOR and self.vendors is not None:
                 code, fields = self.vendors
-            named = {dialect.path(at): one for at, one in fields.items()}
+            named = {dialect.path(at): problem for at, problem in fields.items()}
             return ValidationBody(
                 message=self.message, code=code, request_id=request_id, fields=named
             )

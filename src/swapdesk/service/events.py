@@ -503,10 +503,12 @@ class StreamConnection:
             raise FrameProblem(
                 StreamError.SUBSCRIPTION_LIMIT, f"At most {MAX_WATCHED} orders can be watched."
             )
-        known = await self._hub.known(self.partner_id, added)
-        missing = [service_id for service_id in added if service_id not in known]
+        existing = await self._hub.known(self.partner_id, added)
+        missing = [service_id for service_id in added if service_id not in existing]
         if not self._all:
-            self._watched.update((service_id, None) for service_id in added if service_id in known)
+            self._watched.update(
+                (service_id, None) for service_id in added if service_id in existing
+            )
         if missing:
             self._refuse(
                 FrameProblem(StreamError.ORDER_NOT_FOUND, "There is no such order.", missing)

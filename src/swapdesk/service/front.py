@@ -62,8 +62,8 @@ class Front(Struct, frozen=True):
         return frozenset({name} if name else ())
 
     def trusts(self, address: str) -> bool:
-        found = _address(address) if self.proxies else None
-        return found is not None and self._is_proxy(found)
+        peer = _address(address) if self.proxies else None
+        return peer is not None and self._is_proxy(peer)
 
     def told(self, peer: str, headers: Iterable[tuple[bytes, bytes]]) -> Told:
         """What the headers of a request tell that came from ``peer``. Nothing where it is no
@@ -76,10 +76,10 @@ class Front(Struct, frozen=True):
                 text = value.decode("latin-1")
                 sent[name] = f"{sent[name]},{text}" if name in sent else text
         elements = _elements(sent.get(b"forwarded", ""))
-        standard = self._chosen([(each.get("for", ""), each) for each in elements])
+        standard = self._chosen([(element.get("for", ""), element) for element in elements])
         listed = sent.get(b"x-forwarded-for", "").split(",")
-        common = self._chosen([(each, {}) for each in listed])
-        addresses = {each[0] for each in (standard, common) if each is not None}
+        common = self._chosen([(node, {}) for node in listed])
+        addresses = {hop[0] for hop in (standard, common) if hop is not None}
         pairs = standard[1] if standard is not None else {}
         return Told(
             # A proxy writes one of the two and may pass on the other: which, nobody here knows.
@@ -95,11 +95,11 @@ class Front(Struct, frozen=True):
         no proxy, or the last proxy before one that is no address."""
         chosen = None
         for node, pairs in islice(reversed(hops), _MOST_PROXIES):
-            found = _node(node)
-            if found is None:
+            address = _node(node)
+            if address is None:
                 break
-            chosen = str(found), pairs
-            if not self._is_proxy(found):
+            chosen = str(address), pairs
+            if not self._is_proxy(address):
                 break
         return chosen
 
@@ -118,22 +118,22 @@ def customer_of(address: str) -> str:
     who has all of its addresses."""
     if ":" not in address:
         return address
-    found = IPv6Address(address.partition("%")[0])
-    return str(found.ipv4_mapped or int(found) >> 64)
+    parsed = IPv6Address(address.partition("%")[0])
+    return str(parsed.ipv4_mapped or int(parsed) >> 64)
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        found = ip_address(text.partition("%")[0])
+        parsed = ip_address(text.partition("%")[0])
     except ValueError:
         return None
-    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+    return parsed.ipv4_mapped or parsed if isinstance(parsed, IPv6Address) else parsed
 
 
 def _node(text: str) -> IPv4Address | IPv6Address | None:
     """An address with or without a port; of IPv6 with a port it has brackets."""
-    found = _NODE.fullmatch(text.strip(" \t"))
-    return None if found is None else _address(found["six"] or found["four"] or found["bare"] or "")
+    match = _NODE.fullmatch(text.strip(" \t"))
+    return None if match is None else _address(match["six"] or match["four"] or match["bare"] or "")
 
 
 def _elements(header: str) -> list[dict[str, str]]:
@@ -143,13 +143,13 @@ def _elements(header: str) -> list[dict[str, str]]:
     pairs: dict[str, str] = {}
     at = 0
     while header:
-        found = _PAIR.match(header, at)
-        name = "" if found is None else found["name"].lower()
-        if found is None or name in pairs:
+        match = _PAIR.match(header, at)
+        name = "" if match is None else match["name"].lower()
+        if match is None or name in pairs:
             return []
-        pairs[name] = found["plain"] if found["text"] is None else found["text"]
-        at = found.end() + 1
-        ends = header[found.end() : at]
+        pairs[name] = match["plain"] if match["text"] is None else match["text"]
+        at = match.end() + 1
+        ends = header[match.end() : at]
         if ends != ";":
             elements.append(pairs)
             pairs = {}

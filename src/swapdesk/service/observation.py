@@ -153,7 +153,7 @@ def write_log(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
-    for earlier in [each for each in root.handlers if type(each) is logging.StreamHandler]:
+    for earlier in [handler for handler in root.handlers if type(handler) is logging.StreamHandler]:
         root.removeHandler(earlier)
     root.addHandler(handler)
     root.setLevel(logging.WARNING)

@@ -52,25 +52,25 @@ def schemas(models: Iterable[type[BaseModel]]) -> dict[str, Any]:
         ref_template=REF,
         schema_generator=WireJsonSchema,
     )
-    known = _known(named)
+    by_name = _known(named)
     return {
-        name: _completed(converted(schema), known.get(name))
+        name: _completed(converted(schema), by_name.get(name))
         for name, schema in sorted(top["$defs"].items())
     }
 
 
 def _known(models: Iterable[type[BaseModel]]) -> dict[str, type[BaseModel]]:
     """The models and every model inside them, by class name."""
-    found: dict[str, type[BaseModel]] = {}
+    by_name: dict[str, type[BaseModel]] = {}
     waiting = list(models)
     while waiting:
         model = waiting.pop()
-        if model.__name__ in found:
+        if model.__name__ in by_name:
             continue
-        found[model.__name__] = model
+        by_name[model.__name__] = model
         for field in model.model_fields.values():
             waiting.extend(_inside(field.annotation))
-    return found
+    return by_name
 
 
 def _inside(annotation: Any) -> list[type[BaseModel]]:
@@ -361,13 +361,13 @@ def encoded_document(version: str, dialect: Dialect = Dialect.CONTRACT, server: 
 
 
 def _models() -> list[type[BaseModel]]:
-    found: list[type[BaseModel]] = [ErrorBody, ValidationBody]
+    models: list[type[BaseModel]] = [ErrorBody, ValidationBody]
     for operation in OPERATIONS:
         result = operation.result
         for part in (result, *get_args(result), operation.body):
             if isinstance(part, type) and issubclass(part, BaseModel):
-                found.append(part)
-    return found
+                models.append(part)
+    return models
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
@@ -410,7 +410,7 @@ def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any
         by_alias=True, mode="validation", schema_generator=WireJsonSchema
     )
     inner = schema.get("$defs", {})
-    found = []
+    parameters = []
     for key, field in model.model_fields.items():
         name = wire_names(key, field)[0]
         value = not_null(converted(_resolved(schema["properties"][name], inner)))
@@ -425,8 +425,8 @@ def _parameters(model: type[BaseModel] | None, place: str) -> list[dict[str, Any
             _bound(value["items"])
             value.setdefault("minItems", 1)
             entry |= {"style": "form", "explode": True}
-        found.append(entry)
-    return found
+        parameters.append(entry)
+    return parameters
 
 
 def _bound(value: dict[str, Any]) -> None:

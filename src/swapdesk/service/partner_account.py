@@ -73,13 +73,13 @@ def _percent(amount: Decimal, percent: Decimal) -> Decimal:
     return ROUGH.multiply(amount, percent).scaleb(-2, ROUGH)
 
 
-def _plus(one: Sums, other: Sums) -> Sums:
+def _plus(left: Sums, other: Sums) -> Sums:
     return Sums(
-        orders=one.orders + other.orders,
-        private=one.private + other.private,
-        volume=ROUGH.add(one.volume, other.volume),
-        commission=ROUGH.add(one.commission, other.commission),
-        entries=one.entries + other.entries,
+        orders=left.orders + other.orders,
+        private=left.private + other.private,
+        volume=ROUGH.add(left.volume, other.volume),
+        commission=ROUGH.add(left.commission, other.commission),
+        entries=left.entries + other.entries,
     )
 
 

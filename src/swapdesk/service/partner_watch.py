@@ -34,7 +34,7 @@ class PartnerWatch:
         begun = self._clock.monotonic()
         if await self._store.partners.changes() != self._directory.version:
             version, partners = await self._store.partners.read()
-            self._directory.replace([each.terms for each in partners], version)
+            self._directory.replace([partner.terms for partner in partners], version)
             for listener in self._listeners:
                 listener()
         self._looked = begun

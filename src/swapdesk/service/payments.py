@@ -191,7 +191,7 @@ class CallPayments:
         return tier in self._terms.prices
 
     def needed(
-        self, tier: PriceTier, url: str, reason: Reason | None = None, told: str | None = None
+        self, tier: PriceTier, url: str, reason: Reason | None = None, response: str | None = None
     ) -> PaymentNeeded:
         """The 402 of a call of ``url``; ``told`` is the value of ``payment-response``."""
         entry = self._terms.entry(tier)
@@ -202,8 +202,8 @@ class CallPayments:
             "accepts": [entry],
         }
         headers = {"payment-required": _encoded(required), "cache-control": "no-store"}
-        if told is not None:
-            headers["payment-response"] = told
+        if response is not None:
+            headers["payment-response"] = response
         return PaymentNeeded(entry, headers)
 
     async def accept(self, header: str | None, tier: PriceTier, url: str) -> CallPayment:
@@ -244,7 +244,7 @@ class CallPayments:
             sent = transaction
 
         settled = await self._facilitator.settle(payment, note)
-        told = _encoded(
+        response = _encoded(
             {
                 "success": settled.transaction is not None,
                 "transaction": settled.transaction or "",
@@ -257,10 +257,10 @@ class CallPayments:
             if not settled.open:
                 await self._store.payments.free(payment.key, sent)
             raise self.needed(
-                tier, url, settled.reason or "invalid_exact_evm_transaction_failed", told
+                tier, url, settled.reason or "invalid_exact_evm_transaction_failed", response
             )
         await self._store.payments.settle(payment.key, settled.transaction)
-        return told
+        return response
 
     async def follow(self) -> None:
         """Look once at every payment that was sent and has no end yet."""
@@ -275,8 +275,8 @@ class CallPayments:
 
 def payer_of(partner_id: str) -> str | None:
     """The address of who pays, by the id of their account; None for every other account."""
-    found = partner_id.startswith(PAYER_PREFIX)
-    return checksummed(partner_id.removeprefix(PAYER_PREFIX)) if found else None
+    is_payer = partner_id.startswith(PAYER_PREFIX)
+    return checksummed(partner_id.removeprefix(PAYER_PREFIX)) if is_payer else None
 
 
 def caller_of(payment: CallPayment) -> Caller:
@@ -325,19 +325,19 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
 def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
     """A payment of a call of this price, as far as it can be judged without a chain and without a
     clock. Raises PaymentRefused."""
-    found = _body(header)
-    wanted, told = terms.entry(tier), found.accepted
-    if told.get("scheme") != wanted["scheme"]:
+    payload = _body(header)
+    wanted, accepted = terms.entry(tier), payload.accepted
+    if accepted.get("scheme") != wanted["scheme"]:
         raise PaymentRefused("unsupported_scheme")
-    if told.get("network") != wanted["network"]:
+    if accepted.get("network") != wanted["network"]:
         raise PaymentRefused("network_mismatch")
-    if str(told.get("asset")).lower() != terms.asset.lower():
+    if str(accepted.get("asset")).lower() != terms.asset.lower():
         raise PaymentRefused("invalid_exact_evm_asset_mismatch")
-    given = found.authorization
-    if told.get("amount") != wanted["amount"] or given["value"] != wanted["amount"]:
+    given = payload.authorization
+    if accepted.get("amount") != wanted["amount"] or given["value"] != wanted["amount"]:
         raise PaymentRefused("invalid_exact_evm_payload_authorization_value_mismatch")
     payee = terms.pay_to.lower()
-    if str(told.get("payTo")).lower() != payee or given["to"].lower() != payee:
+    if str(accepted.get("payTo")).lower() != payee or given["to"].lower() != payee:
         raise PaymentRefused("invalid_exact_evm_payload_recipient_mismatch")
     return CallPayment(
         payer=checksummed(given["from"]),
@@ -345,7 +345,7 @@ def read_payment(header: str, terms: CallTerms, tier: PriceTier) -> CallPayment:
         valid_after=int(given["validAfter"]),
         valid_before=int(given["validBefore"]),
         nonce=given["nonce"].lower(),
-        signature=found.signature.lower(),
+        signature=payload.signature.lower(),
         terms=terms,
     )
 
@@ -355,18 +355,20 @@ def _body(header: str) -> _Body:
     if len(header) > MAX_HEADER:
         raise unreadable
     try:
-        told = decode_json(base64.b64decode(header, validate=True))
+        document = decode_json(base64.b64decode(header, validate=True))
     except (CodecError, binascii.Error, ValueError):
         raise unreadable from None
-    if not isinstance(told, dict):
+    if not isinstance(document, dict):
         raise unreadable
-    if str(told.get("x402Version")) != str(VERSION):
+    if str(document.get("x402Version")) != str(VERSION):
         raise PaymentRefused("invalid_x402_version")
-    payload = told.get("payload")
+    payload = document.get("payload")
     if not isinstance(payload, dict):
         raise unreadable
     try:
-        found = msgspec.convert({**payload, "accepted": told.get("accepted")}, _Body, strict=True)
+        found = msgspec.convert(
+            {**payload, "accepted": document.get("accepted")}, _Body, strict=True
+        )
     except msgspec.ValidationError:
         raise unreadable from None
     given = found.authorization

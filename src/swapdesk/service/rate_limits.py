@@ -107,8 +107,8 @@ class CallCount(Struct, frozen=True):
     def rows(self, partner_id: str, rate_class: RateClass) -> list[Usage]:
         """As they are stored."""
         return [
-            Usage(partner_id, rate_class.value, *each)
-            for each in zip(WINDOW_SECONDS, self.numbers, self.used, strict=True)
+            Usage(partner_id, rate_class.value, *window)
+            for window in zip(WINDOW_SECONDS, self.numbers, self.used, strict=True)
         ]
 
     def left(self, limits: RateWindows) -> list[int]:
@@ -159,9 +159,9 @@ class CountedCall:
         self._limits = limits
         self._clock = clock
 
-    def take(self, known: list[Usage]) -> list[Usage]:
+    def take(self, usage: list[Usage]) -> list[Usage]:
         """The counts with this call. Raises LimitReached."""
-        count = CallCount.known(known, self._clock.now())
+        count = CallCount.known(usage, self._clock.now())
         count.require_room(self.rate_class, self._limits)
         count = count.plus(1)
         self.decision = count.standing(self._limits)
@@ -189,9 +189,9 @@ class CallShare(CountedCall):
         self._room = 0
         """Calls that the window which binds has left beside the share."""
 
-    def take(self, known: list[Usage]) -> list[Usage]:
+    def take(self, usage: list[Usage]) -> list[Usage]:
         """The counts with the whole share. Raises LimitReached."""
-        self._count = count = CallCount.known(known, self._clock.now())
+        self._count = count = CallCount.known(usage, self._clock.now())
         count.require_room(self.rate_class, self._limits)
         self.left = max(1, min(count.left(self._limits)) // SHARE)
         self._count = count.plus(self.left)
@@ -423,5 +423,5 @@ def _of_key(partner: Partner, rate_class: RateClass) -> RateWindows | None:
 
 def _halved(limits: RateWindows) -> RateWindows:
     """Half of each, rounded down; one stays one."""
-    minute, hour, day = (max(each // 2, min(each, 1)) for each in _most(limits))
+    minute, hour, day = (max(calls // 2, min(calls, 1)) for calls in _most(limits))
     return RateWindows(per_minute=minute, per_hour=hour, per_day=day)

@@ -176,9 +176,9 @@ class Readiness:
         # Without them no call is taken.
         await self._partners.require()
         due = await self._store.orders.next_due()
-        told, untold = self._hub.delivered, None
-        if told is not None:
-            oldest = await self._store.outbox.oldest_beyond(told)
+        delivered, untold = self._hub.delivered, None
+        if delivered is not None:
+            oldest = await self._store.outbox.oldest_beyond(delivered)
             untold = _age(oldest, now)
         if not self._timekeeper.is_right:
             return Backlog(None, None, attended=False)

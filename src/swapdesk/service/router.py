@@ -182,7 +182,9 @@ READY_PATH = "/ready"
 
 
 _SAYS_WHO = {name.encode(): name for name in ("authorization", "partner-id", "origin", "host")}
-_AT_THE_DOOR = {each: each for each in RateClass} | {RateClass.EXCHANGE: RateClass.ATTEMPT}
+_AT_THE_DOOR = {rate_class: rate_class for rate_class in RateClass} | {
+    RateClass.EXCHANGE: RateClass.ATTEMPT
+}
 """What a request counts as when it comes in; an exchange counts when it begins."""
 _JSON = (b"content-type", b"application/json")
 
@@ -333,23 +335,23 @@ class Surface:
         if _path(scope) == self._ready_path:
             seen.call.operation = READY
             return await self._ready(scope)
-        found = self._router.find(scope["method"], _path(scope))
-        operation = found.operation
+        match = self._router.find(scope["method"], _path(scope))
+        operation = match.operation
         seen.call.operation = operation.name
         if origin is not None and operation.access is Access.READ:
             seen.page = browsers.EVERY_PAGE
         if operation.access is not Access.OPEN or operation.signed:
             await self._require_knowledge()
         request = Request(scope, receive)
-        signed = await self._signed(request, found, seen) if operation.signed else None
+        signed = await self._signed(request, match, seen) if operation.signed else None
         if operation.access is not Access.OPEN:
             self._admit_stranger(scope, sent_by, seen)
             _refuse_api_key(scope["query_string"], sent_by)
         if operation.access is not Access.OPEN and self._is_paid(operation.price_tier, sent_by):
             async with self._paid(operation.price_tier, scope, seen) as payer:
-                return await self._carried_out(found, payer, request, seen, origin)
+                return await self._carried_out(match, payer, request, seen, origin)
         caller = self._caller(operation, sent_by)
-        return await self._carried_out(found, caller, request, seen, origin, signed)
+        return await self._carried_out(match, caller, request, seen, origin, signed)
 
     async def _ready(self, scope: Scope) -> _Answer:
         """For whoever operates the service: no operation of the API, and in no document of it."""
@@ -361,7 +363,7 @@ class Surface:
 
     async def _carried_out(
         self,
-        found: Found,
+        match: Found,
         caller: Caller | None,
         request: Request,
         seen: Seen,
@@ -369,7 +371,7 @@ class Surface:
         signed: tuple[bytes, Delivery] | None = None,
     ) -> object:
         """What the handler says, once the caller is known, or what was ``signed``."""
-        operation = found.operation
+        operation = match.operation
         if caller is not None:
             if seen.page and origin is not None:
                 # Until it is known to be allowed, the page may not read even the refusal.
@@ -382,15 +384,15 @@ class Surface:
                 at_the_door = _AT_THE_DOOR[operation.rate_class]
                 seen.admission = await self._parts.rates.admit(caller, at_the_door)
             if operation.rate_class is RateClass.EXCHANGE:
-                return await self._begun(found, caller, request, seen)
-        return await self._done(found, caller, request, seen, signed=signed)
+                return await self._begun(match, caller, request, seen)
+        return await self._done(match, caller, request, seen, signed=signed)
 
-    async def _begun(self, found: Found, caller: Caller, request: Request, seen: Seen) -> object:
+    async def _begun(self, match: Found, caller: Caller, request: Request, seen: Seen) -> object:
         """What the handler says of an exchange. It counts when it begins, and only then: whatever
         is refused tells how the windows stand."""
         begins = None if caller.pays else self._parts.rates.counting(caller, RateClass.EXCHANGE)
         try:
-            result = await self._done(found, caller, request, seen, begins)
+            result = await self._done(match, caller, request, seen, begins)
             seen.call.is_repeat = begins is not None and begins.decision is None
             return result
         finally:
@@ -401,7 +403,7 @@ class Surface:
 
     async def _done(
         self,
-        found: Found,
+        match: Found,
         caller: Caller | None,
         request: Request,
         seen: Seen,
@@ -409,17 +411,17 @@ class Surface:
         signed: tuple[bytes, Delivery] | None = None,
     ) -> object:
         """What the handler says to parameters and body of the right shape."""
-        operation = found.operation
+        operation = match.operation
         pairs = query_pairs(request.scope["query_string"])
         if operation.access is not Access.OPEN:
             pairs = _without_api_key(pairs)
 
         if seen.dialect is Dialect.VENDOR and operation.name in _OPEN_QUERIES:
             pairs = known_pairs(operation.query or NoParameters, pairs)
-        path = parameters(operation.path_parameters or NoParameters, found.parameters)
+        path = parameters(operation.path_parameters or NoParameters, match.parameters)
         seen.call.order = getattr(path, "service_id", None) or getattr(path, "multi_id", None)
         query = parameters(operation.query or NoParameters, seen.dialect.asked(pairs))
-        sent, asked = as_sent([*pairs, *found.parameters]), None
+        sent, asked = as_sent([*pairs, *match.parameters]), None
         if operation.body is not None:
             sent = json_object(await raw_body(request) if signed is None else signed[0])
             asked = body(operation.body, sent)
@@ -440,9 +442,9 @@ class Surface:
 
     def _is_paid(self, tier: PriceTier, sent_by: dict[str, str]) -> bool:
         """Whether a call has to be paid for: one without credentials, where payments are taken."""
-        known = "authorization" in sent_by or "partner-id" in sent_by
+        has_credentials = "authorization" in sent_by or "partner-id" in sent_by
         payments = self._parts.payments
-        return payments is not None and not known and payments.priced(tier)
+        return payments is not None and not has_credentials and payments.priced(tier)
 
     @asynccontextmanager
     async def _paid(self, tier: PriceTier, scope: Scope, seen: Seen) -> AsyncIterator[Caller]:
@@ -461,8 +463,8 @@ class Surface:
         except BaseException:
             await payments.free(payment)
             raise
-        told = await payments.settle(payment, tier, url)
-        seen.paid = ((b"payment-response", told.encode()),)
+        response = await payments.settle(payment, tier, url)
+        seen.paid = ((b"payment-response", response.encode()),)
 
     def _url(self, scope: Scope, headers: Headers) -> str:
         """What the caller asked for, as the caller knows it."""
@@ -471,11 +473,11 @@ class Surface:
             return front.public_url + path.removeprefix(front.prefix)
         return f"{scope.get('scheme', 'http')}://{headers.get('host', '')}{path}"
 
-    async def _signed(self, request: Request, found: Found, seen: Seen) -> tuple[bytes, Delivery]:
+    async def _signed(self, request: Request, match: Found, seen: Seen) -> tuple[bytes, Delivery]:
         """The body of a request whose signature is right, and what is known by it. Others count
         by the address that they come from; those that are right are never held up by them."""
         try:
-            source = dict(found.parameters)["source"]
+            source = dict(match.parameters)["source"]
             claimed = self._parts.webhooks.claimed(source, request.headers)
             data = await raw_body(request)
             return data, self._parts.webhooks.verified(claimed, data)
@@ -526,10 +528,10 @@ def _sent_by(scope: Scope) -> dict[str, str]:
     are joined, so that two are none."""
     sent: dict[str, str] = {}
     for name, value in scope["headers"]:
-        known = _SAYS_WHO.get(name)
-        if known is not None:
+        header = _SAYS_WHO.get(name)
+        if header is not None:
             text = value.decode("latin-1").strip(" \t")
-            sent[known] = f"{sent[known]}, {text}" if known in sent else text
+            sent[header] = f"{sent[header]}, {text}" if header in sent else text
     return sent
 
 

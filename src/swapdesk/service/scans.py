@@ -98,8 +98,8 @@ class TokenScans:
         except CodecError as error:
             logger.warning("stored verdict of token %s: %s", token_id, error)
             return
-        known = token.security_scan
-        if known is None or known.scanned_at < verdict.scanned_at:
+        verdict_held = token.security_scan
+        if verdict_held is None or verdict_held.scanned_at < verdict.scanned_at:
             self._catalog.put_scan(token.id, verdict)
 
     async def _scan(self, scanner: TokenScanner, token: Token) -> TokenSecurityScan:

@@ -75,10 +75,12 @@ class Webhooks:
         now = self._clock.now().timestamp()
         if source not in self._secrets:
             raise ServiceError(ErrorCode.NOT_FOUND, "There is nothing at this path.")
-        said = [headers.getlist(f"webhook-{name}") for name in ("id", "timestamp", "signature")]
-        if any(len(values) != 1 for values in said):
+        headers_sent = [
+            headers.getlist(f"webhook-{name}") for name in ("id", "timestamp", "signature")
+        ]
+        if any(len(values) != 1 for values in headers_sent):
             raise _unsigned()
-        ((event_id,), (time,), (signatures,)) = said
+        ((event_id,), (time,), (signatures,)) = headers_sent
         timestamp = read_timestamp(time)
         if (
             timestamp is None

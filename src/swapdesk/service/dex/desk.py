@@ -140,7 +140,7 @@ class EvmSightings:
         else:
             return []
         logs = await self._reader.client.logs(token, topics)
-        return list(dict.fromkeys(one.transaction for one in logs if one.transaction is not None))
+        return list(dict.fromkeys(log.transaction for log in logs if log.transaction is not None))
 
     async def warm(self) -> None:
         await self._reader.view()
@@ -174,8 +174,10 @@ class SolanaSightings:
         from swapdesk.service.venues.onchain.atoll import signed_by_payer
 
         message = bytes.fromhex(str(metadata_of(order)["data"]))
-        found = await self._client.signatures(str(order.detail[OWNER]))
-        return [one for one in reversed(found) if signed_by_payer(message, one)]
+        signatures = await self._client.signatures(str(order.detail[OWNER]))
+        return [
+            signature for signature in reversed(signatures) if signed_by_payer(message, signature)
+        ]
 
     async def warm(self) -> None:
         await self._client.block_height()
@@ -242,12 +244,12 @@ class DexDesk(Room):
         )
         approvals = [
             Approval(
-                data="0x" + each.data.hex(),
-                to=each.to,
+                data="0x" + call.data.hex(),
+                to=call.to,
                 from_=owner,
                 from_chain=deal.token_in.chain_data,
             )
-            for each in missing.approvals
+            for call in missing.approvals
         ]
         return ApproveAnswer(approvals=approvals, signatures=list(missing.signatures))
 
@@ -351,9 +353,9 @@ class DexDesk(Room):
         sent = sightings.spelled(request.tx_hash)
         if sent is None:
             raise invalid("txHash", "is no transaction hash of this chain", request.tx_hash)
-        known = order.detail.get(CONFIRMED_HASH)
-        if known is not None:
-            if known == sent:
+        confirmed = order.detail.get(CONFIRMED_HASH)
+        if confirmed is not None:
+            if confirmed == sent:
                 return True
             raise ServiceError(
                 ErrorCode.ALREADY_SUBMITTED, "This order was confirmed with another transaction."
@@ -395,10 +397,10 @@ class DexDesk(Room):
 
     async def _belongs(self, order: StoredOrder, chain: str, sent: str) -> bool:
         try:
-            known = await self._sightings[chain].knows(order, sent)
+            is_known = await self._sightings[chain].knows(order, sent)
         except Foreign:
             return False
-        return known and await self._store.orders.of_transaction(chain, sent) in (
+        return is_known and await self._store.orders.of_transaction(chain, sent) in (
             None,
             order.service_id,
         )

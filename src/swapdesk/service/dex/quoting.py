@@ -95,10 +95,10 @@ class DexQuoting(Room):
         )
         usd_in = _in_usd(question.token_in, question.amount)
         usable = [
-            each.plan.out
-            for each in answers
-            if isinstance(each, DexPrice)
-            and _filtered(each, question, usd_in, _in_usd(question.token_out, each.plan.out))
+            price.plan.out
+            for price in answers
+            if isinstance(price, DexPrice)
+            and _filtered(price, question, usd_in, _in_usd(question.token_out, price.plan.out))
             is None
         ]
         return max(usable, default=None)

@@ -111,23 +111,24 @@ class BundleWatch:
                     case None:
                         pass
             outcomes = [
-                one or await self._handed_in(bundler, bundle, batch)
-                for one, batch in zip(landed, bundle.batches, strict=True)
+                outcome or await self._handed_in(bundler, bundle, batch)
+                for outcome, batch in zip(landed, bundle.batches, strict=True)
             ]
         except BundlerUnreachable as silence:
             log.info("group %s: the bundler does not answer: %s", bundle.multi_id, silence)
             return False
-        if any(one is None for one in outcomes):
+        if any(outcome is None for outcome in outcomes):
             return False
-        paid = [isinstance(one, Landed) and one.success for one in outcomes]
+        paid = [isinstance(outcome, Landed) and outcome.success for outcome in outcomes]
         bundle = replace(
             bundle,
             batches=tuple(
-                replace(batch, paid=one) for batch, one in zip(bundle.batches, paid, strict=True)
+                replace(batch, paid=is_paid)
+                for batch, is_paid in zip(bundle.batches, paid, strict=True)
             ),
         )
-        wrong = [reason for one in outcomes if (reason := _wrong(one)) is not None]
-        hashes = [one.transaction_hash for one in outcomes if isinstance(one, Landed)]
+        wrong = [reason for outcome in outcomes if (reason := _wrong(outcome)) is not None]
+        hashes = [outcome.transaction_hash for outcome in outcomes if isinstance(outcome, Landed)]
         if wrong:
             return await self._settle(bundle, "failed", wrong[0])
         return await self._settle(bundle, "confirmed", None, hashes[-1])

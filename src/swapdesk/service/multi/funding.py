@@ -160,7 +160,7 @@ class FundingDesk(Room):
         VALIDATION_ERROR when the bundler will not have it, SERVICE_UNAVAILABLE.
         """
         earlier = await self._store.groups.bundles(group.partner_id, group.multi_id)
-        claimed = frozenset(each for bundle in earlier for each in bundle.claimed)
+        claimed = frozenset(service_id for bundle in earlier for service_id in bundle.claimed)
         orders = await self._payable(group, service_ids, claimed)
         payments = [self._payment(order) for order in orders]
         try:
@@ -178,7 +178,7 @@ class FundingDesk(Room):
         return MultiTransactions(
             multi_id=group.multi_id,
             chain=EVM,
-            transactions=[_told(each, orders) for each in built.operations],
+            transactions=[_told(operation, orders) for operation in built.operations],
             deposit_needed=str(built.deposit_needed),
             sa_current_balance=str(built.account_balance),
         )
@@ -195,21 +195,21 @@ class FundingDesk(Room):
         orders = await self._set_up(group)
         now = self._clock.now()
         if wanted is None:
-            open_now = [each for each in orders if _reason(each, now) is None]
-            found = [each for each in open_now if each.service_id not in claimed]
-            if not found and open_now:
+            open_now = [order for order in orders if _reason(order, now) is None]
+            payable = [order for order in open_now if order.service_id not in claimed]
+            if not payable and open_now:
                 raise _already_submitted()
-            if not found:
+            if not payable:
                 raise invalid("serviceIds", "no order of this group awaits a deposit")
         else:
-            found = self._chosen(orders, wanted, claimed, now)
-        for each in found:
-            token = self._token(each)
+            payable = self._chosen(orders, wanted, claimed, now)
+        for order in payable:
+            token = self._token(order)
             if not token.has_bundler:
                 raise invalid(
-                    "serviceIds", f"{token.symbol} cannot be paid by a bundle", each.service_id
+                    "serviceIds", f"{token.symbol} cannot be paid by a bundle", order.service_id
                 )
-        return found
+        return payable
 
     def _chosen(
         self,
@@ -218,23 +218,23 @@ class FundingDesk(Room):
         claimed: Collection[str],
         now: datetime,
     ) -> list[StoredOrder]:
-        known = {each.service_id: each for each in orders}
+        by_id = {order.service_id: order for order in orders}
         for service_id in wanted:
-            if service_id not in known:
+            if service_id not in by_id:
                 raise invalid("serviceIds", "is no order of this group", service_id)
         if any(service_id in claimed for service_id in wanted):
             raise _already_submitted()
         for service_id in wanted:
-            reason = _reason(known[service_id], now)
+            reason = _reason(by_id[service_id], now)
             if reason is not None:
                 raise invalid("serviceIds", reason, service_id)
-        return [each for each in orders if each.service_id in set(wanted)]
+        return [order for order in orders if order.service_id in set(wanted)]
 
     async def _set_up(self, group: StoredGroup) -> list[StoredOrder]:
         until = self._clock.monotonic() + _SET_UP_SECONDS
         while True:
             orders = await self._store.groups.orders(group.partner_id, group.multi_id)
-            waiting = any(each.status < OrderStatusCode.WAITING for each in orders)
+            waiting = any(order.status < OrderStatusCode.WAITING for order in orders)
             if not waiting or self._clock.monotonic() >= until:
                 return orders
             await self._clock.sleep(_LOOK_SECONDS)
@@ -271,13 +271,13 @@ class FundingDesk(Room):
             owner=owner,
             batches=tuple(
                 StoredBatch(
-                    service_ids=_ids(each, orders),
-                    operation=operation_json(each.operation, with_signature=False),
-                    hash="0x" + each.hash.hex(),
-                    entry_point=each.entry_point,
-                    version=each.version.value,
+                    service_ids=_ids(operation, orders),
+                    operation=operation_json(operation.operation, with_signature=False),
+                    hash="0x" + operation.hash.hex(),
+                    entry_point=operation.entry_point,
+                    version=operation.version.value,
                 )
-                for each in operations
+                for operation in operations
             ),
         )
 
@@ -290,7 +290,7 @@ class FundingDesk(Room):
         """
         for _ in range(_TRIES):
             bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
-            pending = next((each for each in bundles if each.state == "pending"), None)
+            pending = next((bundle for bundle in bundles if bundle.state == "pending"), None)
             if pending is None:
                 raise _nothing_awaits(submitted_before=bool(bundles))
             _check(pending, signatures, self._clock.now())
@@ -329,7 +329,7 @@ class FundingDesk(Room):
         rows = [self._deposit(payer, order) for order in orders]
         transactions = []
         for run in pack(payer, head, rows, most=MOST_DEPOSITS):
-            instructions = [*head, *(each for row in run for each in rows[row])]
+            instructions = [*head, *(instruction for row in run for instruction in rows[row])]
             raw = unsigned(MessageV0.try_compile(payer, instructions, [], blockhash))
             transactions.append(
                 MultiTransaction(

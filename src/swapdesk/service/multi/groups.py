@@ -87,7 +87,9 @@ def merged(own: RouteFilters | None, group: RouteFilters | None) -> RouteFilters
     if own is None:
         return base
     given = {name: getattr(own, name) for name in own.model_fields_set}
-    return base.model_copy(update={name: one for name, one in given.items() if one is not None})
+    return base.model_copy(
+        update={name: value for name, value in given.items() if value is not None}
+    )
 
 
 def choice_of(order: MultiOrderRequest, group: RouteFilters | None) -> RouteChoice:
@@ -208,10 +210,10 @@ class GroupDesk(Room):
                 except ServiceError as error:
                     return error
 
-        found = await asyncio.gather(*map(accepted, range(len(pairs))))
+        results = await asyncio.gather(*map(accepted, range(len(pairs))))
         while True:
             with contextlib.suppress(PayoutsChanged):
-                return await self._begin(caller, chain, list(found), call)
+                return await self._begin(caller, chain, list(results), call)
 
     def _tokens(self, number: int, order: MultiOrderRequest) -> tuple[Token, Token]:
         return (
@@ -268,23 +270,24 @@ class GroupDesk(Room):
         self,
         caller: Caller,
         chain: str,
-        found: list[Accepted | ServiceError],
+        results: list[Accepted | ServiceError],
         call: Counting | None,
     ) -> MultiExchange:
         """Raises PayoutsChanged when wallets were chosen by orders that are no longer the
         newest."""
         partner_id, payouts = caller.partner.partner_id, None
-        accepted = [one.quote for one in found if isinstance(one, Accepted)]
+        accepted = [result.quote for result in results if isinstance(result, Accepted)]
         rotated = next((quote for quote in accepted if quote.payout_wallet is not None), None)
         if rotated is not None:
             payouts = await self._desk.rotation.recent(rotated.choice, partner_id)
-            found = self._with_wallets(found, payouts)
+            results = self._with_wallets(results, payouts)
         now = self._clock.now()
         # Drawn for this group, so that a generator that starts over repeats no id.
         rng = random.Random(f"{self._rng.getrandbits(128)} multi {now}")
         multi_id = new_order_id(rng)
         rows: list[StoredOrder | ServiceError] = [
-            drafted(one, multi_id, now, rng) if isinstance(one, Accepted) else one for one in found
+            drafted(result, multi_id, now, rng) if isinstance(result, Accepted) else result
+            for result in results
         ]
         group = StoredGroup(multi_id, partner_id, now, chain)
         orders = [row for row in rows if isinstance(row, StoredOrder)]
@@ -298,11 +301,11 @@ class GroupDesk(Room):
                 payment=caller.payment,
             )
         )
-        known = {row.service_id: row for row in await self._set_up(group, orders)}
+        by_id = {row.service_id: row for row in await self._set_up(group, orders)}
         return MultiExchange(
             multi_id=multi_id,
             orders=[
-                self._told(known[row.service_id] if isinstance(row, StoredOrder) else row)
+                self._told(by_id[row.service_id] if isinstance(row, StoredOrder) else row)
                 for row in rows
             ],
         )
@@ -341,29 +344,29 @@ class GroupDesk(Room):
             while self._worker.runs:
                 grown.clear()
                 orders = await self._store.groups.orders(group.partner_id, group.multi_id)
-                if all(one.status >= OrderStatusCode.WAITING for one in orders):
+                if all(order.status >= OrderStatusCode.WAITING for order in orders):
                     break
                 await within(self._clock, until - self._clock.monotonic(), grown.wait())
         return orders
 
     def _with_wallets(
-        self, found: list[Accepted | ServiceError], payouts: RecentPayouts
+        self, results: list[Accepted | ServiceError], payouts: RecentPayouts
     ) -> list[Accepted | ServiceError]:
         """Each order with a hot wallet that neither a recent order nor another of the group is
         paid from, where rotation was asked for."""
         chosen: list[Accepted | ServiceError] = []
         used = set(payouts.wallets)
-        for one in found:
-            if not isinstance(one, Accepted) or one.quote.payout_wallet is None:
-                chosen.append(one)
+        for result in results:
+            if not isinstance(result, Accepted) or result.quote.payout_wallet is None:
+                chosen.append(result)
                 continue
-            renewals = (self._desk.rotation.renewed(quote, used) for quote in one.quotes)
+            renewals = (self._desk.rotation.renewed(quote, used) for quote in result.quotes)
             renewed = next((quote for quote in renewals if quote is not None), None)
             if renewed is None:
                 chosen.append(ServiceError(ErrorCode.INVALID_SWAP, _NO_WALLET))
                 continue
             used.add((renewed.legs[-1], renewed.payout_wallet or 0))
-            chosen.append(replace(one, quotes=(renewed,)))
+            chosen.append(replace(result, quotes=(renewed,)))
         return chosen
 
     def _told(self, row: StoredOrder | ServiceError) -> MultiOrderResult:
@@ -384,13 +387,13 @@ class GroupDesk(Room):
         group = await self.found(caller, multi_id)
         orders = await self._store.groups.orders(group.partner_id, group.multi_id)
         bundles = await self._store.groups.bundles(group.partner_id, group.multi_id)
-        told = [self._shown(row) for row in orders]
+        shown = [self._shown(row) for row in orders]
         if not bundles:
-            return MultiExchangeStatus(multi_id=multi_id, orders=told)
+            return MultiExchangeStatus(multi_id=multi_id, orders=shown)
         newest = bundles[0]
         return MultiExchangeStatus(
             multi_id=multi_id,
-            orders=told,
+            orders=shown,
             bundle_status=newest.state,
             tx_hash=newest.tx_hash,
             failure_reason=newest.failure_reason if newest.state == "failed" else None,

@@ -308,12 +308,12 @@ class OrderDesk(Room):
             elif looks:
                 await self._clock.sleep(_TWIN_POLL_SECONDS)
             looks += 1
-            found = await self._store.orders.current(order.service_id)
-            if found is None:
+            current = await self._store.orders.current(order.service_id)
+            if current is None:
                 raise unusable()
-            if landed is not None and found.status < OrderStatusCode.WAITING:
+            if landed is not None and current.status < OrderStatusCode.WAITING:
                 raise _outcome_unknown()
-            order = found
+            order = current
         return self._answer(order)
 
     def _answer(self, order: StoredOrder) -> Order:

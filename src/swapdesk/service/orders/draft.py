@@ -158,7 +158,7 @@ def digest_of(request: PrivateSendRequest, purpose: Purpose) -> str:
     for name, value in body.items():
         if isinstance(value, Decimal):
             body[name] = short(value)
-        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
             body[name] = sorted(set(value))
     return hashlib.sha256(encode_json([purpose, dict(sorted(body.items()))])).hexdigest()
 

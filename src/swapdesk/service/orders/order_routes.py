@@ -91,17 +91,17 @@ def routes_with(
     never asked for the other leg. ``opened`` are venues that know the receiver already.
     """
     everyone = tuple(codes)
-    found: set[tuple[str, ...]] = set()
+    routes: set[tuple[str, ...]] = set()
     for refusal in refused:
         code = refusal.partition(":")[2]
         if route == "standard":
-            found.add((code,))
+            routes.add((code,))
         else:
-            found.update((code, other) for other in everyone)
-            found.update((other, code) for other in everyone)
+            routes.update((code, other) for other in everyone)
+            routes.update((other, code) for other in everyone)
     for code in opened:
-        found.update((code, other) for other in everyone)
-    return frozenset(found)
+        routes.update((code, other) for other in everyone)
+    return frozenset(routes)
 
 
 def only_leg(order: StoredOrder, token_in: Token, token_out: Token) -> LegOrder:
@@ -252,9 +252,9 @@ def _asked(quote: StoredQuote, filters: dict[str, tuple[str, ...] | None]) -> Ro
     )
 
 
-def _same(one: RouteChoice, other: RouteChoice) -> bool:
+def _same(left: RouteChoice, other: RouteChoice) -> bool:
     """Filters are sets: their order means nothing."""
-    return all(_as_set(getattr(one, name)) == _as_set(getattr(other, name)) for name in _FILTERS)
+    return all(_as_set(getattr(left, name)) == _as_set(getattr(other, name)) for name in _FILTERS)
 
 
 def _as_set(codes: tuple[str, ...] | None) -> frozenset[str] | None:

@@ -33,10 +33,10 @@ METADATA = "metadata"
 
 def metadata_of(order: StoredOrder) -> dict[str, Any]:
     """The transaction that an order on a chain was created with, as plain JSON values."""
-    found = json.loads(str(order.detail[METADATA]))
-    if not isinstance(found, dict):
+    metadata = json.loads(str(order.detail[METADATA]))
+    if not isinstance(metadata, dict):
         raise ValueError(f"order {order.service_id} has no metadata")
-    return found
+    return metadata
 
 
 _KEPT = 1_024
@@ -64,14 +64,14 @@ class Presentation:
 
     def written(self, service_id: str, version: int) -> bytes | None:
         """What :meth:`encoded` gave for this version, while its tokens are still the same."""
-        known = self._encoded.get(service_id)
-        if known is None or known.version != version:
+        answer = self._encoded.get(service_id)
+        if answer is None or answer.version != version:
             return None
-        for token_id, token in known.tokens:
+        for token_id, token in answer.tokens:
             if self._catalog.token(token_id) is not token:
                 return None
         self._encoded.move_to_end(service_id)
-        return known.body
+        return answer.body
 
     def listed(self, order: ListedOrder) -> bytes:
         """As :meth:`encoded`; the row is read only when its answer is not written yet."""
@@ -237,14 +237,16 @@ async def delete_order(store: Store, order: StoredOrder, now: datetime) -> bool:
     The table of transitions decides (contract 8.5). Money that still comes is the
     venue's business, as after any other end.
     """
-    found: StoredOrder | None = order
+    current: StoredOrder | None = order
     for _ in range(_TRIES):
-        if found is None or not allowed(found.status, OrderStatusCode.DELETED, found.route):
+        if current is None or not allowed(current.status, OrderStatusCode.DELETED, current.route):
             return False
-        ended = moved(found, OrderStatusCode.DELETED, found.in_status, found.out_status, now)
+        ended = moved(current, OrderStatusCode.DELETED, current.in_status, current.out_status, now)
         deleted = replace(ended, due_at=None)
-        if await store.orders.advance(deleted, expected_version=found.version, before=found.status):
+        if await store.orders.advance(
+            deleted, expected_version=current.version, before=current.status
+        ):
             return True
         # The worker was faster: what it wrote decides.
-        found = await store.orders.current(order.service_id)
+        current = await store.orders.current(order.service_id)
     return False

@@ -68,8 +68,8 @@ def given_up(
 
 def moving(order: StoredOrder) -> Position | None:
     """The leg that is just being taken over by another venue."""
-    found = order.detail.get("move")
-    return found if found in ("in", "out", "back") else None  # type: ignore[return-value]
+    position = order.detail.get("move")
+    return position if position in ("in", "out", "back") else None  # type: ignore[return-value]
 
 
 class Recovery(Room):
@@ -100,8 +100,8 @@ class Recovery(Room):
             },
         )
         position: Position = "back" if order.fixed and side == "out" else side
-        found = None if order.fixed and side == "in" else await self._choose(wanted, position)
-        return found or await self._give_back(order, side)
+        moved = None if order.fixed and side == "in" else await self._choose(wanted, position)
+        return moved or await self._give_back(order, side)
 
     async def carry_on(self, order: StoredOrder) -> StoredOrder:
         """One more step of a move: the new leg opened and the deposit sent to it, or another venue.
@@ -135,9 +135,9 @@ class Recovery(Room):
         tried = replace(
             order, detail={**order.detail, "moves": ",".join([*codes_of(order, "moves"), code])}
         )
-        found = await self._choose(tried, position)
-        if found is not None:
-            return found
+        moved = await self._choose(tried, position)
+        if moved is not None:
+            return moved
         side: Literal["in", "out"] = "in" if position == "in" else "out"
         legs = list(order.legs)
         legs[_number(side)] = str(order.detail["moveFrom"])

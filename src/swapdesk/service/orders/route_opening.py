@@ -134,7 +134,7 @@ class Opening(Room):
         amount = order.amount("quotedInAmount") or order.amount_in
         wary = set() if order.refund_address is not None else needing_refund_address(self._venues)
         codes = [venue.provider.short_name for venue in self._venues]
-        avoided = [*refused, *(f"in:{each}" for each in wary)]
+        avoided = [*refused, *(f"in:{code}" for code in wary)]
         route = await self.routes.best_legs(
             self._catalog.token_of_order(order.token_in_id),
             self._catalog.token_of_order(order.token_out_id),
@@ -199,9 +199,9 @@ class Opening(Room):
                 raise OpeningUnknown(f"{code} is not configured, but may have opened {leg.key}")
             raise _Refusal(position, code)
         try:
-            found = await venue.find(leg.key) if ask_first else None
-            if found is not None:
-                return found
+            opened = await venue.find(leg.key) if ask_first else None
+            if opened is not None:
+                return opened
             if ask_first and self._clock.now() >= order.expires:
                 raise Rejected("the time to deposit has passed")
         except VenueFailure as failure:
@@ -280,7 +280,7 @@ class Opening(Room):
         return await self._current(order)
 
     async def _current(self, order: StoredOrder) -> StoredOrder:
-        found = await self._store.orders.current(order.service_id)
-        if found is None:
+        current = await self._store.orders.current(order.service_id)
+        if current is None:
             raise LookupError(f"order {order.service_id} is not in the store")
-        return found
+        return current

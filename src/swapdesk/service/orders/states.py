@@ -299,15 +299,15 @@ def _found(
     and stays with the service, for somebody to act on.
     """
     paying = first if second is None else second
-    found: dict[str, str | bool | None] = {
+    reported: dict[str, str | bool | None] = {
         "depositHash": first.deposit_hash,
         "payoutHash": paying.payout_hash,
         "refundHash": first.refund_hash,
         "refundChain": first.refund_chain,
         "refundAmount": _text(first.refund_amount),
     }
-    told: dict[str, str | bool | None] = {
-        name: value for name, value in found.items() if value is not None
+    detail: dict[str, str | bool | None] = {
+        name: value for name, value in reported.items() if value is not None
     }
     flagged = row.detail.get("actionRequired")
     if status in _UNFULFILLED:
@@ -325,12 +325,12 @@ def _found(
             )
         )
         if stranded or flagged is not None:
-            told["actionRequired"] = stranded or (flagged is True and paying.status not in _PAID)
+            detail["actionRequired"] = stranded or (flagged is True and paying.status not in _PAID)
     elif flagged is not None:
-        told["actionRequired"] = False
+        detail["actionRequired"] = False
     if _holds(first, second):
-        told["actionRequired"] = True
-    return told
+        detail["actionRequired"] = True
+    return detail
 
 
 def _holds(first: LegReport, second: LegReport | None) -> bool:

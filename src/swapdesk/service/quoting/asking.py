@@ -61,7 +61,7 @@ def quotes_asked(
     if same:
         require_self_private(token_in, query.from_)
     amount = in_units(token_out if receive else token_in, query.amount)
-    centralized = frozenset(_CENTRALIZED[each] for each in types if each in _CENTRALIZED)
+    centralized = frozenset(_CENTRALIZED[route] for route in types if route in _CENTRALIZED)
     asked = _asked(
         caller,
         query,

@@ -70,13 +70,15 @@ class _FirstLeg(Struct, frozen=True):
 
 def contiguous(intervals: Iterable[VenueLimits]) -> VenueLimits | None:
     """The one interval without gaps that reaches the largest amount; None for none."""
-    found: VenueLimits | None = None
-    for interval in sorted(intervals, key=lambda each: each.maximum, reverse=True):
-        if found is None:
-            found = interval
-        elif interval.maximum >= found.minimum:
-            found = VenueLimits(min(found.minimum, interval.minimum), found.maximum)
-    return found
+    reach: VenueLimits | None = None
+    for interval in sorted(
+        intervals, key=lambda each_interval: each_interval.maximum, reverse=True
+    ):
+        if reach is None:
+            reach = interval
+        elif interval.maximum >= reach.minimum:
+            reach = VenueLimits(min(reach.minimum, interval.minimum), reach.maximum)
+    return reach
 
 
 def drawn_in(
@@ -87,13 +89,13 @@ def drawn_in(
     A lower end moves up to the next one, or doubles where there is none: the smallest amounts
     may buy less than one unit of a token with few decimals. An upper end goes with its interval.
     """
-    kept = [each for each in intervals if most or each.maximum < bounds.maximum]
+    kept = [interval for interval in intervals if most or interval.maximum < bounds.maximum]
     if least:
         return kept
-    higher = [each.minimum for each in kept if each.minimum > bounds.minimum]
+    higher = [interval.minimum for interval in kept if interval.minimum > bounds.minimum]
     floor = min(higher, default=bounds.minimum * 2)
-    raised = [VenueLimits(max(each.minimum, floor), each.maximum) for each in kept]
-    return [each for each in raised if each.minimum <= each.maximum]
+    raised = [VenueLimits(max(interval.minimum, floor), interval.maximum) for interval in kept]
+    return [interval for interval in raised if interval.minimum <= interval.maximum]
 
 
 async def priced_ends(
@@ -141,15 +143,15 @@ def taken_by(
     venues: Iterable[GuardedVenue], token_in: Token, token_out: Token
 ) -> list[VenueLimits]:
     """What each of the venues takes now of a pair."""
-    found = (venue.limits(token_in, token_out) for venue in venues)
-    capped = (within_cap(limits, token_in) for limits in found if limits is not None)
+    limits_of_venues = (venue.limits(token_in, token_out) for venue in venues)
+    capped = (within_cap(limits, token_in) for limits in limits_of_venues if limits is not None)
     return [limits for limits in capped if limits is not None]
 
 
 def within_cap(limits: VenueLimits, token: Token) -> VenueLimits | None:
     """``limits`` in whole units and under the cap of a swap; None when nothing is left."""
-    found = offered(limits, token)
-    return found if found.minimum <= found.maximum else None
+    capped = offered(limits, token)
+    return capped if capped.minimum <= capped.maximum else None
 
 
 class KeptSearches(Generic[Key, Found]):
@@ -183,11 +185,11 @@ class KeptSearches(Generic[Key, Found]):
 
     async def _search(self, key: Key, searching: Coroutine[Any, Any, Found | None]) -> Found | None:
         epoch = self._epoch()
-        found = await searching
+        result = await searching
         if len(self._kept) >= _PAIRS_KEPT:
             self._kept.clear()
-        self._kept[key] = (epoch, found)
-        return found
+        self._kept[key] = (epoch, result)
+        return result
 
     def _epoch(self) -> int:
         return int(self._clock.now().timestamp()) // KEPT_SECONDS
@@ -245,10 +247,12 @@ class PrivateBounds:
             least, most, _ = await asyncio.gather(*map(taken, amounts))
             return least, most
 
-        found = await priced_ends([reach for reach in gathered[0] if reach is not None], asked)
-        if found is None:
+        priced_bounds = await priced_ends(
+            [reach for reach in gathered[0] if reach is not None], asked
+        )
+        if priced_bounds is None:
             return None
-        limits = await lowered(*found, token_in, taken)
+        limits = await lowered(*priced_bounds, token_in, taken)
         return PairBounds(limits.minimum, limits.maximum, whole_minutes(longest))
 
     def _first_legs(self, question: RouteQuestion) -> list[_FirstLeg]:
@@ -290,8 +294,8 @@ async def _reach(leg: _FirstLeg, token_in: Token) -> VenueLimits | None:
 
 
 async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | None:
-    found = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
-    return found.amount_out if isinstance(found, PricedRoute) else None
+    leg_route = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
+    return leg_route.amount_out if isinstance(leg_route, PricedRoute) else None
 
 
 async def _crossing(

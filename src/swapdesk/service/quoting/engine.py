@@ -119,10 +119,11 @@ def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
     """
     amount = question.amount
     units = _CLEAR * Decimal(1).scaleb(-question.token_out.decimals)
-    found = priced(routes)
+    routes_priced = priced(routes)
     return any(
-        route.limits.minimum * _CLEAR <= amount and route.amount_out >= units for route in found
-    ) and any(amount * _CLEAR <= route.limits.maximum for route in found)
+        route.limits.minimum * _CLEAR <= amount and route.amount_out >= units
+        for route in routes_priced
+    ) and any(amount * _CLEAR <= route.limits.maximum for route in routes_priced)
 
 
 class QuoteEngine(Room):
@@ -159,10 +160,10 @@ class QuoteEngine(Room):
                 *(stored for _, stored in onchain if stored is not None),
             ]
         )
-        found = [self._row(route, stored, asked, answer.bounds) for route, stored in offers]
-        found += [row for row, _ in onchain]
-        found += self._losers(answer, question)
-        ordered = rows.in_order(found, query.sort, query.sort_order)
+        quotes = [self._row(route, stored, asked, answer.bounds) for route, stored in offers]
+        quotes += [row for row, _ in onchain]
+        quotes += self._losers(answer, question)
+        ordered = rows.in_order(quotes, query.sort, query.sort_order)
         return QuoteList(quotes=ordered, total=len(ordered))
 
     async def private_send(self, caller: Caller, query: PrivateSendQuery) -> PrivateSendQuoteList:
@@ -226,10 +227,10 @@ class QuoteEngine(Room):
         )
         answer = await self._pricing.price(question)
         usable: list[Route] = [
-            each
-            for each in priced(answer.routes)
+            candidate
+            for candidate in priced(answer.routes)
             if not loses_too_much(
-                in_usd(token_in, each.amount_in), in_usd(token_out, each.amount_out)
+                in_usd(token_in, candidate.amount_in), in_usd(token_out, candidate.amount_out)
             )
         ]
         if route == "private" and partner_id is not None:
@@ -264,12 +265,12 @@ class QuoteEngine(Room):
         dex = self._dex_limits(token_in, token_out, by_ids=by_ids)
         if not (token_in.has_cex and token_out.has_cex):
             return PairLimits(dex=await dex)
-        found = await asyncio.gather(
+        limits = await asyncio.gather(
             self._received(pair, "standard", self._standard_limits),
             self._received(pair, "private", self._private_limits),
             dex,
         )
-        return PairLimits(cex=found[0], private=found[1], dex=found[2])
+        return PairLimits(cex=limits[0], private=limits[1], dex=limits[2])
 
     async def _received(
         self,
@@ -325,10 +326,10 @@ class QuoteEngine(Room):
             return least, most
 
         intervals = taken_by(self._venues.trading(token_in, token_out), token_in, token_out)
-        found = await priced_ends(intervals, asked)
-        if found is None:
+        priced_bounds = await priced_ends(intervals, asked)
+        if priced_bounds is None:
             return None
-        bounds = await lowered(*found, token_in, taken)
+        bounds = await lowered(*priced_bounds, token_in, taken)
         return _stated(bounds, paid[bounds.minimum], paid[bounds.maximum])
 
     async def _everywhere(self, asked: Asked) -> tuple[Priced, list[DexOffer]]:
@@ -392,14 +393,16 @@ class QuoteEngine(Room):
             if searches:
                 with contextlib.suppress(TimeoutError):
                     await within(self._clock, left, asyncio.wait(searches))
-            found = [search.result() if search.done() else None for search in searches]
+            bounds_found = [search.result() if search.done() else None for search in searches]
         finally:
             for search in searches:
                 search.cancel()
         # Where a search takes too long, what was found last stands.
-        of_received = found[len(found) - len(received) :]
+        of_received = bounds_found[len(bounds_found) - len(received) :]
         of_pair = (
-            found[0] or self.private_bounds.last(*pair) if len(found) > len(received) else None
+            bounds_found[0] or self.private_bounds.last(*pair)
+            if len(bounds_found) > len(received)
+            else None
         )
         if isinstance(of_pair, PairBounds) and answer.private:
             private = _kept(answer.private, question, of_pair)

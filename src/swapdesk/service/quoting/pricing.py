@@ -105,36 +105,36 @@ class Pricing(Room):
         An amount over two legs is refused by one of them, which knows nothing of the other; its
         figure is tried on whole routes as long as time allows. Bounds of a pair were tried before.
         """
-        found = beyond(answer, question)
-        if found is None:
+        outside = beyond(answer, question)
+        if outside is None:
             return None
         if not answer.private or question.plain:
-            return found.refusal
-        tried = [found.figure]
+            return outside.refusal
+        tried = [outside.figure]
         left = max(DEADLINE - answer.waited, RESERVE)
         with contextlib.suppress(TimeoutError):
-            await within(self._clock, left, self._tried(found, tried))
-        return replace(found, figure=tried[-1]).refusal
+            await within(self._clock, left, self._tried(outside, tried))
+        return replace(outside, figure=tried[-1]).refusal
 
-    async def _tried(self, found: Beyond, tried: list[Decimal]) -> None:
+    async def _tried(self, outside: Beyond, tried: list[Decimal]) -> None:
         """Go inside until a route is priced; the last of ``tried`` is what to tell."""
-        up = found.cause == "below"
+        up = outside.cause == "below"
         for margin in _MARGINS:
             inside = ROUGH.add(1, margin if up else -margin)
             exact = ROUGH.multiply(tried[-1], inside)
-            places = found.question.stated.decimals
+            places = outside.question.stated.decimals
             if margin:
                 places = min(places, _DIGITS - 1 - exact.adjusted())
             amount = quantize(exact, places, up=up)
             tried.append(amount)
-            question = replace(found.question, amount=amount)
+            question = replace(outside.question, amount=amount)
             answer = await self.price(question)
             if priced(answer.routes):
                 return
             again = beyond(answer, question)
             if again is None:
                 continue
-            if again.cause != found.cause:
+            if again.cause != outside.cause:
                 return
             tried.append(again.figure)
 
@@ -211,8 +211,8 @@ class Pricing(Room):
         plain = replace(
             pinned.choice, in_included=None, in_excluded=None, out_included=None, out_excluded=None
         )
-        found = self._intermediaries.between(replace(pinned, choice=plain))
-        return "leg filters" if plain != pinned.choice and any(found) else None
+        hops = self._intermediaries.between(replace(pinned, choice=plain))
+        return "leg filters" if plain != pinned.choice and any(hops) else None
 
     def _carried_on(
         self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
@@ -346,13 +346,13 @@ class PayoutRotation(Room):
             for route in priced(routes)
             if _deviation(route, best, receive=receive) <= choice.deviation_threshold
         ]
-        found: list[Route] = [
+        rotated: list[Route] = [
             replace(route, payout_wallet=wallet)
             for route in near
             if (wallet := self._unused(route.legs[-1], used)) is not None
         ]
-        if found:
-            return found
+        if rotated:
+            return rotated
         return routes if choice.rotate_fallback else [UnpricedRoute((), "rotation")]
 
     async def recent(self, choice: RouteChoice, partner_id: str) -> RecentPayouts:

@@ -96,7 +96,7 @@ class RouteQuestion(Struct, frozen=True):
 
     def seconds(self, venues: Iterable[GuardedVenue]) -> list[GuardedVenue]:
         """For the leg that pays the receiver: nobody has a refund address on the chain between."""
-        trusting = [each for each in venues if not each.traits.requires_refund_address]
+        trusting = [venue for venue in venues if not venue.traits.requires_refund_address]
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
 
 
@@ -259,15 +259,20 @@ def whole_minutes(minutes: Decimal) -> Decimal:
 
 def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
     """Private routes with one estimate and one end, from which no venue can be read."""
-    found = priced(routes)
-    if not found:
+    priced_routes = priced(routes)
+    if not priced_routes:
         return routes
-    longest = whole_minutes(max(route.minutes for route in found))
+    longest = whole_minutes(max(route.minutes for route in priced_routes))
     minutes = longest if bounds is None else bounds.minutes
-    end = min((each.valid_until for each in found if each.valid_until is not None), default=None)
+    end = min(
+        (route.valid_until for route in priced_routes if route.valid_until is not None),
+        default=None,
+    )
     return [
-        replace(each, minutes=minutes, valid_until=end) if isinstance(each, PricedRoute) else each
-        for each in routes
+        replace(route, minutes=minutes, valid_until=end)
+        if isinstance(route, PricedRoute)
+        else route
+        for route in routes
     ]
 
 
@@ -315,13 +320,13 @@ def _kept(
 
 def leg_filters(asked: LegFilters, venues: Venues) -> dict[str, tuple[str, ...] | None]:
     """The four filters by their names in RouteChoice; 422 for a code nobody has."""
-    found: dict[str, tuple[str, ...] | None] = {}
+    filters: dict[str, tuple[str, ...] | None] = {}
     for name, (field, wire_name) in _FILTERS.items():
         codes: list[str] | None = getattr(asked, field)
         if codes is not None:
             require_known(wire_name, codes, venues, routing=False)
-        found[name] = None if codes is None else tuple(dict.fromkeys(codes))
-    return found
+        filters[name] = None if codes is None else tuple(dict.fromkeys(codes))
+    return filters
 
 
 def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: bool) -> None:

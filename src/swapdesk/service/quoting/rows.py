@@ -258,9 +258,9 @@ def in_order(rows: list[Quote], sort: QuoteSort, order: SortOrder) -> list[Quote
     same order, and unpriced ones last. Equal rows keep the order they come in."""
     name = _SORTED_BY[sort]
     usable = [row for row in rows if row.error is None]
-    known = [row for row in usable if getattr(row, name) is not None]
-    known.sort(key=lambda row: getattr(row, name), reverse=order is SortOrder.DESC)
-    figured = known + [row for row in usable if getattr(row, name) is None]
+    ranked = [row for row in usable if getattr(row, name) is not None]
+    ranked.sort(key=lambda row: getattr(row, name), reverse=order is SortOrder.DESC)
+    figured = ranked + [row for row in usable if getattr(row, name) is None]
     return [
         *(row for row in figured if not row.filtered),
         *(row for row in figured if row.filtered),

@@ -99,7 +99,7 @@ class Books(Subject):
             row = await db.row(_DUE, values)
             # No rows have no sum.
             sums = (None, None) if row is None else (row["of_month"], row["in_all"])
-            due = min(Decimal(each or 0) for each in sums)
+            due = min(Decimal(amount or 0) for amount in sums)
             if due <= 0:
                 raise NothingDue(
                     f"Nothing of {month} is due: a commission is pending for {PENDING.days} days,"
@@ -117,17 +117,17 @@ class Books(Subject):
         had earned, in dollars. Raises NothingDue."""
 
         async def reversed_(db: Transaction) -> Decimal:
-            found = await db.rows(_OF_ORDER, {"service_id": service_id})
-            if found:
+            entries = await db.rows(_OF_ORDER, {"service_id": service_id})
+            if entries:
                 # Only now it is known whose it is.
-                await db.alone(_line(found[0]["partner_id"]))
-                found = await db.rows(_OF_ORDER, {"service_id": service_id})
-            earned = sum((Decimal(row["amount"]) for row in found), Decimal(0))
+                await db.alone(_line(entries[0]["partner_id"]))
+                entries = await db.rows(_OF_ORDER, {"service_id": service_id})
+            earned = sum((Decimal(row["amount"]) for row in entries), Decimal(0))
             if earned <= 0:
                 raise NothingDue(
                     f"The order {service_id} has no commission that could be reversed."
                 )
-            partner_id, month = found[0]["partner_id"], f"{act.at:%Y-%m}"
+            partner_id, month = entries[0]["partner_id"], f"{act.at:%Y-%m}"
             entry = _entry(partner_id, "reversal", month, act.at, -earned, service_id)
             await db.run(_ENTER, entry)
             none: dict[str, Any] = {"orders": 0, "private": 0, "volume": Decimal(0), "entries": 0}
@@ -151,7 +151,7 @@ class Books(Subject):
 
         return await self._database.snapshot(counted)
 
-    async def rebuild(self, found: Recount) -> None:
+    async def rebuild(self, recount: Recount) -> None:
         """Write anew what a recount found to differ, a day a transaction, so that a service that
         runs waits for none of it."""
 
@@ -175,9 +175,9 @@ class Books(Subject):
             )
 
         try:
-            if found.unentered:
+            if recount.unentered:
                 await self._database.write(entered)
-            for partner_id, day in found.differing:
+            for partner_id, day in recount.differing:
                 values = {"partner_id": partner_id, "day": day}
                 await self._database.write(partial(summed, values=values))
         except StoreUnavailable as unavailable:

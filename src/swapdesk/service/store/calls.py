@@ -112,11 +112,11 @@ async def _count(db: Transaction, call: Counting) -> None:
     line = _line(call.counted, call.rate_class)
     counts = db.tallies.get(line)
     if isinstance(counts, _Counts):
-        known = counts.used
+        usage = counts.used
     else:
         values = {"partner_id": call.counted, "rate_class": call.rate_class}
-        known = [Usage(*row) for row in await db.rows(_USAGE, values)]
-    db.tallies[line] = _Counts(call.take(known))
+        usage = [Usage(*row) for row in await db.rows(_USAGE, values)]
+    db.tallies[line] = _Counts(call.take(usage))
 
 
 def line_of(call: Counting | None) -> str | None:

@@ -265,7 +265,7 @@ def numbered(statement: str, mark: str) -> tuple[str, tuple[str, ...]]:
     """A statement with ``mark`` and 1 in place of the first name, and the names in that order."""
     names = tuple(dict.fromkeys(_NAMED.findall(statement)))
     places = {name: f"{mark}{number}" for number, name in enumerate(names, start=1)}
-    return _NAMED.sub(lambda found: places[found[1]], statement), names
+    return _NAMED.sub(lambda match: places[match[1]], statement), names
 
 
 def insertion(table: str, columns: Sequence[str]) -> str:

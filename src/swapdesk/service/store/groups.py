@@ -58,13 +58,15 @@ class Groups(Subject):
         commit. Raises PayoutsChanged and what refuses the call; ``payment`` as for an order.
 
         Where the commit is in doubt the same again is ``in_doubt``: what it finds is its own."""
-        told = payment is None
-        rows = [orders.order_values(self._database, order) | {"told": told} for order in its_orders]
+        is_told = payment is None
+        rows = [
+            orders.order_values(self._database, order) | {"told": is_told} for order in its_orders
+        ]
 
         async def begun(db: Transaction) -> None:
             # First: it waits for the end of a commit that is in doubt, and meets what that left.
             await db.run(
-                _INSERT_GROUP, asdict(group) | {"created": micros(group.created), "told": told}
+                _INSERT_GROUP, asdict(group) | {"created": micros(group.created), "told": is_told}
             )
             await orders.admit(db, its_orders, payouts)
             await db.run_each(orders.INSERT_ORDER, rows)

@@ -260,7 +260,7 @@ def to_newest(connection: sqlite3.Connection, tables: str, version: int) -> None
     script += [tables, "DELETE FROM partner_changes;"]
     for table in _TABLES:
         there = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-        more = {column: told for (of, column), told in _FILLED.items() if of == table}
+        more = {column: expression for (of, column), expression in _FILLED.items() if of == table}
         columns, values = ", ".join([*there, *more]), ", ".join([*there, *more.values()])
         script.append(
             f"INSERT INTO {table} ({columns}) SELECT {values} FROM old_{table};"  # noqa: S608 - ours

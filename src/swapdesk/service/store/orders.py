@@ -183,13 +183,13 @@ class Orders(Subject):
     async def gave_out(self, account: str, since: datetime) -> bool:
         """Whether an order that was created since then has this deposit account, whoever's it is
         and whatever became of it."""
-        found = await self._value(
+        given_out = await self._value(
             bool,
             "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
             account=account,
             since=micros(since),
         )
-        return found is True
+        return given_out is True
 
     async def version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
         """The version of an order as it stands and when it was created, read anew each time; None
@@ -385,7 +385,7 @@ class Orders(Subject):
 
         # A transaction each: who waits for an order that somebody works on holds no other one.
         await asyncio.gather(
-            *(self._database.write(partial(hastened, values=each)) for each in values)
+            *(self._database.write(partial(hastened, values=order)) for order in values)
         )
 
     async def _one(self, query: str, values: Values) -> StoredOrder | None:

@@ -47,9 +47,9 @@ class PartnerRefused(Exception):
     or another account has it, whatever its case (``taken``)."""
 
     def __init__(
-        self, what: Literal["partner", "key", "origin", "name", "taken"], said: str
+        self, what: Literal["partner", "key", "origin", "name", "taken"], message: str
     ) -> None:
-        super().__init__(said)
+        super().__init__(message)
         self.what = what
 
 
@@ -199,7 +199,7 @@ class Partners(Subject):
         )
 
     async def set_overrides(
-        self, which: str, given: Mapping[str, Any], removed: Iterable[str], said: str, act: Act
+        self, which: str, given: Mapping[str, Any], removed: Iterable[str], request: str, act: Act
     ) -> StoredPartner:
         """Give overrides by their names in Overrides and remove others; what is not named stays. A
         window that is None keeps what is in force without those that are removed. ``said`` is what
@@ -216,7 +216,7 @@ class Partners(Subject):
             }
             return replace(left, overrides=replace(left.overrides, **whole))
 
-        return await self._change(which, act, f"override, {said}", overridden)
+        return await self._change(which, act, f"override, {request}", overridden)
 
     async def set_origin(self, which: str, origin: str, allowed: bool, act: Act) -> StoredPartner:
         """Add a page that may use the account's id, or remove one. Raises PartnerRefused,
@@ -224,9 +224,9 @@ class Partners(Subject):
 
         def listed(partner: StoredPartner) -> StoredPartner:
             if not allowed and origin not in partner.origins:
-                said = ", ".join(partner.origins) or "every page is allowed"
-                raise PartnerRefused("origin", f"{origin} is not on the list: {said}.")
-            others = tuple(each for each in partner.origins if each != origin)
+                listed_pages = ", ".join(partner.origins) or "every page is allowed"
+                raise PartnerRefused("origin", f"{origin} is not on the list: {listed_pages}.")
+            others = tuple(page for page in partner.origins if page != origin)
             return replace(partner, origins=(*others, origin) if allowed else others)
 
         action = f"origin {'add' if allowed else 'remove'} {origin}"
@@ -266,15 +266,15 @@ class Partners(Subject):
 
 async def _find(db: Transaction, which: str) -> StoredPartner:
     everyone = await _partners(db)
-    found = [partner for partner in everyone if which in (partner.partner_id, partner.name)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        ids = ", ".join(partner.partner_id for partner in found)
-        said = f"Several partners are named {which}: give one of the ids {ids}."
-        raise PartnerRefused("partner", said)
-    known = ", ".join(partner.name for partner in everyone) or "none"
-    raise PartnerRefused("partner", f"There is no partner {which}. Partners: {known}.")
+    matches = [partner for partner in everyone if which in (partner.partner_id, partner.name)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        ids = ", ".join(partner.partner_id for partner in matches)
+        message = f"Several partners are named {which}: give one of the ids {ids}."
+        raise PartnerRefused("partner", message)
+    names = ", ".join(partner.name for partner in everyone) or "none"
+    raise PartnerRefused("partner", f"There is no partner {which}. Partners: {names}.")
 
 
 async def _note(db: Transaction, act: Act, action: str, partner_id: str) -> None:

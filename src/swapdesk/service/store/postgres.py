@@ -140,16 +140,16 @@ class PostgresTransaction(Transaction):
 
     async def rows(self, statement: str, values: Values = NO_VALUES) -> Sequence[Any]:
         text, asked = _asked(statement, values)
-        found: Sequence[Any] = await self._connection.fetch(text, *asked, timeout=self._seconds)
-        return found
+        rows: Sequence[Any] = await self._connection.fetch(text, *asked, timeout=self._seconds)
+        return rows
 
     async def run(self, statement: str, values: Values = NO_VALUES) -> int:
         text, asked = _asked(statement, values)
         try:
-            said = await self._connection.execute(text, *asked, timeout=self._seconds)
+            status = await self._connection.execute(text, *asked, timeout=self._seconds)
         except asyncpg.UniqueViolationError as error:
             raise Taken(error.constraint_name) from error
-        count = said.rpartition(" ")[2]
+        count = status.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
     async def run_each(self, statement: str, values: Sequence[Values]) -> None:
@@ -159,7 +159,7 @@ class PostgresTransaction(Transaction):
         try:
             await self._connection.executemany(
                 text,
-                [[each[name] for name in names] for each in values],
+                [[row[name] for name in names] for row in values],
                 timeout=self._seconds,
             )
         except asyncpg.UniqueViolationError as error:
@@ -289,8 +289,8 @@ class PostgresDatabase(Database):
             except ValueError as error:
                 if isinstance(error, OSError):  # of a certificate: it is both
                     raise
-                said = f"the URL of the database cannot be read: {error}"
-                raise StoreUnavailable(said) from error
+                message = f"the URL of the database cannot be read: {error}"
+                raise StoreUnavailable(message) from error
             try:
                 async with connection.transaction():
                     await _prepare(connection, world or {})
@@ -447,9 +447,9 @@ class PostgresDatabase(Database):
                             # Not ``wait_for``: before Python 3.12 it may swallow the end of a task.
                             async with asyncio.timeout(_WAKE_SECONDS):
                                 await self._untold.wait()
-                        told = self._untold.is_set()
+                        has_news = self._untold.is_set()
                         self._untold.clear()
-                        if told:
+                        if has_news:
                             await connection.execute(f"NOTIFY {CHANNEL}")
                         else:
                             self._wake()

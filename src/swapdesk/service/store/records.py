@@ -199,7 +199,7 @@ class Counting(Protocol):
     @property
     def rate_class(self) -> str: ...
 
-    def take(self, known: list[Usage]) -> list[Usage]:
+    def take(self, usage: list[Usage]) -> list[Usage]:
         """What the counts become. Raises what refuses the calls; then nothing is written."""
         ...
 
@@ -283,14 +283,16 @@ class StoredBundle(Struct, frozen=True):
     @property
     def service_ids(self) -> frozenset[str]:
         """Every order that it pays."""
-        return frozenset(each for batch in self.batches for each in batch.service_ids)
+        return frozenset(service_id for batch in self.batches for service_id in batch.service_ids)
 
     @property
     def claimed(self) -> frozenset[str]:
         """Orders that no other bundle may pay: this one has, or still may."""
         if self.state in ("submitted", "confirmed"):
             return self.service_ids
-        return frozenset(each for batch in self.batches if batch.paid for each in batch.service_ids)
+        return frozenset(
+            service_id for batch in self.batches if batch.paid for service_id in batch.service_ids
+        )
 
 
 class BundleUnderWay(Exception):

@@ -58,8 +58,8 @@ class Scans(Subject):
                 " WHERE scans.expires <= :now AND scans.claimed_until <= :now",
                 values,
             )
-            found = await db.row(_VERDICT, values)
-            return None if found is None else found["verdict"], bool(mine)
+            row = await db.row(_VERDICT, values)
+            return None if row is None else row["verdict"], bool(mine)
 
         return await self._database.write(claimed)
 
@@ -76,7 +76,7 @@ class Scans(Subject):
             )
         )
 
-    async def newer(self, known: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
+    async def newer(self, ends: Mapping[str, int]) -> list[tuple[str, bytes, int]]:
         """Token ids, verdicts and when they end, of the tokens for which no verdict or an earlier
         one is known by its end."""
 
@@ -84,16 +84,16 @@ class Scans(Subject):
             standing = await db.row(_STANDING)
             # No verdict is followed by another before it has ended: each of them raises the sum.
             if standing is None or int(standing["ends"]) == sum(
-                end // _SECOND for end in known.values()
+                end // _SECOND for end in ends.values()
             ):
                 return []
-            found = []
+            verdicts = []
             for token_id, expires in map(tuple, await db.rows(_ENDS)):
-                if expires > known.get(token_id, 0):
+                if expires > ends.get(token_id, 0):
                     row = await db.row(_VERDICT, {"token_id": token_id})
                     if row is not None:
-                        found.append((token_id, row["verdict"], expires))
-            return found
+                        verdicts.append((token_id, row["verdict"], expires))
+            return verdicts
 
         return await self._database.read(read)
 

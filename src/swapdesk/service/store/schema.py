@@ -332,8 +332,8 @@ async def migrate(db: Transaction, types: Types) -> None:
 
 def statements(text: str, types: Types) -> list[str]:
     """The statements of a text, in the words of one database."""
-    said = text.format(**{name: getattr(types, name) for name in types.__struct_fields__})
-    return [each.strip() for each in said.split(";") if each.strip()]
+    script = text.format(**{name: getattr(types, name) for name in types.__struct_fields__})
+    return [statement.strip() for statement in script.split(";") if statement.strip()]
 
 
 async def create(db: Transaction, types: Types) -> None:
@@ -356,9 +356,9 @@ async def claim_world(db: Transaction, world: Mapping[str, str]) -> None:
             " ON CONFLICT (part) DO NOTHING",
             values,
         )
-        found = await db.row("SELECT identity FROM worlds WHERE part = :part", values)
-        if found is not None and found["identity"] != identity:
+        row = await db.row("SELECT identity FROM worlds WHERE part = :part", values)
+        if row is not None and row["identity"] != identity:
             raise SchemaError(
-                f"it belongs to another service: {part} is {found['identity']} there,"
+                f"it belongs to another service: {part} is {row['identity']} there,"
                 f" and {identity} here"
             )

@@ -87,7 +87,7 @@ class SqliteTransaction(Transaction):
     async def run_each(self, statement: str, values: Sequence[Values]) -> None:
         text, _ = numbered(statement, "?")
         try:
-            self._connection.executemany(text, [_asked(statement, each)[1] for each in values])
+            self._connection.executemany(text, [_asked(statement, row)[1] for row in values])
         except sqlite3.IntegrityError as error:
             raise Taken(str(error)) from error
 
@@ -108,8 +108,10 @@ def _asked(statement: str, values: Values) -> tuple[str, list[Any]]:
     """By place, for to look fifty up by their names takes longer. Amounts as exact decimal
     text."""
     text, names = numbered(statement, "?")
-    each = [values[name] for name in names]
-    return text, [format(one, "f") if type(one) is Decimal else one for one in each]
+    arguments = [values[name] for name in names]
+    return text, [
+        format(argument, "f") if type(argument) is Decimal else argument for argument in arguments
+    ]
 
 
 def _result(work: Work[T], transaction: SqliteTransaction) -> T:
@@ -500,8 +502,8 @@ def _prepare(connection: sqlite3.Connection, world: Mapping[str, str]) -> None:
         raise SchemaError(f"the file {what}: {error}") from error
 
 
-def _plus(one: str, other: str) -> str:
-    return format(_EXACT.add(Decimal(one), Decimal(other)), "f")
+def _plus(amount: str, other: str) -> str:
+    return format(_EXACT.add(Decimal(amount), Decimal(other)), "f")
 
 
 class _ExactSum:

@@ -359,10 +359,17 @@ class Venues:
 
     def providers(self, query: ProviderQuery) -> list[SwapProvider]:
         """The public records that match every filter, those of disabled venues too, by code."""
-        found = [*(venue.provider for venue in self), *(venue.provider for venue in self.onchain)]
+        providers = [
+            *(venue.provider for venue in self),
+            *(venue.provider for venue in self.onchain),
+        ]
         wanted = query.model_dump(by_alias=False, exclude_none=True).items()
         return sorted(
-            (each for each in found if all(getattr(each, name) == flag for name, flag in wanted)),
+            (
+                provider
+                for provider in providers
+                if all(getattr(provider, name) == flag for name, flag in wanted)
+            ),
             key=lambda provider: provider.short_name,
         )
 

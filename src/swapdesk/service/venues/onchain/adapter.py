@@ -82,15 +82,15 @@ class Plan(Struct, frozen=True):
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Plan:
+    def from_json(cls, plan: Mapping[str, Any]) -> Plan:
         return cls(
-            amount=int(told["amount"]),
-            out=int(told["out"]),
-            least=int(told["least"]),
-            slippage=Decimal(told["slippage"]),
-            path=tuple(told["path"]),
-            fee=int(told["fee"]),
-            value=int(told["value"]),
+            amount=int(plan["amount"]),
+            out=int(plan["out"]),
+            least=int(plan["least"]),
+            slippage=Decimal(plan["slippage"]),
+            path=tuple(plan["path"]),
+            fee=int(plan["fee"]),
+            value=int(plan["value"]),
         )
 
 

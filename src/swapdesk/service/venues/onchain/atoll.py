@@ -164,7 +164,7 @@ class Atoll(Unsigned):
         maker = maker_address(self._seed)
         if token.address is None:
             return await self._client.balance(maker)
-        return sum(each.units for each in await self._client.holdings(maker, token.address))
+        return sum(holding.units for holding in await self._client.holdings(maker, token.address))
 
     async def permission(self, deal: Deal, owner: str, *, by_permit: bool) -> Permission:
         return Permission()

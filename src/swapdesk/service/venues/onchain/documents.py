@@ -200,8 +200,8 @@ async def find_domain(
     named = _text(name)
     if named is None:
         return None
-    for told in dict.fromkeys((_text(version) or _USUAL_VERSION, _USUAL_VERSION)):
-        domain = Domain(named, told, reader.place.chain_id, token)
+    for usual_version in dict.fromkeys((_text(version) or _USUAL_VERSION, _USUAL_VERSION)):
+        domain = Domain(named, usual_version, reader.place.chain_id, token)
         if domain_separator(domain) == separator:
             return domain
     return None
@@ -244,10 +244,10 @@ def _text(answer: bytes | None) -> str | None:
     if answer is None:
         return None
     try:
-        (found,) = decode(("string",), answer)
+        (text,) = decode(("string",), answer)
     except (DecodingError, ValueError, OverflowError):
         return None
-    return str(found)
+    return str(text)
 
 
 def requirement(

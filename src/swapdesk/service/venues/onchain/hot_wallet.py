@@ -134,8 +134,8 @@ async def looked_up(reader: OnchainReader, transaction: str) -> OwnTransaction |
     needed = reader.place.confirmations
     receipt = await reader.client.receipt(transaction)
     if receipt is None:
-        known = await reader.client.transaction(transaction)
-        return None if known is None else OwnTransaction(None, 0, needed)
+        transaction_seen = await reader.client.transaction(transaction)
+        return None if transaction_seen is None else OwnTransaction(None, 0, needed)
     if not receipt.succeeded:
         return None
     return OwnTransaction(receipt, await reader.client.height() - receipt.block + 1, needed)

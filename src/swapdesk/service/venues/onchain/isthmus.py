@@ -87,8 +87,8 @@ def signed_order(deal: Deal, owner: str, notes: Mapping[str, str]) -> SignedOrde
     by_permit2 = "permit2Signature" in notes
     named = "permit2Signature" if by_permit2 else "orderSignature"
     signature = read_signature(str(notes.get(named, "")))
-    told = notes.get("permitSignature")
-    permit = NO_SIGNATURE if told is None else read_signature(str(told))
+    permit_text = notes.get("permitSignature")
+    permit = NO_SIGNATURE if permit_text is None else read_signature(str(permit_text))
     if signature is None or permit is None:
         raise ValueError("an order without its signatures")
     return SignedOrder(order_of(deal, owner), signature, permit, by_permit2)
@@ -229,7 +229,10 @@ class Isthmus(PoolsVenue):
         if len(signatures) != 1 or signatures[0].key != KEY:
             raise DexRefused("must be the signature of the last step, alone", "signatures")
         (given,) = signatures
-        signature, told = given.signature, (given.swap_required_metadata or {}).get("permit")
+        signature, permit_signed = (
+            given.signature,
+            (given.swap_required_metadata or {}).get("permit"),
+        )
         notes = {"orderSignature": signature.lower()}
         if signed_by(self._order_document(deal, owner), signature, owner) is None:
             if signed_by(self._permit2_document(deal, owner), signature, owner) is None:
@@ -237,10 +240,14 @@ class Isthmus(PoolsVenue):
             notes = {"permit2Signature": signature.lower()}
             if not await self._permit2.may_take(self._pools.reader(deal), deal, owner):
                 raise DexRefused("needs an approval for Permit2 that is mined", "signatures")
-        elif told is not None:
+        elif permit_signed is not None:
             permit = await self._permit_document(deal, owner)
-            if isinstance(told, str) and permit and signed_by(permit, told, owner):
-                notes["permitSignature"] = told
+            if (
+                isinstance(permit_signed, str)
+                and permit
+                and signed_by(permit, permit_signed, owner)
+            ):
+                notes["permitSignature"] = permit_signed
             elif not await self._taken(deal, owner):  # it may have been handed in before
                 raise DexRefused("carries no permit of this owner for this quote", "signatures")
         elif not await self._taken(deal, owner):
@@ -288,22 +295,22 @@ class Isthmus(PoolsVenue):
         self, reader: OnchainReader, execution: RouteExecution, transaction: str
     ) -> LegReport | None:
         """The settlement as a leg; None when the chain does not know it, or it was in vain."""
-        found = await looked_up(reader, transaction)
-        if found is None:
+        sent = await looked_up(reader, transaction)
+        if sent is None:
             return None
-        if found.receipt is None:
+        if sent.receipt is None:
             return _exchanging(transaction)
-        if found.final is None:
-            return _exchanging(transaction, found.deep, found.needed)
+        if sent.final is None:
+            return _exchanging(transaction, sent.deep, sent.needed)
         deal = execution.deal
         return LegReport(
             LegStatus.FINISHED,
             amount_in=from_base_units(deal.plan.amount, deal.token_in.decimals),
-            amount_out=from_base_units(_bought(found.final, deal), deal.token_out.decimals),
+            amount_out=from_base_units(_bought(sent.final, deal), deal.token_out.decimals),
             deposit_hash=transaction,
             payout_hash=transaction,
-            confirmations=found.deep,
-            confirmations_needed=found.needed,
+            confirmations=sent.deep,
+            confirmations_needed=sent.needed,
             deposit_arrived=True,
         )
 
@@ -324,8 +331,10 @@ class Isthmus(PoolsVenue):
         """The settlement of this order, whoever sent it."""
         digest = digest_of(order_document(self._domain(reader), signed.order))
         owner = "0x" + signed.order.owner[2:].lower().rjust(64, "0")
-        found = await reader.client.logs(self._contract, [_TRADE_EVENT, owner, "0x" + digest.hex()])
-        return found[-1] if found else None
+        trades = await reader.client.logs(
+            self._contract, [_TRADE_EVENT, owner, "0x" + digest.hex()]
+        )
+        return trades[-1] if trades else None
 
     async def _require_settleable(self, deal: Deal, signed: SignedOrder) -> None:
         """Raises DexRefused for an order that would fail on the chain as it is."""

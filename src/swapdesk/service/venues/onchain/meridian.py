@@ -214,10 +214,10 @@ class Meridian(Unsigned):
         payout: str,
     ) -> LegReport | None:
         """The payout as a leg; None when the chain does not know it, or it was in vain."""
-        found = await looked_up(there, payout)
-        if found is None:
+        sent = await looked_up(there, payout)
+        if sent is None:
             return None
-        if found.final is None:
+        if sent.final is None:
             return _sending(receipt, payout)
         deal = execution.deal
         return LegReport(
@@ -226,8 +226,8 @@ class Meridian(Unsigned):
             amount_out=from_base_units(deal.plan.out, deal.token_out.decimals),
             deposit_hash=receipt.hash,
             payout_hash=payout,
-            confirmations=found.deep,
-            confirmations_needed=found.needed,
+            confirmations=sent.deep,
+            confirmations_needed=sent.needed,
             deposit_arrived=True,
         )
 

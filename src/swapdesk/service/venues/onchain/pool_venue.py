@@ -106,15 +106,15 @@ class Paths:
 
     def best(self, view: ChainView, start: str, end: str, amount: int) -> PricedPath | None:
         """The path that pays most now; the shorter of equal ones. None when none pays."""
-        found: PricedPath | None = None
+        best: PricedPath | None = None
         for tokens in self.between(start, end):
             hops = self._hops(view, tokens)
             if hops is None:
                 continue
             paid = pays_along(amount, hops)
-            if found is None or (paid, -len(tokens)) > (found.paid, -len(found.tokens)):
-                found = PricedPath(tokens, paid, price_impact(amount, paid, hops))
-        return found if found is not None and found.paid > 0 else None
+            if best is None or (paid, -len(tokens)) > (best.paid, -len(best.tokens)):
+                best = PricedPath(tokens, paid, price_impact(amount, paid, hops))
+        return best if best is not None and best.paid > 0 else None
 
     def _hops(self, view: ChainView, tokens: tuple[str, ...]) -> list[Hop] | None:
         hops = []
@@ -150,8 +150,8 @@ class Pools:
     ) -> None:
         self._readers = readers
         self._paths: dict[str, Paths] = {}
-        for chain, found in pools.items():
-            listed = list(found)
+        for chain, places in pools.items():
+            listed = list(places)
             readers[chain].watch(listed)
             self._paths[chain] = Paths(listed)
 
@@ -248,8 +248,8 @@ async def watched(
     receipt = await reader.client.receipt(execution.hash)
     needed = reader.place.confirmations
     if receipt is None:
-        known = await reader.client.transaction(execution.hash)
-        if known is None and execution.now > execution.deadline + _LATE:
+        transaction = await reader.client.transaction(execution.hash)
+        if transaction is None and execution.now > execution.deadline + _LATE:
             return LegReport(LegStatus.FAILED, deposit_hash=execution.hash), None
         return _confirming(execution.hash, 0, needed), None
     deep = await reader.client.height() - receipt.block + 1

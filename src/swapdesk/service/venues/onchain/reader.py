@@ -102,10 +102,10 @@ class ChainView(Struct, frozen=True):
 
     def hop(self, pool: PoolPlace, token_in: str) -> Hop | None:
         """The pool as a swap of ``token_in`` meets it; None for one that could not be read."""
-        found = self.reserves.get(pool.address)
-        if found is None or 0 in found:
+        reserves = self.reserves.get(pool.address)
+        if reserves is None or 0 in reserves:
             return None
-        reserve0, reserve1 = found
+        reserve0, reserve1 = reserves
         if token_in == pool.token0:
             return Hop(reserve0, reserve1, pool.fee)
         return Hop(reserve1, reserve0, pool.fee)
@@ -151,7 +151,10 @@ class OnchainReader:
         reading = asyncio.gather(
             *(
                 self.aggregate(
-                    [(each, RESERVES, ()) for each in addresses[begin : begin + _CALLS_AT_ONCE]]
+                    [
+                        (address, RESERVES, ())
+                        for address in addresses[begin : begin + _CALLS_AT_ONCE]
+                    ]
                 )
                 for begin in range(0, len(addresses), _CALLS_AT_ONCE)
             )
@@ -195,10 +198,10 @@ class OnchainReader:
 
     async def allowance(self, token: str, owner: str, spender: str) -> int:
         """Units of the token that the spender may take."""
-        (found,) = await self.numbers([(token, erc20.ALLOWANCE, (owner, spender))])
-        if found is None:
+        (allowed,) = await self.numbers([(token, erc20.ALLOWANCE, (owner, spender))])
+        if allowed is None:
             raise NodeUncertain("the token answers no allowance")
-        return found
+        return allowed
 
 
 def _number(data: bytes, place: int) -> int:
