@@ -273,7 +273,7 @@ def _carry_out(call: CliContext, request: CreateRequest) -> int:
     from swapdesk.cli.session import run_session
 
     way = named("creation:DexCreation" if request.on_chain else "creation:Creation")
-    ended: int = run_session(call, lambda session: way(session, request).run())
+    ended: int = run_session(call, lambda call: way(call, request).run())
     return ended
 
 

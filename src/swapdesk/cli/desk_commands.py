@@ -519,9 +519,7 @@ def api(
     from swapdesk.cli.service_reports import call_operation
     from swapdesk.cli.session import run_session
 
-    return run_session(
-        call, lambda session: call_operation(session, method.upper(), path, pairs, body)
-    )
+    return run_session(call, lambda call: call_operation(call, method.upper(), path, pairs, body))
 
 
 def _pair(text: str) -> tuple[str, str]:
