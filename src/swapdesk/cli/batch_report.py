@@ -25,6 +25,7 @@ from swapdesk.cli.command_error import (
     of_client_error,
     of_wallet_error,
     own_refusal,
+    refused_as,
 )
 from swapdesk.cli.output import Output
 from swapdesk.cli.session import load_catalog
@@ -239,11 +240,8 @@ def new_file(out: Path, content: bytes) -> Path:
     """Write a file of this very name. Exit 2 when there is one, or it cannot be written."""
     if os.path.lexists(out):
         raise bad_input("FILE_EXISTS", f"{out.name} is there already.", field="out")
-    try:
+    with refused_as(OSError, "FILE", f"{out.name}: ", field="out"):
         return write_export(out, content)
-    except OSError as error:
-        said = error.strerror or "it cannot be written"
-        raise bad_input("FILE", f"{out.name}: {said}.", field="out") from None
 
 
 async def planned(
@@ -276,8 +274,9 @@ def without_rows(sheet: Sheet, skip: Collection[int]) -> Sheet:
     try:
         return skipping(sheet, skip)
     except KeyError as error:
-        said = f"{sheet.name} has no row {error.args[0]}."
-        raise bad_input("NO_ROW", said, field="skip") from None
+        raise bad_input(
+            "NO_ROW", f"{sheet.name} has no row {error.args[0]}.", field="skip"
+        ) from None
 
 
 async def planned_sheet(call: CliContext, sheet: Sheet, sell: str, *, payer: str = "") -> BatchPlan:
@@ -399,8 +398,9 @@ async def require_agreed(
 def require_yes(call: CliContext, *, yes: bool, money: str = "") -> None:
     """Where nobody can be asked, nobody has said yes."""
     if not (yes or call.interactive):
-        said = "Without a terminal this needs --yes."
-        raise bad_input("NEEDS_YES", said, field="yes", money=money)
+        raise bad_input(
+            "NEEDS_YES", "Without a terminal this needs --yes.", field="yes", money=money
+        )
 
 
 def _and_more(count: int) -> str:
@@ -417,11 +417,10 @@ async def created(
     whoever goes on with it. Raises CommandError, with the batch told, where not all of it was
     created."""
     creation = BatchCreation(call.link.api, call.desk.journal, call.desk.clock)
-    output = call.output
     try:
         # Whoever has the plan from ``require_agreed`` was asked, or agreed in advance.
         batch_id = creation.write(plan, agreed=True, again=again, payer=payer)
-        output.talk(
+        call.output.talk(
             *(group_words(group) for group in plan.groups),
             f"Sells {sells_words(plan)}; arrives {arrives_words(plan)}.",
         )
@@ -742,8 +741,9 @@ def _chosen(call: CliContext, batch: Batch, number: int | None) -> GroupStanding
     if number is None:
         return progress.current or groups[-1]
     if not 1 <= number <= len(groups):
-        said = f"The batch has {counted(len(groups), 'group')}."
-        raise bad_input("NO_GROUP", said, field="group")
+        raise bad_input(
+            "NO_GROUP", f"The batch has {counted(len(groups), 'group')}.", field="group"
+        )
     return groups[number - 1]
 
 
@@ -891,8 +891,9 @@ class BatchDocument(Struct, frozen=True):
 
     @property
     def groups(self) -> list[GroupDocument]:
-        orders = self.progress.orders
-        return [GroupDocument(standing, orders) for standing in self.progress.standings]
+        return [
+            GroupDocument(standing, self.progress.orders) for standing in self.progress.standings
+        ]
 
     @property
     def rows(self) -> list[ResultRow]:

@@ -56,6 +56,7 @@ class Declared(Struct, frozen=True):
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 
 class CliContext(Struct):
@@ -98,8 +99,9 @@ class CliContext(Struct):
         except SettingsError as error:
             said = str(error)
             ended = said if said.endswith("?") else f"{said}."
-            next_ = _mend_profile(error.problem)
-            raise bad_input("NO_SUCH_PROFILE", ended, field="profile", next=next_) from None
+            raise bad_input(
+                "NO_SUCH_PROFILE", ended, field="profile", next=_mend_profile(error.problem)
+            ) from None
         if not (lenient or mending) and (problems := wrong_in_config(settings)):
             raise config_error(problems)
         if settings.live:
@@ -157,6 +159,15 @@ def require(*rules: tuple[bool, str, str, str]) -> None:
     for broken, code, field, message in rules:
         if broken:
             raise bad_input(code, message, field=field)
+
+
+def reader(read: Callable[[Any], R]) -> Callable[[click.Context, click.Parameter, Any], R | None]:
+    """A callback of click that reads what was typed; what nobody typed stays None."""
+
+    def callback(_: click.Context, option: click.Parameter, value: Any) -> R | None:
+        return None if value is None else read(value)
+
+    return callback
 
 
 def read_number(

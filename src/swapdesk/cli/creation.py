@@ -378,8 +378,8 @@ class Creation:
         output, order, now = self._output, tracked.order, self._desk.service_clock.now()
         status = order_status(tracked, now)
         paid = funded is not None
-        if funded is not None and not output.json:
-            output.talk(f"The deposit was paid from the faucet: {funded.hash}.")
+        if funded is not None:
+            output.hint(f"The deposit was paid from the faucet: {funded.hash}.")
         facts = [("Order", order.service_id)]
         plain = [*facts, *(() if paid else deposit_facts(tracked, now, grouped=False))]
         output.facts(
@@ -396,19 +396,16 @@ class Creation:
                 next="the chain" if paid else status.next,
             ),
         )
-        if output.json:
-            return
         if created.check.provider_changed:
-            output.talk(f"The provider changed to {order.swap_name or order.in_}.")
-        output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+            output.hint(f"The provider changed to {order.swap_name or order.in_}.")
+        output.hint(f"Watch it: swapdesk orders watch {order.service_id}")
 
     def _print_body(self, intent: Intent, checks: Sequence[CheckLine]) -> None:
         """The body of the create and what the checks say. The service was asked for quotes
         alone."""
         document = CreateDryRunDocument(intent, tuple(line.text for line in checks))
         self._output.say(*self._review(intent, checks), document=document)
-        if not self._output.json:
-            self._output.talk(f"The money is {document.money}.")
+        self._output.hint(f"The money is {document.money}.")
 
 
 class DexCreation(Creation):
@@ -493,8 +490,7 @@ class DexCreation(Creation):
                 intent, promise, order, display_of(order), hash_, self._signed
             ),
         )
-        if not self._output.json:
-            self._output.talk(f"Watch it: swapdesk orders watch {order.service_id}")
+        self._output.hint(f"Watch it: swapdesk orders watch {order.service_id}")
 
     async def _print_dry_run(self, sold: Token) -> int:
         """Everything a swap does before its first signature, and nothing of what comes with it.
@@ -521,14 +517,13 @@ class DexCreation(Creation):
             ],
             document=run,
         )
-        if not output.json:
-            if not run.steps:
-                output.say("Nothing has to be approved or signed before the order.")
-            for place, step in enumerate(run.steps, 1):
-                output.say(f"Step {place}: {step.name}", *_payload_text(step), *_judgement(step))
-            output.say(*(f"Not known: {one}" for one in run.unknown))
-            output.talk(f"Asked of the service: {', '.join(run.asked) or 'nothing'}.")
-            output.talk(f"The money is {run.money}.")
+        if not run.steps:
+            output.say("Nothing has to be approved or signed before the order.")
+        for place, step in enumerate(run.steps, 1):
+            output.say(f"Step {place}: {step.name}", *_payload_text(step), *_judgement(step))
+        output.say(*(f"Not known: {one}" for one in run.unknown))
+        output.hint(f"Asked of the service: {', '.join(run.asked) or 'nothing'}.")
+        output.hint(f"The money is {run.money}.")
         return Exit.OWN_REFUSAL if run.refused else Exit.DONE
 
 
@@ -906,5 +901,4 @@ def _tell_paid(
             order_document(latest, call.desk.service_clock.now(), made),
         ),
     )
-    if not output.json:
-        output.talk(f"Watch it: swapdesk orders watch {tracked.service_id}")
+    output.hint(f"Watch it: swapdesk orders watch {tracked.service_id}")

@@ -21,6 +21,7 @@ from swapdesk.cli.command_error import (
     Exit,
     bad_input,
     of_client_error,
+    refused_as,
 )
 from swapdesk.cli.output import Exact
 from swapdesk.cli.session import TELLING_SECONDS, settle
@@ -359,17 +360,9 @@ async def export_orders(
     if out is None:
         call.output.file(content)
         return
-    try:
+    before = f"{out} cannot be written: "
+    with refused_as(OSError, "NOT_WRITTEN", before, field="out", money=UNMOVED, next=CORRECT):
         write_export_file(out, content)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise bad_input(
-            "NOT_WRITTEN",
-            f"{out} cannot be written: {reason}.",
-            field="out",
-            money=UNMOVED,
-            next=CORRECT,
-        ) from None
     call.output.talk(f"{counted(len(orders), 'order')} written to {out}.")
 
 
@@ -458,10 +451,9 @@ async def report_order(call: CliContext, order: str) -> None:
 
 
 def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
-    output = call.output
     now = call.desk.service_clock.now()
     made = call.desk.journal.orders.transactions_of(tracked.service_id)
-    output.facts(
+    call.output.facts(
         order_facts(tracked, now, made),
         plain=[order_sentence(tracked, now, made)],
         document=order_document(tracked, now, made),
@@ -561,6 +553,10 @@ def _only(what: str, found: Iterable[str]) -> str | None:
     """The one that was found; None for none. Exit 2 where there are several."""
     several = sorted(found)
     if len(several) > 1:
-        message = f"{len(several)} {what}: {', '.join(several[:5])}."
-        raise bad_input("AMBIGUOUS_ORDER", message, field="order", candidates=several)
+        raise bad_input(
+            "AMBIGUOUS_ORDER",
+            f"{len(several)} {what}: {', '.join(several[:5])}.",
+            field="order",
+            candidates=several,
+        )
     return several[0] if several else None

@@ -15,7 +15,14 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, of_unusable_file
+from swapdesk.cli.command_error import (
+    UNTOUCHED,
+    CommandError,
+    Exit,
+    bad_input,
+    of_unusable_file,
+    refused_as,
+)
 from swapdesk.cli.order_reports import OrderDocument, find_order, order_document
 from swapdesk.cli.session import TELLING_SECONDS, reconnect, settle
 from swapdesk.client.errors import ClientError
@@ -131,7 +138,6 @@ class _Watch:
 
     def _print_changes(self) -> None:
         now = self._call.desk.service_clock.now()
-        output = self._call.output
         for name in self._ids:
             tracked = self._known(name)
             order = tracked.order
@@ -147,7 +153,7 @@ class _Watch:
                 continue
             self._printed[name] = seen
             made = self._call.desk.journal.orders.transactions_of(tracked.service_id)
-            output.say(
+            self._call.output.say(
                 order_sentence(tracked, now, made),
                 document=WatchedDocument(name, order_document(tracked, now, made)),
             )
@@ -173,10 +179,8 @@ async def post_orders(call: CliContext, url: str, ids: tuple[str, ...], wanted: 
     )
     try:
         if wanted is not None:
-            try:
+            with refused_as(WebhookRefused, "NO_DELIVERY", field="replay"):
                 made = await webhooks.replay(wanted)
-            except WebhookRefused as error:
-                raise bad_input("NO_DELIVERY", f"{error}.", field="replay") from None
             if made.status == GONE:
                 raise _gone(url)
             if not made.taken:

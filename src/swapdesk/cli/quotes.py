@@ -94,8 +94,12 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
     if found.ambiguous:
         named = list(found.specs)
         more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-        message = f'"{spec}" is on several chains: {", ".join(named[:_MOST_NAMED])}{more}.'
-        raise bad_input("AMBIGUOUS_TOKEN", message, field=field, candidates=named)
+        raise bad_input(
+            "AMBIGUOUS_TOKEN",
+            f'"{spec}" is on several chains: {", ".join(named[:_MOST_NAMED])}{more}.',
+            field=field,
+            candidates=named,
+        )
     return found.token
 
 
@@ -409,10 +413,12 @@ async def _best(
         )
     if wanted and board.ranking.rows:
         known = sorted({r.quote.swap for r in board.ranking.rows if r.quote.swap})
-        message = (
-            f'No usable route of "{request.provider}". There are routes of {", ".join(known)}.'
+        raise bad_input(
+            "NO_SUCH_PROVIDER",
+            f'No usable route of "{request.provider}". There are routes of {", ".join(known)}.',
+            field="provider",
+            candidates=known,
         )
-        raise bad_input("NO_SUCH_PROVIDER", message, field="provider", candidates=known)
     raise no_route(board)
 
 
@@ -437,11 +443,12 @@ def _named(call: CliContext, quote_id: str, wish: QuoteRequest) -> tuple[QuoteRe
         code = "QUOTE_EXPIRED" if entry.reason.startswith("expired") else "QUOTE_UNUSABLE"
         raise own_refusal(code, f"This quote cannot be used: {entry.reason}.")
     if _subject(board.wish) != _subject(wish):
-        message = (
+        raise bad_input(
+            "QUOTE_DIFFERS",
             f"Quote {quote_id} is for {board.amount:f} {board.token_in.symbol} to"
-            f" {board.token_out.symbol}, not for what this command says."
+            f" {board.token_out.symbol}, not for what this command says.",
+            field="quote",
         )
-        raise bad_input("QUOTE_DIFFERS", message, field="quote")
     return board, row
 
 

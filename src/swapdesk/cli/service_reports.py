@@ -14,7 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import UNTOUCHED, CommandError, Exit, bad_input, own_refusal
+from swapdesk.cli.command_error import (
+    UNTOUCHED,
+    CommandError,
+    Exit,
+    bad_input,
+    own_refusal,
+    refused_as,
+)
 from swapdesk.cli.session import load_catalog, tell_gap
 from swapdesk.client.api import find_operation
 from swapdesk.client.errors import ApiError, ClientError, OutcomeUnknown
@@ -75,8 +82,12 @@ async def report_tokens(
     catalog = call.desk.catalog
     if chain is not None and catalog.chain(chain) is None:
         known = [found.short_name for found in catalog.chains()]
-        message = f"There is no chain {chain}. Chains: {', '.join(known)}."
-        raise bad_input("NO_SUCH_CHAIN", message, field="chain", candidates=known)
+        raise bad_input(
+            "NO_SUCH_CHAIN",
+            f"There is no chain {chain}. Chains: {', '.join(known)}.",
+            field="chain",
+            candidates=known,
+        )
     rows: Sequence[TokenRow] = catalog.rows
     if symbol is not None:
         rows = catalog.rows_of_symbol(symbol)
@@ -196,12 +207,11 @@ async def report_limits(call: CliContext, fail_over: int | None) -> int:
             tuple(replace(gauge, exceeded=gauge in exceeded) for gauge in gauges),
         ),
     )
-    if not output.json:
-        if call.link.connection.credentials.pays:
-            output.say(OF_PAYER)
-        if (said := forecast(gauges)) is not None:
-            output.say(said)
-        output.say(f"Requests of every kind in this month: {told.monthly_request_count:,}.")
+    if call.link.connection.credentials.pays:
+        output.say(OF_PAYER)
+    if (said := forecast(gauges)) is not None:
+        output.say(said)
+    output.say(f"Requests of every kind in this month: {told.monthly_request_count:,}.")
     for gauge in exceeded:
         what = f"{gauge.name} of this {gauge.window_name}"
         output.talk(f"{gauge.percent}% of the {what} are used, over {fail_over}%.")
@@ -228,9 +238,8 @@ async def report_commissions(call: CliContext, month: str | None) -> None:
 
 async def report_volume(call: CliContext) -> None:
     """Of all finished orders."""
-    output = call.output
     found = await call.link.api.get_volume()
-    output.facts(
+    call.output.facts(
         [
             ("orders", f"{found.count:,}"),
             ("orders this month", f"{found.this_month_orders:,}"),
@@ -246,8 +255,8 @@ async def report_weeks(call: CliContext) -> None:
     """Newest first, except as JSON, which keeps the sequence of the service."""
     output = call.output
     found = await call.link.api.get_weekly_volume()
-    if not (found or output.json):
-        output.talk("No order was finished yet.")
+    if not found:
+        output.hint("No order was finished yet.")
     output.table(
         ("week", "orders", "private", "volume", "commission"),
         [
@@ -394,10 +403,8 @@ def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
 def _checked(body: bytes) -> bytes:
     """The body, compact; exit 2 when it is no JSON the service would read. Editors may have written
     a byte order mark before it."""
-    try:
+    with refused_as(CodecError, "BAD_BODY", "The body cannot be read: ", field="d"):
         return encode_json(decode_json(without_mark(body)))
-    except CodecError as error:
-        raise bad_input("BAD_BODY", f"The body cannot be read: {error}.", field="d") from None
 
 
 def _read(answer: RawAnswer) -> object:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.cli.cli_context import CliContext
-from swapdesk.cli.command_error import CORRECT, UNMOVED, CommandError, Exit, bad_input
+from swapdesk.cli.command_error import CORRECT, UNMOVED, CommandError, Exit, bad_input, refused_as
 from swapdesk.cli.order_reports import find_order, tell_open_calls
 from swapdesk.cli.session import load_catalog
 from swapdesk.client.errors import ClientError
@@ -250,12 +250,8 @@ def write_page(call: CliContext, file: Path, out: Path | None) -> int:
 
 
 def _write(call: CliContext, case: CaseFile, data: bytes, out: Path | None, suffix: str) -> None:
-    try:
+    with refused_as(CaseFileRefused, "NOT_WRITTEN", field="out", money=UNMOVED, next=CORRECT):
         path = write_case(data, out or Path.cwd() / file_name(case.record.sheet.order_id, suffix))
-    except CaseFileRefused as error:
-        raise bad_input(
-            "NOT_WRITTEN", str(error), field="out", money=UNMOVED, next=CORRECT
-        ) from None
     call.output.say(
         f"Written to {path}. Nothing was sent.", document=BundleWritten(str(path), case.masked)
     )
@@ -300,8 +296,5 @@ def show_case_file(call: CliContext, file: Path) -> int:
 
 
 def _read_case(path: Path) -> CaseFile:
-    try:
+    with refused_as(CaseFileRefused, "NO_CASE_FILE", f"{path.name} is not opened. ", field="file"):
         return read_case_file(path)
-    except CaseFileRefused as error:
-        said = f"{path.name} is not opened. {error}"
-        raise bad_input("NO_CASE_FILE", said, field="file") from None

@@ -83,8 +83,7 @@ async def report_faults(call: CliContext) -> None:
     rows = [(fault.name, " or ".join(fault.targets), fault.does) for fault in FAULTS.values()]
     document = FaultsDocument(tuple(FAULTS.values()), tuple(active))
     output.table(("fault", "meets", "shows"), rows, document=document)
-    if not output.json:
-        output.talk(*(f"Set: {one}." for one in active))
+    output.hint(*(f"Set: {one}." for one in active))
 
 
 async def report_cleared(call: CliContext) -> None:
@@ -116,8 +115,7 @@ async def report_run(call: CliContext) -> None:
     rows = [(case.case, case.pasted, case.customer) for case in played]
     document = CasesDocument(tuple(played))
     output.table(("case", "sent", "the customer writes"), rows, document=document)
-    if not output.json:
-        output.talk('Give what was sent to "swapdesk why". --answers shows what is right.')
+    output.hint('Give what was sent to "swapdesk why". --answers shows what is right.')
 
 
 def report_answers(output: Output) -> None:

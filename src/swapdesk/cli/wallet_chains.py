@@ -194,8 +194,8 @@ async def show_allowances(call: CliContext, account: str | None) -> int:
         ],
         document=AllowancesDocument(tuple(reads)),
     )
-    if not (rows or output.json) and all(one.problem is None and one.complete for one in reads):
-        output.talk("Nobody is allowed to take anything.")
+    if not rows and all(one.problem is None and one.complete for one in reads):
+        output.hint("Nobody is allowed to take anything.")
     output.talk(
         *(
             f"{one.chain_name} does not list every approval: there may be more."
