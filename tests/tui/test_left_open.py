@@ -58,16 +58,16 @@ async def test_q_with_open_orders_has_its_key_in_view_on_small_screens(market: M
     async with market.ready_desk() as run:
         for small in ((60, 15), (80, 24), (80, 30)):
             await run.pilot.resize_terminal(*small)
-            await run.press("q")
-            await run.see("▲ 1 order waits for you. q quits.")
+            await run.press("q", sees="▲ 1 order waits for you. q quits.")
             # So late it is told again.
             market.clock.advance(AGAIN_SECONDS + 1)
             run.app.screen.clear_notice()
             await run.settle(lambda: "q quits" not in run.text, "no warning")
         await run.pilot.resize_terminal(100, 30)
-        await run.press("q")
-        await run.see(
-            "1 order waits for you. It goes on without the desk and is here when you come back."
+        await run.press(
+            "q",
+            sees="1 order waits for you. It goes on without the desk and is here when you come"
+            " back.",
         )
         assert run.app.is_running
         await run.press("q")
@@ -102,23 +102,19 @@ async def test_what_was_never_created_is_said_at_the_start(market: Market, sent:
         assert "Next you: go on" in run.text
         await run.press("enter")
         assert isinstance(run.app.screen, UnfinishedScreen)
-        await run.press("o")
-        await run.see("No orders yet.")
+        await run.press("o", sees="No orders yet.")
 
 
 async def test_nothing_is_created_before_the_word(market: Market) -> None:
     async with market.desk() as run:
         run.app.session.live_guard = LiveGuard(live=True)
         await run.to_frozen()
-        await run.press("c")
-        await run.see("This is LIVE")
-        await run.enter("Live")
-        await run.see('Not the same: type "live".')
+        await run.press("c", sees="This is LIVE")
+        await run.enter("Live", sees='Not the same: type "live".')
         await run.press("escape")
         await run.settle(lambda: isinstance(run.app.screen, CreateScreen), "the form")
         assert not any(call.startswith("POST") for call in market.network.seen)
-        await run.press_still("c")
-        await run.see("This is LIVE")
+        await run.press_still("c", sees="This is LIVE")
         await run.enter("live")
         await run.settle(lambda: type(run.app.screen).__name__ == "DepositScreen", "the card")
         assert sum(call.startswith("POST") for call in market.network.seen) == 1
@@ -129,8 +125,7 @@ async def to_unknown(market: Market, run: DeskRun) -> str:
     """A create that was carried out, and no answer for the whole look; its intent id."""
     await run.to_frozen()
     market.network.after = unheard
-    await run.press("c")
-    await run.see("The service did not answer.")
+    await run.press("c", sees="The service did not answer.")
     intent = await looked_for_in_vain(run)
     market.network.after = None
     await run.app.push_screen(CandidatesScreen(run.app.session, intent))
@@ -171,8 +166,7 @@ LOOKS = "An order may exist: the desk looks."
 
 async def left(run: DeskRun) -> None:
     """Create, hear nothing, and go back to the first screen."""
-    await run.press("c")
-    await run.see("The service did not answer.")
+    await run.press("c", sees="The service did not answer.")
     await run.press("escape", "escape", "escape")
     await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the first screen")
     await run.see(LOOKS)
@@ -184,8 +178,7 @@ async def test_what_created_nothing_is_told_where_the_desk_is(market: Market) ->
         market.network.before = never_arrives
         await left(run)
         market.network.before = None
-        await run.press("o")
-        await run.see(LOOKS)
+        await run.press("o", sees=LOOKS)
         await run.press("escape")
         await run.later("0.5 BTC to ETH", 2)
         await run.see("nothing was paid.")

@@ -46,7 +46,7 @@ async def load_catalog(call: CliContext) -> None:
 
 def tell_gap(call: CliContext) -> None:
     """Tells how many tokens of the service the list lacks, if any."""
-    if (gap := call.desk.catalog.gap) is not None:
+    if gap := call.desk.catalog.gap:
         call.output.talk(f"{gap}.")
 
 

@@ -1,18 +1,17 @@
 """A swap on chains from its confirmation to the venue's turn: one intent, one order, one payment.
 
 Approve or sign what is missing, create the order, send its transaction, tell the service. Every
-step is journaled before it is done, so that :meth:`DexSwapFlow.take_on` goes on wherever an
-earlier run stopped. The report to the service is repeated with the same hash (contract 10.10).
+step is journaled before it is done, so :meth:`DexSwapFlow.take_on` continues wherever an earlier
+run stopped. The report to the service is repeated with the same hash (contract 10.10).
 
-The service repeats what has to be approved or signed until nothing is missing (contract 10.3).
-Approvals are mined one after the other; a chain of signatures goes forward by one step and has an
-end. The agent's records decide: a transaction found there is sent again as it is, never made anew,
-and a document that has become another one ends the swap.
+The service repeats what must be approved or signed until nothing is missing (contract 10.3).
+Approvals are mined one after the other; a chain of signatures advances by one step and ends. The
+agent's records decide: a transaction found there is sent again unchanged, never built anew, and a
+document that changed ends the swap.
 
-Every end is committed, and says the cause, where the money is and who acts next. What may still
-come of a swap is left open in the journal, so that it is taken on later.
-
-A dry run goes up to the first signature and journals, creates, signs and sends nothing.
+Every end is committed, and says the cause, where the money is and who acts next. A swap that may
+still have a result stays open in the journal and is continued later. A dry run goes up to the first
+signature and journals, creates, signs and sends nothing.
 """
 
 from __future__ import annotations
@@ -123,20 +122,21 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
 
 CONFIRMATIONS_ASKED = 5
-"""How often a run tells the service of a transaction that it does not see yet."""
+"""How often a run reports a transaction that the service does not see yet."""
 ATTEMPTS = 3
-"""How often a call is made that changes nothing, or nothing twice."""
+"""How often a call is tried that changes nothing, or nothing twice."""
 AFTER_QUOTE = timedelta(hours=1)
-"""So long after its quote the transaction of an order may be signed, whatever the order says."""
+"""Longest time after its quote in which an order's transaction may be signed, whatever the order
+says."""
 TOO_LATE = timedelta(seconds=5)
-"""A transaction that was never sent and ends this soon would be executed in vain."""
+"""An unsent transaction that expires sooner than this would be executed in vain."""
 
 T = TypeVar("T")
 
 
 AGAIN = f"you: {QUOTE_AGAIN}"
 AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
-"""The swap goes on behind these, so that its step stays open: a refused one ends the swap."""
+"""Refusals that keep the step open because the swap can continue later; others end it."""
 GOES_ON = "the desk: it goes on where it stopped when it is started again"
 
 
@@ -145,12 +145,12 @@ def on_its_way(hash_: str) -> str:
 
 
 def signed_away(hash_: str) -> str:
-    """Signed, and perhaps sent: the chain decides when it is asked again."""
+    """What is said of money that is signed for and perhaps sent: the chain decides."""
     return f"in your wallet until transaction {hash_}, which you signed, is executed"
 
 
 class SwapStopped(Exception):
-    """Ends the work on a swap from wherever it stands."""
+    """Ends the work on a swap, at any point."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome.code)
@@ -158,8 +158,7 @@ class SwapStopped(Exception):
 
 
 def whereabouts(intent: Intent, ledger: Ledger) -> str:
-    """Where the money of a swap is as far as the journal knows what became of the order's
-    transaction."""
+    """Where the money of a swap is, as far as the journal knows of the order's transaction."""
     swap = newest_part(ledger, intent.id, "swap")
     if swap is not None and swap.hash is not None:
         if swap.state is State.DONE:
@@ -170,7 +169,7 @@ def whereabouts(intent: Intent, ledger: Ledger) -> str:
 
 
 def _unpaid_money(intent: Intent, ledger: Ledger) -> str:
-    """Where it is while nothing was paid, and who may take it."""
+    """Where the money is while nothing was paid, and who may take it."""
     return wallet_money(intent, acts_of(ledger, intent.id))
 
 
@@ -179,7 +178,7 @@ def _with_venue(intent: Intent, hash_: str) -> str:
 
 
 class DexSwapFlow(Struct, frozen=True):
-    """``look`` shows each review and hears what the trader says; ``watch`` hears how it goes."""
+    """``look`` shows each review and returns the trader's answer; ``watch`` hears the progress."""
 
     api: PartnerApi
     exchange: ExchangeFlow
@@ -191,8 +190,7 @@ class DexSwapFlow(Struct, frozen=True):
     watch: Watch = field(default_factory=Watch)
 
     async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
-        """A new swap; ``plan`` as it was confirmed, where it was known. Raises NoDexSwap for an
-        intent that is none."""
+        """Carries out a new swap; ``plan`` as confirmed, if it was known. Raises NoDexSwap."""
         promise_of(intent)
         if intent.id in self.exchange.running:
             return refused("ALREADY_ASKED", ALREADY_ASKED)
@@ -211,7 +209,7 @@ class DexSwapFlow(Struct, frozen=True):
         return await self._run(intent)
 
     async def take_on(self, intent: Intent) -> Outcome | None:
-        """Go on with a swap that an earlier run left open; None while another desk has it."""
+        """Continues a swap that an earlier run left open; None while another desk does."""
         try:
             if intent.id in self.exchange.running:
                 return None
@@ -233,10 +231,10 @@ _LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 
 class SwapPart(ActEntry):
-    """A transaction that a swap takes, or a document, as a part of its create."""
+    """A transaction or document of a swap, as a child of its create."""
 
     def done(self, hash_: str) -> None:
-        """What was executed after it had been refused is an act of its own: it is never told as
+        """What was executed after a refusal gets an operation of its own: it must never be shown as
         something that cannot be executed any more."""
         with self._ledger.transaction():
             super().done(hash_)
@@ -269,16 +267,16 @@ def begin_part(
     /,
     **result: Any,
 ) -> Operation:
-    """Commits the next part of a swap. What an earlier run prepared and never signed gives way to
-    it."""
+    """Commits the next part of a swap. A part that an earlier run prepared and never signed gives
+    way."""
     with ledger.transaction():
         replace_prepared(ledger, intent_id)
         return ledger.begin(kind, body, parent=intent_id, state=state, **result)
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Commits that the prepared parts of a swap are never signed: it goes on without them. What was
-    signed may still be executed, and stays open."""
+    """Commits that the prepared parts of a swap are never signed. Signed ones may still be executed
+    and stay open."""
     for part in ledger.parts(intent_id):
         if part.hash is None:
             ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
@@ -289,7 +287,7 @@ _NOTHING = "0" * 64
 
 
 class _Work:
-    """One run over one swap."""
+    """One run of one swap."""
 
     def __init__(self, flow: DexSwapFlow, intent: Intent) -> None:
         self._flow = flow
@@ -298,7 +296,7 @@ class _Work:
         self._promise = promise_of(intent)
         self._transactor = Transactor(flow.wallet, flow.clock, flow.pace, flow.look, flow.watch)
         self._order_id: str | None = None
-        """The order, once there is one."""
+        """The order's id, once there is one."""
 
     async def done(self) -> Outcome:
         try:
@@ -342,11 +340,11 @@ class _Work:
         return self._adopted(await self._flow.exchange.create_onchain(self._intent, body))
 
     async def _again(self, service_id: str) -> Order:
-        """The order as the journal has it; what to send is read from the service where not."""
+        """The journaled order; what to send is read from the service if it is missing."""
         self._order_id = service_id
-        known = self._flow.journal.orders.get(service_id)
-        if known is not None and known.order.metadata is not None:
-            return known.order
+        tracked = self._flow.journal.orders.get(service_id)
+        if tracked is not None and tracked.order.metadata is not None:
+            return tracked.order
         return await self._flow.api.get_order(service_id)
 
     def _adopted(self, outcome: Created | NotCreated | CreateUnknown) -> Order:
@@ -373,36 +371,41 @@ class _Work:
     # The transaction of the order
 
     async def _executed(self, order: Order) -> str | None:
-        """The hash of the order's transaction, executed; None where the venue settles."""
+        """The hash of the order's executed transaction; None if the venue settles."""
         signed = await self._kept(order)
         if signed is None:
-            told = told_by(order)
-            if settled_by_venue(told):
+            instruction = told_by(order)
+            if settled_by_venue(instruction):
                 return None
-            self._sign_until(deadline_of(told))
+            self._sign_until(deadline_of(instruction))
             read = half_of if self._promise.chain_id is None else transaction_of
-            signed = await self._sign("swap", _digest(told), read(told, self._promise))
+            signed = await self._sign(
+                "swap", _digest(instruction), read(instruction, self._promise)
+            )
         try:
-            found = await self._settle(signed, "swap")
+            final = await self._settle(signed, "swap")
         except Refused as refused:
             # The bytes are written down and are what may be sent once more.
             stopped = self._open("NOT_SENT", f"{refused.words}.", hash_=signed.hash)
             raise SwapStopped(stopped) from None
-        hash_ = found.hash
-        if found.state is State.DONE:
+        hash_ = final.hash
+        if final.state is State.DONE:
             return hash_
-        if found.code == "FAILED":
-            said = f"The transaction {hash_} was executed and failed."
+        if final.code == "FAILED":
+            cause = f"The transaction {hash_} was executed and failed."
             money = "in your wallet, but for the gas it cost"
-            raise SwapStopped(self._over("REVERTED", said, money, hash_=hash_))
-        said = f"The transaction {hash_} of the order was {found.word} and moves nothing."
-        raise SwapStopped(self._over(found.word.upper(), said, hash_=hash_))
+            raise SwapStopped(self._over("REVERTED", cause, money, hash_=hash_))
+        cause = f"The transaction {hash_} of the order was {final.word} and moves nothing."
+        raise SwapStopped(self._over(final.word.upper(), cause, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
-        """The transaction that stands in the wallet's records, whatever the service says by now;
-        None where there is none. One that nobody has seen and that would come too late is given
-        up."""
-        kept = [one for one in await self._signed(Purpose.SWAP) if one.code != "ABANDONED"]
+        """The order's transaction in the wallet's records, whatever the service says by now; None
+        if there is none. One that nobody has seen and that would be too late is given up."""
+        kept = [
+            transaction
+            for transaction in await self._signed(Purpose.SWAP)
+            if transaction.code != "ABANDONED"
+        ]
         pays = decisive(kept)
         if pays is None:
             return None
@@ -423,12 +426,12 @@ class _Work:
     # What is signed
 
     async def _signed(self, purpose: Purpose) -> tuple[SignedTransaction, ...]:
-        """What was signed for this swap and purpose, in that order."""
+        """What was signed for this swap and purpose, oldest first."""
         return await self._transactor.signed(self._intent.id, purpose)
 
     def _sign_until(self, until: datetime) -> None:
-        """There is an order: its transaction may be signed until then, and the quote's end no
-        longer counts; never longer than :data:`AFTER_QUOTE` behind it."""
+        """Extends the time to sign: an order exists, so its transaction may be signed until then
+        and the quote's end no longer counts; at most :data:`AFTER_QUOTE` after it."""
         end = self._promise.valid_until
         if until > end:
             self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
@@ -442,15 +445,15 @@ class _Work:
         part: Operation | None = None,
         **result: Any,
     ) -> SwapPart:
-        """A part of this swap: ``part`` of an earlier run, else one that it begins."""
+        """The journal's entry: the ``part`` of an earlier run, or one that it begins."""
         ledger, begin = self._ledger, partial(begin_part, self._ledger, self._intent.id)
         return SwapPart(ledger, lambda: begin(kind, body, state, **result), part)
 
     async def _sign(
         self, kind: Kind, digest: str, payload: TransactionPayload | SolanaPayload, **result: Any
     ) -> SignedTransaction:
-        """A transaction, signed; its bytes may leave then (:meth:`_settle`). Raises NotSignable and
-        NotAgreed."""
+        """Has a transaction signed; its bytes may then leave (:meth:`_settle`). Raises NotSignable
+        and NotAgreed."""
         entry = self._entry(kind, {"digest": digest}, **result)
         return await self._transactor.confirm(
             entry, lambda: self._transactor.agree(payload, self._promise)
@@ -459,31 +462,29 @@ class _Work:
     async def _settle(
         self, signed: SignedTransaction, kind: Kind, until: datetime | None = None
     ) -> SignedTransaction:
-        """Send the bytes, the same ones however often, and wait for their end: that of the
-        transaction that was executed, where it got a higher fee meanwhile. Raises StillOpen when
-        there is none in time, and Refused when the node does not take them."""
+        """Sends the same bytes until they are final, or until a replacement with a higher fee is
+        executed. Raises StillOpen if time runs out, and Refused if the node rejects them."""
         part = newest_part(self._ledger, self._intent.id, kind)
         entry = self._entry(kind, {"digest": ""}, part=part)
         return await self._transactor.settle(signed, entry, until=until)
 
     async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
-        """The answer of a call that may be repeated because it changes nothing, or nothing
-        twice."""
+        """Repeats a call that changes nothing, or nothing twice, until it is answered."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await call()
             except (OutcomeUnknown, Unreachable, RateLimited) as error:
                 if attempt == ATTEMPTS:
                     raise
-                told = error.retry_after if isinstance(error, RateLimited) else None
-                await self._flow.clock.sleep(max(self._flow.pace.look * attempt, told or 0.0))
+                pause = error.retry_after if isinstance(error, RateLimited) else None
+                await self._flow.clock.sleep(max(self._flow.pace.look * attempt, pause or 0.0))
         raise AssertionError("unreachable")
 
     # What lets the venue take the tokens
 
     async def _permitted(self) -> list[GivenSignature]:
-        """Approve and sign all that is missing; the signatures that belong to the create. On Solana
-        nothing is: both sides pay in the order's transaction."""
+        """Approves and signs everything missing; returns the signatures for the create. Nothing on
+        Solana, where both sides pay in the order's transaction."""
         if self._promise.chain_id is None:
             return []
         for signed in await self._signed(Purpose.APPROVE):
@@ -510,15 +511,15 @@ class _Work:
         return [await self._chain(first) for first in missing.signatures]
 
     def _broken(self, what: str) -> SwapStopped:
-        """What the service asks to be approved or signed does not go forward."""
-        said = f"The service contradicts itself: {what}."
-        return SwapStopped(self._end("SIGNATURE_CHAIN", said))
+        """The failure of a service whose required approvals or signatures make no progress."""
+        cause = f"The service contradicts itself: {what}."
+        return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """What a transaction was signed for; as the newest where none tells a hash yet."""
+        """What a transaction was signed for; as the newest part if none has the hash yet."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
-        known = [part for part in approvals if part.hash == hash_]
-        return next((part.kind for part in (*known, *approvals)), "approve")
+        parts = [part for part in approvals if part.hash == hash_]
+        return next((part.kind for part in (*parts, *approvals)), "approve")
 
     async def _approve(self, approval: Approval) -> None:
         payload = approval_of(approval, self._promise)
@@ -531,14 +532,14 @@ class _Work:
     async def _mined(self, signed: SignedTransaction, kind: Kind) -> None:
         done = await self._settle(signed, kind, self._intent.valid_until)
         if done.state is not State.DONE:
-            told = f"is {done.word} and allows nothing"
+            what = f"is {done.word} and allows nothing"
             if done.code == "FAILED":
-                told = "was executed and failed; its gas is paid"
-            said = f"The approval {done.hash} {told}."
-            raise SwapStopped(self._end("APPROVAL_FAILED", said))
+                what = "was executed and failed; its gas is paid"
+            cause = f"The approval {done.hash} {what}."
+            raise SwapStopped(self._end("APPROVAL_FAILED", cause))
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
-        """Sign from the first step to the last; the last signature is the one that counts."""
+        """Signs from the first step to the last; the last signature is the one that counts."""
         requirement, total = first, first.total_steps
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
             raise self._broken(f"a chain of {total} steps begins with step {first.step}")
@@ -568,7 +569,7 @@ class _Work:
             requirement = after
 
     async def _given(self, requirement: SignatureRequirement) -> GivenSignature:
-        """The signature of a step, made now or as the journal has it."""
+        """The signature of a step, made now or journaled."""
         name = f"sign {requirement.key} {requirement.step}"
         digest = _digest(requirement)
         before = newest_part(self._ledger, self._intent.id, "sign", name)
@@ -585,7 +586,8 @@ class _Work:
         return _given(requirement, signature.signature)
 
     def _goes_on(self, requirement: SignatureRequirement) -> bool:
-        """Raises SwapStopped for a chain that ends too early or not at all, and NotThisSwap."""
+        """True if the chain goes on. Raises SwapStopped if it ends too early or never, and
+        NotThisSwap."""
         last = requirement.step + 1 == requirement.total_steps
         if not _chained(requirement):
             if not last:
@@ -598,7 +600,8 @@ class _Work:
     # What the service is told
 
     async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
-        """Confirm, with the same hash however often; a service that knows it is content."""
+        """Confirms to the service, always with the same hash; a service that knows it already is
+        content."""
         ledger, intent_id = self._ledger, self._intent.id
         with ledger.transaction():
             confirm = newest_part(ledger, intent_id, "confirm")
@@ -611,32 +614,33 @@ class _Work:
         code, error = "NOT_SEEN_YET", None
         for attempt in range(1, CONFIRMATIONS_ASKED + 1):
             try:
-                known = await self._asked(lambda: self._flow.api.dex_confirm_transaction(request))
+                answer = await self._asked(lambda: self._flow.api.dex_confirm_transaction(request))
             except ApiError as refused:
                 if refused.code != ErrorCode.ALREADY_SUBMITTED:
                     return self._not_confirmed(refused, confirm.id, hash_)
-                known = True
+                answer = True
             except ClientError as lost:
-                code, error, known = "NO_ANSWER", lost, False
-            if known:
+                code, error, answer = "NO_ANSWER", lost, False
+            if answer:
                 ledger.move(confirm.id, State.DONE)
                 newest = await self._newest(order)
                 return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
             await self._flow.clock.sleep(2 * attempt * self._flow.pace.look)
         ledger.move(confirm.id, State.UNKNOWN, code=code)
-        said = "The service has not taken note of the swap yet."
-        return replace(self._open(code, said, self._paid_money(hash_), hash_=hash_), error=error)
+        cause = "The service has not taken note of the swap yet."
+        return replace(self._open(code, cause, self._paid_money(hash_), hash_=hash_), error=error)
 
     def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
-        """A refusal is told and not final where money left: the service may see it later."""
+        """Reports a refused confirmation, which is not final if money left: the service may see it
+        later."""
         code = refused.code or f"HTTP_{refused.status}"
-        said = f"The service does not take the swap's transaction: {refused.message}"
+        cause = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
             self._ledger.move(confirm, State.REFUSED, code=code)
-            return replace(self._over(code, said), error=refused)
+            return replace(self._over(code, cause), error=refused)
         self._ledger.move(confirm, State.UNKNOWN, code=code)
         who = f"you: send the service the order id and transaction {hash_}"
-        return replace(self._open(code, said, self._paid_money(hash_), who, hash_), error=refused)
+        return replace(self._open(code, cause, self._paid_money(hash_), who, hash_), error=refused)
 
     async def _newest(self, order: Order) -> Order:
         try:
@@ -647,7 +651,7 @@ class _Work:
     # How it ends or stops
 
     def _ended_by(self, stop: Exception) -> Outcome:
-        """What is told of it."""
+        """The outcome of a stop."""
         match stop:
             case SwapStopped():
                 return stop.outcome
@@ -656,17 +660,17 @@ class _Work:
                 # An approval pays nobody.
                 pays = swap is not None and swap.hash == stop.hash
                 money = on_its_way(stop.hash) if pays else self._money()
-                said = f"A transaction is not final yet: {stop}."
-                return self._open("NOT_FINAL", said, money, hash_=stop.hash)
+                cause = f"A transaction is not final yet: {stop}."
+                return self._open("NOT_FINAL", cause, money, hash_=stop.hash)
             case NotAgreed():
                 return self._end(stop.code, str(stop))
             case NotSignable():
-                said = f"Your wallet refuses to sign this: {stop}"
-                outcome = self._end(stop.code, said, stop.next(AGAIN))
+                cause = f"Your wallet refuses to sign this: {stop}"
+                outcome = self._end(stop.code, cause, stop.next(AGAIN))
                 return replace(outcome, findings=stop.findings)
             case NotThisSwap():
-                said = f"The service asks for something else than you confirmed: {stop}."
-                return self._end(stop.code, said)
+                cause = f"The service asks for something else than you confirmed: {stop}."
+                return self._end(stop.code, cause)
             case WalletError():
                 return self._wallet_said(stop)
             case ClientError():
@@ -674,7 +678,7 @@ class _Work:
         raise AssertionError("unreachable")
 
     def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
-        """Nothing was paid and nothing more is tried; committed before it is told."""
+        """Ends a swap for which nothing was paid; committed before it is returned."""
         money = self._money()
         if not self._refuse_open_part(code):
             money = self._whereabouts()
@@ -688,7 +692,7 @@ class _Work:
         next_: str = AGAIN,
         hash_: str | None = None,
     ) -> Outcome:
-        """Nothing more is done for it, and nothing was swapped."""
+        """Ends a swap in which nothing was swapped."""
         failure = Failure(cause, money or self._money(), next_)
         return replace(refused(code, failure, hash_), order_id=self._order_id)
 
@@ -700,13 +704,12 @@ class _Work:
         next_: str = GOES_ON,
         hash_: str | None = None,
     ) -> Outcome:
-        """It is taken on from what stands in the journal."""
+        """The outcome of a swap that the journal can continue."""
         failure = Failure(cause, money or self._whereabouts(), next_)
         return replace(still_open(code, failure, hash_), order_id=self._order_id)
 
     def _refuse_open_part(self, code: str) -> bool:
-        """What stands open in the journal is over, and so is the swap. False where what was begun
-        is done already."""
+        """Commits that the open part and the swap are over. False if the part is done already."""
         ledger, intent_id = self._ledger, self._intent.id
         create = ledger.get(intent_id)
         if create is not None and create.state is State.PREPARED:
@@ -724,16 +727,17 @@ class _Work:
         return whereabouts(self._intent, self._ledger)
 
     def _paid_money(self, hash_: str | None) -> str:
-        """Where it is once the order's transaction was executed, or is settled by the venue."""
+        """Where the money is once the order's transaction was executed, or the venue settles it."""
         return self._money() if hash_ is None else _with_venue(self._intent, hash_)
 
     def _wallet_said(self, error: WalletError) -> Outcome:
-        """Gone, locked or without its chain: later. Any other refusal ends it unsigned."""
-        said = sentence(error.words)
+        """The outcome of a wallet failure: later if it is gone, locked or without its chain; any
+        other refusal ends the swap unsigned."""
+        cause = sentence(error.words)
         if isinstance(error, Refused) and error.code not in AGAIN_LATER:
             next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
-            return self._end(error.code.upper(), said, next_)
-        return self._open("WALLET", said)
+            return self._end(error.code.upper(), cause, next_)
+        return self._open("WALLET", cause)
 
     def _service_said(self, error: ClientError) -> Outcome:
         told, lost = error, error.reason if isinstance(error, OutcomeUnknown) else error
@@ -745,15 +749,15 @@ class _Work:
             outcome = self._end(f"ANSWER_{lost.reason.upper()}", ANSWER_REFUSED.cause)
             told = lost
         else:
-            said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else unsent(lost)
-            outcome = self._open("NOT_REACHABLE", said.cause)
+            cause = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else unsent(lost)
+            outcome = self._open("NOT_REACHABLE", cause.cause)
         # With what was signed for the call that failed.
         failure = outcome.failure and with_payment(outcome.failure, error)
         return replace(outcome, failure=failure, error=told)
 
 
 def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
-    """The document as it came, for the agent to judge. Raises NotThisSwap."""
+    """The document as received, for the agent to judge. Raises NotThisSwap."""
     permits = signature_kind(requirement.data) == PERMIT
     return TypedDataPayload(
         Purpose.APPROVE if permits else Purpose.ORDER,
@@ -769,11 +773,12 @@ def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
 
 
 def _chained(requirement: SignatureRequirement) -> bool:
-    """Raises NotThisSwap for a type that is neither: what follows such a signature is not known."""
+    """True if another signature follows. Raises NotThisSwap for any other type, after which the
+    next step would be unknown."""
     kind = requirement.type.lower()
     if kind not in tuple(SignatureType):
-        said = f"a signature of the type {requirement.type}, which this desk does not know"
-        raise NotThisSwap("UNKNOWN_SIGNATURE", said)
+        what = f"a signature of the type {requirement.type}, which this desk does not know"
+        raise NotThisSwap("UNKNOWN_SIGNATURE", what)
     return kind == SignatureType.CHAINED
 
 
@@ -791,8 +796,8 @@ _HEIGHT = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 def half_of(told: Mapping[str, Any], promise: Promise) -> SolanaPayload:
-    """The transaction to sign, written in hexadecimal (contract 10.8) or in base64, as bundles
-    are. Raises NotThisSwap."""
+    """The transaction to sign, from hexadecimal (contract 10.8) or, as in bundles, base64. Raises
+    NotThisSwap."""
     data = told.get("data")
     if not isinstance(data, str) or not data:
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -813,7 +818,7 @@ def _octets(data: str) -> bytes:
 
 
 def _height(told: Mapping[str, Any]) -> int | None:
-    """The last block height that it can be executed at, where the service says it."""
+    """The last block height at which it can be executed, if the service says so."""
     text = str(told.get("lastValidBlockHeight", ""))
     return int(text) if _HEIGHT.fullmatch(text) else None
 
@@ -826,7 +831,7 @@ LATER_APPROVAL = "It is judged on the chain as the step before it leaves it."
 
 
 class ShownPayload(Struct, frozen=True):
-    """``data`` is 0x-hex of a transaction, or the EIP-712 document. ``value`` is in wei."""
+    """``data`` is 0x-hex of a transaction, or the EIP-712 document; ``value`` is in wei."""
 
     kind: Literal["transaction", "typedData"]
     purpose: Purpose
@@ -842,7 +847,7 @@ class ShownPayload(Struct, frozen=True):
 
 
 class DryStep(Struct, frozen=True):
-    """One payload that would be signed. ``review`` is None where ``unjudged`` says why."""
+    """One payload that would be signed. ``review`` is None if ``unjudged`` says why."""
 
     name: str
     payload: ShownPayload
@@ -851,8 +856,8 @@ class DryStep(Struct, frozen=True):
 
 
 class DryRun(Struct, frozen=True):
-    """What would be signed. ``notKnown`` are sentences on what comes later, ``asked`` the calls
-    of the service that this took."""
+    """What would be signed. ``notKnown`` has sentences on later steps, ``asked`` the service calls
+    made."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry", "quoteId": "intent.quote_id", "provider": "intent.provider",
@@ -874,35 +879,40 @@ class DryRun(Struct, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """Whether the gate refuses a step: the swap would end there."""
-        return any(one.review is not None and one.review.refused for one in self.steps)
+        """True if the gate refuses a step, where the swap would end."""
+        return any(step.review is not None and step.review.refused for step in self.steps)
 
 
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
-    """Raises ClientError, WalletError, NoDexSwap, and NotThisSwap for an approval that is none
-    of this swap."""
+    """Raises ClientError, WalletError, NoDexSwap, and NotThisSwap for an approval of something
+    else."""
     promise = promise_of(intent)
     if promise.chain_id is None:
         # Both sides pay in the order's transaction: nothing is permitted before it.
         return DryRun(intent, promise, (), (ORDER_UNKNOWN,), ())
     request = ApproveRequest(quote_id=intent.quote_id, address_from=promise.account)
     missing = await missing_permission(api, request)
-    found: list[tuple[str, TransactionPayload | TypedDataPayload]] = [
-        (f"approve {place}", approval_of(one, promise))
-        for place, one in enumerate(missing.approvals[:MOST_APPROVALS], 1)
+    payloads: list[tuple[str, TransactionPayload | TypedDataPayload]] = [
+        (f"approve {place}", approval_of(approval, promise))
+        for place, approval in enumerate(missing.approvals[:MOST_APPROVALS], 1)
     ]
     unknown = []
     if missing.approvals and missing.signatures:
         unknown.append("Signatures: they are asked for again once the approval is mined.")
-    for one in missing.signatures[:MOST_STEPS]:
-        found.append((f"sign {one.key} {one.step + 1} of {one.total_steps}", payload_of(one)))
-        if one.total_steps > one.step + 1:
+    for requirement in missing.signatures[:MOST_STEPS]:
+        payloads.append(
+            (
+                f"sign {requirement.key} {requirement.step + 1} of {requirement.total_steps}",
+                payload_of(requirement),
+            )
+        )
+        if requirement.total_steps > requirement.step + 1:
             unknown.append(
-                f"Signatures {one.step + 2} to {one.total_steps} of {one.key!r}: the service hands"
-                " each out against the signature before it."
+                f"Signatures {requirement.step + 2} to {requirement.total_steps} of"
+                f" {requirement.key!r}: the service hands each out against the signature before it."
             )
     steps = []
-    for place, (name, payload) in enumerate(found):
+    for place, (name, payload) in enumerate(payloads):
         if place and isinstance(payload, TransactionPayload):
             steps.append(DryStep(name, ShownPayload.of(payload), None, LATER_APPROVAL))
         else:
