@@ -1333,16 +1333,16 @@ SHOWING = (
         "doctor-looks-at-no-key-file",
         "A key that other users may read is called private.",
         "swapdesk/flows/doctor/home_checks.py",
-        '        looked_at += [shared("files", file) for file in sorted(keys.iterdir())]',
-        "        looked_at += []",
+        '        checked += [shared("files", file) for file in sorted(keys.iterdir())]',
+        "        checked += []",
         ("tests/cli/test_doctor.py::test_a_broken_home_is_named_and_mended",),
     ),
     Defect(
         "doctor-takes-any-node",
         "A node of another chain is called well, and shows a wallet that has nothing.",
         "swapdesk/flows/doctor/service_checks.py",
-        "    if told != link.chain_id:",
-        "    if told is None:",
+        "    if chain_id != link.chain_id:",
+        "    if chain_id is None:",
         ("tests/cli/test_doctor.py::test_a_broken_profile_is_named_and_mended",),
     ),
     Defect(
@@ -1395,7 +1395,7 @@ SHOWING = (
         "solana-payment-lost-before-it-expired",
         "What may still be executed is called lost, and the same deposit is paid a second time.",
         "swapdesk/agent/transactions/delivery.py",
-        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired and height > (transaction.last_valid_height or 0):",
         "        if expired:",
         (
             "tests/wallet/test_solana_deposits.py"
