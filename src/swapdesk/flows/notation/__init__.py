@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import Annotated, Literal
+from functools import wraps
+from typing import Annotated, Concatenate, Literal, ParamSpec
 
 from msgspec import Meta, Struct
 
@@ -61,6 +62,21 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+_P = ParamSpec("_P")
+
+
+def _or_nothing(
+    write: Callable[Concatenate[Decimal, _P], str],
+) -> Callable[Concatenate[Decimal | None, _P], str]:
+    """Writes :data:`NOTHING` for a value that is not known."""
+
+    @wraps(write)
+    def written(value: Decimal | None, *args: _P.args, **options: _P.kwargs) -> str:
+        return NOTHING if value is None else write(value, *args, **options)
+
+    return written
+
+
 def short_address(address: str) -> str:
     """``0x 71C7 …976F``; what stands for an address is whole."""
     return address if MASK.fullmatch(address) else _short_address(address)
@@ -82,13 +98,12 @@ def trimmed(amount: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def table_amount(amount: Decimal | None, side: Side = "receive") -> str:
+@_or_nothing
+def table_amount(amount: Decimal, side: Side = "receive") -> str:
     """Eight digits, at most eight of them after the point; whole numbers have no point.
 
     The part left of the point is never rounded. Below 10^-8 the text is ``<0.00000001``.
     """
-    if amount is None:
-        return NOTHING
     if amount == amount.to_integral_value():
         return _signed(f"{amount.quantize(Decimal(1), context=_WIDE):,f}")
     if 0 < amount < _SMALLEST:
@@ -103,10 +118,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def tracker_amount(amount: Decimal | None, side: Side = "receive") -> str:
+@_or_nothing
+def tracker_amount(amount: Decimal, side: Side = "receive") -> str:
     """As :func:`table_amount`, with at most six fraction digits and no closing zeros."""
-    if amount is None:
-        return NOTHING
     text = table_amount(amount, side)
     if "." not in text or text.startswith("<"):
         return text
@@ -119,17 +133,15 @@ def tracker_amount(amount: Decimal | None, side: Side = "receive") -> str:
     return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
-def about_amount(amount: Decimal | None) -> str:
+@_or_nothing
+def about_amount(amount: Decimal) -> str:
     """An estimate with four digits that count: ``≈ 0.04123``, ``≈ 12,350``; ``—`` when unknown."""
-    if amount is None:
-        return NOTHING
     return f"≈ {_signed(f'{_ROUGHLY.create_decimal(amount).normalize(_ROUGHLY):,f}')}"
 
 
-def difference(amount: Decimal | None) -> str:
+@_or_nothing
+def difference(amount: Decimal) -> str:
     """A signed difference: ``−0.014777``, ``+2.5``, ``0`` for none."""
-    if amount is None:
-        return NOTHING
     if amount == 0:
         return "0"
     unit = Decimal(1).scaleb(-_TRACKER_PLACES)
@@ -139,20 +151,18 @@ def difference(amount: Decimal | None) -> str:
     return _plus(short, f"{short.copy_abs():,f}")
 
 
-def usd(value: Decimal | None) -> str:
+@_or_nothing
+def usd(value: Decimal) -> str:
     """``$48,210.00``; ``<$0.01`` for less than a cent; ``—`` when unknown."""
-    if value is None:
-        return NOTHING
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<$0.01"
     cents = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
     return f"{MINUS if cents < 0 else ''}${cents.copy_abs():,f}"
 
 
-def usd_market(value: Decimal | None) -> str:
+@_or_nothing
+def usd_market(value: Decimal) -> str:
     """A market figure with one decimal and K, M, B or T: ``$61.8B``."""
-    if value is None:
-        return NOTHING
     size = value.copy_abs()
     for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
         # 999,950 is one million once it has one decimal.
@@ -162,10 +172,9 @@ def usd_market(value: Decimal | None) -> str:
     return usd(value)
 
 
-def percent(value: Decimal | None) -> str:
+@_or_nothing
+def percent(value: Decimal) -> str:
     """A signed percentage from its value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
-    if value is None:
-        return NOTHING
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<0.01%"
     short = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
@@ -247,7 +256,7 @@ def written_seconds(text: str) -> int | None:
 
 def expected(seconds: float | None) -> str:
     """An expected duration: ``~14m``; ``—`` when nothing is promised."""
-    return "—" if seconds is None else f"~{duration(seconds)}"
+    return NOTHING if seconds is None else f"~{duration(seconds)}"
 
 
 def expected_minutes(minutes: Decimal | float | None) -> str:

@@ -88,8 +88,7 @@ def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
     """One checked entry, and sentences on what of it is passed over. AddressBookError says why
     nobody can be paid by it: also a field of another name that may have been meant for one that
     decides who is."""
-    if NAME.fullmatch(name.lower()) is None:
-        raise AddressBookError("A name has up to 32 letters, digits, - and _.")
+    _require_name(name.lower())
     if not isinstance(table, dict):
         raise AddressBookError(f"[{name}] is not a table with an address.")
     said: list[str] = []
@@ -127,6 +126,11 @@ def read_entry(name: str, table: object) -> tuple[BookEntry, tuple[str, ...]]:
         own is True,
     )
     return entry, tuple(said)
+
+
+def _require_name(name: str) -> None:
+    if NAME.fullmatch(name) is None:
+        raise AddressBookError("A name has up to 32 letters, digits, - and _.")
 
 
 def _writable(name: str, text: str, limit: int) -> str:
@@ -406,8 +410,7 @@ class AddressBook:
         """Give an entry another name; nothing else of the file changes. AddressBookError."""
         entry = self._known(name)
         wanted = fresh.removeprefix("@").lower()
-        if NAME.fullmatch(wanted) is None:
-            raise AddressBookError("A name has up to 32 letters, digits, - and _.")
+        _require_name(wanted)
         if wanted != entry.name and self.entry(wanted) is not None:
             raise AddressBookError(f"@{wanted} is in the address book already.")
         self._change(entry, replace(entry, name=wanted))
@@ -515,8 +518,10 @@ def check_entry(
 
 def _check_name(book: AddressBook, name: str) -> tuple[CheckLine, ...]:
     wanted = name.removeprefix("@").lower()
-    if NAME.fullmatch(wanted) is None:
-        return (CheckLine("refuse", "A name has up to 32 letters, digits, - and _."),)
+    try:
+        _require_name(wanted)
+    except AddressBookError as error:
+        return (CheckLine("refuse", str(error)),)
     if book.entry(wanted) is not None:
         return (CheckLine("refuse", f"@{wanted} is in the address book already."),)
     return (CheckLine("ok", f"Written @{wanted} where a recipient is asked for."),)
