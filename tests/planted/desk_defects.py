@@ -493,8 +493,8 @@ CONFIRMED = (
         "all-of-the-wallet-with-its-fee",
         "An order is created for everything there is, and its deposit cannot be paid.",
         "swapdesk/flows/quotes/intent_line.py",
-        "    wanted = has.spendable if share == 1",
-        "    wanted = has.amount if share == 1",
+        "        balance.spendable\n        if share == 1",
+        "        balance.amount\n        if share == 1",
         ("tests/flows/test_intent_line.py::test_an_amount_need_not_be_digits_alone",),
     ),
     Defect(
@@ -692,8 +692,8 @@ CONFIRMED = (
         "route-that-pays-nothing-chosen",
         "A route whose fees take all of it stands chosen before anybody looked.",
         "swapdesk/flows/quotes/ranking.py",
-        "if one.pays and (signs or not one.on_chain)",
-        "if signs or not one.on_chain",
+        "if row.pays and (signs or not row.on_chain)",
+        "if signs or not row.on_chain",
         ("tests/flows/test_ranking.py::test_only_usable_routes_are_ranked_by_what_they_pay",),
     ),
     Defect(
