@@ -39,7 +39,7 @@ NOTHING = "—"
 """Stands where there is no value."""
 
 MASK = re.compile(r"[a-z]+-\d{1,4}", re.ASCII)
-"""What stands for an address in a support file, as ``address-2``."""
+"""Stands for an address in a support file: ``address-2``."""
 
 Side = Literal["receive", "pay"]
 
@@ -78,7 +78,7 @@ def _or_nothing(
 
 
 def short_address(address: str) -> str:
-    """``0x 71C7 …976F``; what stands for an address is whole."""
+    """``0x 71C7 …976F``; a placeholder of a support file stays whole."""
     return address if MASK.fullmatch(address) else _short_address(address)
 
 
@@ -88,12 +88,12 @@ def exact_amount(amount: Decimal) -> str:
 
 
 def copied_amount(amount: Decimal) -> str:
-    """Every digit without groups and with the ASCII sign, as another program reads it."""
+    """Every digit without groups and with the ASCII sign, for other programs."""
     return f"{amount:f}"
 
 
 def trimmed(amount: Decimal) -> str:
-    """Every digit that counts: exact, without closing zeros after the point."""
+    """Exact, without trailing zeros after the point."""
     text = exact_amount(amount)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -102,7 +102,8 @@ def trimmed(amount: Decimal) -> str:
 def table_amount(amount: Decimal, side: Side = "receive") -> str:
     """Eight digits, at most eight of them after the point; whole numbers have no point.
 
-    The part left of the point is never rounded. Below 10^-8 the text is ``<0.00000001``.
+    The part left of the point is never rounded. Below 10^-8 the text is ``<0.00000001``. Amounts to
+    pay are rounded up, others down.
     """
     if amount == amount.to_integral_value():
         return _signed(f"{amount.quantize(Decimal(1), context=_WIDE):,f}")
@@ -135,7 +136,7 @@ def tracker_amount(amount: Decimal, side: Side = "receive") -> str:
 
 @_or_nothing
 def about_amount(amount: Decimal) -> str:
-    """An estimate with four digits that count: ``≈ 0.04123``, ``≈ 12,350``; ``—`` when unknown."""
+    """An estimate with four significant digits: ``≈ 0.04123``, ``≈ 12,350``."""
     return f"≈ {_signed(f'{_ROUGHLY.create_decimal(amount).normalize(_ROUGHLY):,f}')}"
 
 
@@ -153,7 +154,7 @@ def difference(amount: Decimal) -> str:
 
 @_or_nothing
 def usd(value: Decimal) -> str:
-    """``$48,210.00``; ``<$0.01`` for less than a cent; ``—`` when unknown."""
+    """``$48,210.00``; ``<$0.01`` for less than a cent."""
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<$0.01"
     cents = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
@@ -174,7 +175,7 @@ def usd_market(value: Decimal) -> str:
 
 @_or_nothing
 def percent(value: Decimal) -> str:
-    """A signed percentage from its value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
+    """A signed percentage from a value in percent: ``−0.43%``, ``<0.01%``, ``0.00%``."""
     if 0 < value.copy_abs() < Decimal("0.01"):
         return "<0.01%"
     short = value.quantize(Decimal("0.01"), ROUND_HALF_EVEN, context=_WIDE)
@@ -184,7 +185,7 @@ def percent(value: Decimal) -> str:
 def rate_both_ways(
     pay: Decimal, pay_symbol: str, get: Decimal, get_symbol: str
 ) -> tuple[str, str] | None:
-    """The rate of one quote in both directions, or None when either amount is not above zero."""
+    """The rate of one quote in both directions; None if an amount is not above zero."""
     if pay <= 0 or get <= 0:
         return None
     forth = table_amount(_WIDE.divide(get, pay))
@@ -193,10 +194,10 @@ def rate_both_ways(
 
 
 def align_on_point(texts: Sequence[str]) -> list[str]:
-    """Pad numbers so that their points stand in one column; all results are equally wide.
+    """Pads numbers so that their points stand in one column; all results are equally wide.
 
-    A whole number ends where the others have their point. A text that is not a number
-    (``—``, ``in price``) is put at the right edge.
+    A whole number ends where the others have their point. Other texts (``—``, ``in price``) are put
+    at the right edge.
     """
     parts = [split_at_point(text) for text in texts]
     left = max((len(whole) for whole, _, number in parts if number), default=0)
@@ -248,14 +249,13 @@ def duration(seconds: float) -> str:
 
 
 def written_seconds(text: str) -> int | None:
-    """Seconds of ``40s``, ``30m``, ``1h`` or ``2d`` as a person writes it; None for anything
-    else."""
-    found = _WRITTEN.fullmatch(text)
-    return int(found[1]) * _SECONDS[found[2]] if found is not None else None
+    """Seconds of ``40s``, ``30m``, ``1h`` or ``2d``; None for any other text."""
+    match = _WRITTEN.fullmatch(text)
+    return int(match[1]) * _SECONDS[match[2]] if match is not None else None
 
 
 def expected(seconds: float | None) -> str:
-    """An expected duration: ``~14m``; ``—`` when nothing is promised."""
+    """An expected duration: ``~14m``; ``—`` if none is stated."""
     return NOTHING if seconds is None else f"~{duration(seconds)}"
 
 
@@ -314,7 +314,7 @@ def date(moment: datetime, now: datetime) -> str:
 
 
 def as_of(moment: datetime, now: datetime) -> str:
-    """``06:44``, ``24 Nov 06:44``: when something was true that may not be any more."""
+    """``06:44``, ``24 Nov 06:44``: when something was true that may have changed since."""
     there = _utc(moment)
     if there.date() == _utc(now).date():
         return short_clock(there)
