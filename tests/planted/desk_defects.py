@@ -9,8 +9,8 @@ CREATING = (
         "balance-of-before-the-faucet",
         "A wallet that was filled is said to have too little for as long as the line stands.",
         "swapdesk/flows/wallet/own_accounts.py",
-        "if any(balance.units for balance in told.balances) or not wallet.awaits(*place):",
-        "if any(balance.units for balance in told.balances) or told.balances:",
+        "if any(balance.units for balance in answer.balances) or not wallet.awaits(*place):",
+        "if any(balance.units for balance in answer.balances) or answer.balances:",
         ("tests/flows/test_local_wallet.py::test_a_balance_waits_for_what_the_faucet_sends",),
     ),
     Defect(
@@ -897,8 +897,8 @@ PAYING = (
         "revocation-sent-twice",
         "A revocation that is under way is signed and paid for once more.",
         "swapdesk/flows/transactions.py",
-        'one.intent_id.rpartition("#")[0] in names',
-        "one.intent_id in names",
+        'transaction.intent_id.rpartition("#")[0] in names',
+        "transaction.intent_id in names",
         (
             "tests/flows/test_revoking_on_solana.py::test_a_delegate_is_told_and_its_right_ended_once",
         ),
@@ -1333,16 +1333,16 @@ SHOWING = (
         "doctor-looks-at-no-key-file",
         "A key that other users may read is called private.",
         "swapdesk/flows/doctor/home_checks.py",
-        '        looked_at += [shared("files", file) for file in sorted(keys.iterdir())]',
-        "        looked_at += []",
+        '        checked += [shared("files", file) for file in sorted(keys.iterdir())]',
+        "        checked += []",
         ("tests/cli/test_doctor.py::test_a_broken_home_is_named_and_mended",),
     ),
     Defect(
         "doctor-takes-any-node",
         "A node of another chain is called well, and shows a wallet that has nothing.",
         "swapdesk/flows/doctor/service_checks.py",
-        "    if told != link.chain_id:",
-        "    if told is None:",
+        "    if chain_id != link.chain_id:",
+        "    if chain_id is None:",
         ("tests/cli/test_doctor.py::test_a_broken_profile_is_named_and_mended",),
     ),
     Defect(
@@ -1395,7 +1395,7 @@ SHOWING = (
         "solana-payment-lost-before-it-expired",
         "What may still be executed is called lost, and the same deposit is paid a second time.",
         "swapdesk/agent/transactions/delivery.py",
-        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired and height > (transaction.last_valid_height or 0):",
         "        if expired:",
         (
             "tests/wallet/test_solana_deposits.py"

@@ -8,7 +8,6 @@ the spelling of a text and never its value. A stream may be closed, full, or una
 from __future__ import annotations
 
 import codecs
-import json
 import os
 import re
 import sys
@@ -375,6 +374,9 @@ def _builtin(value: Any) -> Any:
 def json_text(value: Mapping[str, Any]) -> str:
     """One line of JSON with exact numbers, without a character a terminal acts on."""
     if _plain(value):
+        # The desk, which starts here too, writes none.
+        import json
+
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     else:
         # On demand, as above: amounts, models and times need the exact writer.
