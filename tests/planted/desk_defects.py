@@ -44,8 +44,8 @@ CREATING = (
         "write-retried",
         "Every write that failed is sent a second time, so that an order is created twice.",
         "swapdesk/client/transport.py",
-        "return told if isinstance(error, RateLimited) and attempt == 1 else None",
-        "return told or 0.0 if attempt == 1 else None",
+        "return stated if isinstance(error, RateLimited) and attempt == 1 else None",
+        "return stated or 0.0 if attempt == 1 else None",
         (
             "tests/client/test_transport.py"
             "::test_a_lost_answer_is_asked_for_again_when_reading_and_never_when_writing",
@@ -1028,8 +1028,8 @@ SHOWING = (
         "orders-of-the-first-page-alone",
         "What moved while the stream was down stays unseen where a partner has many orders.",
         "swapdesk/client/live.py",
-        "            if found.empty or page >= found.total_pages:\n",
-        "            if found.empty or page >= 2:\n",
+        "            if listed.empty or page >= listed.total_pages:\n",
+        "            if listed.empty or page >= 2:\n",
         ("tests/client/test_live.py::test_a_page_that_cannot_be_read_does_not_end_the_reading",),
     ),
     Defect(
