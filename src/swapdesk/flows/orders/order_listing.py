@@ -153,10 +153,9 @@ def _state(looked: _Looked) -> str:
 
 
 def _to(looked: _Looked) -> str:
-    order, intent = looked.tracked.order, looked.tracked.intent
-    label = intent.recipient_label if intent is not None else None
-    address = order.receiver_address or ""
-    return f"{address} {label or ''} {looked.names.get(address.lower(), '')}"
+    address = looked.tracked.order.receiver_address or ""
+    label = looked.tracked.recipient_label or ""
+    return f"{address} {label} {looked.names.get(address.lower(), '')}"
 
 
 _FIELDS: dict[str, tuple[str, Callable[[_Looked], str]]] = {
