@@ -1417,8 +1417,8 @@ SHOWING = (
         "newer-state-to-be-paid",
         "An order in a state that this desk does not know is told to be paid.",
         "swapdesk/flows/orders/order_status.py",
-        "        payable=said is WAITING,",
-        "        payable=said in (WAITING, SITUATIONS['unknown state']),",
+        "        payable=row is WAITING,",
+        "        payable=row in (WAITING, SITUATIONS['unknown state']),",
         ("tests/cli/test_newer_service.py::test_nothing_is_payable_in_a_state_that_nobody_knows",),
     ),
     Defect(

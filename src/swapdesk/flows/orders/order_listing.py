@@ -148,7 +148,7 @@ def _state(looked: _Looked) -> str:
     status = looked.status
     late = "late" if status.time.late else ""
     away = "put away" if status.put_away else ""
-    before = status.said.word if status.situation is LAST_HEARD else ""
+    before = status.reported.word if status.situation is LAST_HEARD else ""
     return f"{status.word} {before} {'finished' if status.ended else 'open'} {late} {away}"
 
 

@@ -403,7 +403,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 def told_line(summary: OrderStatus) -> Line:
     """What happened, where an order did not go its plain way. Empty otherwise."""
-    plain = summary.level in ("waiting", "moving") or summary.said is COMPLETED
+    plain = summary.level in ("waiting", "moving") or summary.reported is COMPLETED
     if plain and not summary.notes:
         return []
     sign = sign_span(summary)
