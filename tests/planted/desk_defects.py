@@ -63,8 +63,8 @@ CREATING = (
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
         "swapdesk/cli/batch_report.py",
-        "tell_plan(session, plan, output.before_a_question)",
-        "tell_plan(session, plan)",
+        "tell_plan(call, plan, output.before_a_question)",
+        "tell_plan(call, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
     ),
     Defect(
@@ -164,9 +164,9 @@ CREATING = (
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
         "swapdesk/cli/service_reports.py",
-        "        answer = await _asked(session, method, path, query, body)\n"
+        "        answer = await _asked(call, method, path, query, body)\n"
         "    except ClientError as error:",
-        "        answer = await session.link.api.call(method, path, query, body)\n"
+        "        answer = await call.link.api.call(method, path, query, body)\n"
         "    except ClientError as error:",
         ("tests/cli/test_refusals.py::test_an_unknown_outcome_is_in_the_journal",),
     ),
@@ -1417,15 +1417,15 @@ SHOWING = (
         "newer-state-to-be-paid",
         "An order in a state that this desk does not know is told to be paid.",
         "swapdesk/flows/orders/order_status.py",
-        "        payable=said is WAITING,",
-        "        payable=said in (WAITING, SITUATIONS['unknown state']),",
+        "        payable=row is WAITING,",
+        "        payable=row in (WAITING, SITUATIONS['unknown state']),",
         ("tests/cli/test_newer_service.py::test_nothing_is_payable_in_a_state_that_nobody_knows",),
     ),
     Defect(
         "unreadable-orders-unsaid",
         "Orders that cannot be read are missing from a list that looks whole.",
         "swapdesk/cli/order_reports.py",
-        "left_out_words(session.link.tracker.skipped)",
+        "left_out_words(call.link.tracker.skipped)",
         "left_out_words(0)",
         ("tests/cli/test_newer_service.py::test_orders_that_cannot_be_read_are_counted",),
     ),
