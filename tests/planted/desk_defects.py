@@ -44,8 +44,8 @@ CREATING = (
         "write-retried",
         "Every write that failed is sent a second time, so that an order is created twice.",
         "swapdesk/client/transport.py",
-        "return told if isinstance(error, RateLimited) and attempt == 1 else None",
-        "return told or 0.0 if attempt == 1 else None",
+        "return stated if isinstance(error, RateLimited) and attempt == 1 else None",
+        "return stated or 0.0 if attempt == 1 else None",
         (
             "tests/client/test_transport.py"
             "::test_a_lost_answer_is_asked_for_again_when_reading_and_never_when_writing",
@@ -63,8 +63,8 @@ CREATING = (
         "batch-agreed-to-unseen",
         "A person says yes to a batch whose rows went into a file.",
         "swapdesk/cli/batch_report.py",
-        "tell_plan(session, plan, output.before_a_question)",
-        "tell_plan(session, plan)",
+        "tell_plan(call, plan, output.before_a_question)",
+        "tell_plan(call, plan)",
         ("tests/cli/test_review.py::test_a_batch_is_shown_where_it_is_asked_about",),
     ),
     Defect(
@@ -164,9 +164,9 @@ CREATING = (
         "page-taken-for-an-answer",
         "A raw create that a portal answered ends as done, though nobody knows whether it was.",
         "swapdesk/cli/service_reports.py",
-        "        answer = await _asked(session, method, path, query, body)\n"
+        "        answer = await _asked(call, method, path, query, body)\n"
         "    except ClientError as error:",
-        "        answer = await session.link.api.call(method, path, query, body)\n"
+        "        answer = await call.link.api.call(method, path, query, body)\n"
         "    except ClientError as error:",
         ("tests/cli/test_refusals.py::test_an_unknown_outcome_is_in_the_journal",),
     ),
@@ -493,8 +493,8 @@ CONFIRMED = (
         "all-of-the-wallet-with-its-fee",
         "An order is created for everything there is, and its deposit cannot be paid.",
         "swapdesk/flows/quotes/intent_line.py",
-        "    wanted = has.spendable if share == 1",
-        "    wanted = has.amount if share == 1",
+        "        balance.spendable\n        if share == 1",
+        "        balance.amount\n        if share == 1",
         ("tests/flows/test_intent_line.py::test_an_amount_need_not_be_digits_alone",),
     ),
     Defect(
@@ -517,7 +517,7 @@ CONFIRMED = (
         "paid-address-imitated",
         "An address that imitates one that was paid before is taken for a new recipient.",
         "swapdesk/flows/payees/recipients.py",
-        "    known += [(short_address(one), one) for one in paid]\n",
+        "    payees += [(short_address(payee), payee) for payee in paid]\n",
         "",
         ("tests/flows/test_recipients.py",),
     ),
@@ -668,8 +668,8 @@ CONFIRMED = (
         "deposit-of-another-chain-barred",
         "An own address is refused because another chain has a deposit address of its spelling.",
         "swapdesk/flows/payees/recipients.py",
-        "if any(on == chain.kind and same_address(on, address, one)",
-        "if any(same_address(on, address, one)",
+        "if any(on == chain.kind and same_address(on, address, deposit)",
+        "if any(same_address(on, address, deposit)",
         ("tests/flows/test_recipients.py::test_what_is_said_of_a_recipient",),
     ),
     Defect(
@@ -692,8 +692,8 @@ CONFIRMED = (
         "route-that-pays-nothing-chosen",
         "A route whose fees take all of it stands chosen before anybody looked.",
         "swapdesk/flows/quotes/ranking.py",
-        "if one.pays and (signs or not one.on_chain)",
-        "if signs or not one.on_chain",
+        "if row.pays and (signs or not row.on_chain)",
+        "if signs or not row.on_chain",
         ("tests/flows/test_ranking.py::test_only_usable_routes_are_ranked_by_what_they_pay",),
     ),
     Defect(
@@ -1028,8 +1028,8 @@ SHOWING = (
         "orders-of-the-first-page-alone",
         "What moved while the stream was down stays unseen where a partner has many orders.",
         "swapdesk/client/live.py",
-        "            if found.empty or page >= found.total_pages:\n",
-        "            if found.empty or page >= 2:\n",
+        "            if listed.empty or page >= listed.total_pages:\n",
+        "            if listed.empty or page >= 2:\n",
         ("tests/client/test_live.py::test_a_page_that_cannot_be_read_does_not_end_the_reading",),
     ),
     Defect(
@@ -1395,7 +1395,7 @@ SHOWING = (
         "solana-payment-lost-before-it-expired",
         "What may still be executed is called lost, and the same deposit is paid a second time.",
         "swapdesk/agent/transactions/delivery.py",
-        "        if expired and height > (one.last_valid_height or 0):",
+        "        if expired and height > (transaction.last_valid_height or 0):",
         "        if expired:",
         (
             "tests/wallet/test_solana_deposits.py"
@@ -1417,15 +1417,15 @@ SHOWING = (
         "newer-state-to-be-paid",
         "An order in a state that this desk does not know is told to be paid.",
         "swapdesk/flows/orders/order_status.py",
-        "        payable=said is WAITING,",
-        "        payable=said in (WAITING, SITUATIONS['unknown state']),",
+        "        payable=row is WAITING,",
+        "        payable=row in (WAITING, SITUATIONS['unknown state']),",
         ("tests/cli/test_newer_service.py::test_nothing_is_payable_in_a_state_that_nobody_knows",),
     ),
     Defect(
         "unreadable-orders-unsaid",
         "Orders that cannot be read are missing from a list that looks whole.",
         "swapdesk/cli/order_reports.py",
-        "left_out_words(session.link.tracker.skipped)",
+        "left_out_words(call.link.tracker.skipped)",
         "left_out_words(0)",
         ("tests/cli/test_newer_service.py::test_orders_that_cannot_be_read_are_counted",),
     ),

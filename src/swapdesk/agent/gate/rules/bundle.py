@@ -19,7 +19,7 @@ from swapdesk.chain.addresses import evm, sol
 from swapdesk.chain.addresses.kind import AddressProblem
 from swapdesk.chain.deployments import ENTRY_POINT, ENTRY_POINT_08, SANDBOX_ACCOUNT_FACTORY
 from swapdesk.chain.smart_account import NO_SALT, EntryPointVersion, nonce_key
-from swapdesk.wallet.promise import DepositPromise, Purpose
+from swapdesk.wallet.promise import Purpose
 
 _ENTRY_POINTS = {
     f"{SHAPE} {EntryPointVersion.V07}": ENTRY_POINT,
@@ -28,14 +28,9 @@ _ENTRY_POINTS = {
 _PAYING: frozenset[Act] = frozenset({"bundle", "pay", "swap", "order"})
 
 
-def _deposits(case: Case) -> tuple[DepositPromise, ...]:
-    bundle = case.promise.bundle
-    return () if bundle is None else bundle.deposits
-
-
 @refuses("BUNDLE_MISSING")
 def there_are_deposits_to_pay(case: Case) -> Objections:
-    if not _deposits(case):
+    if not case.promise.bundled:
         yield Objection("No deposits were confirmed that this operation could pay.")
     if case.promise.sell_units <= 0 or case.promise.gas_units <= 0:
         yield Objection("The confirmed amounts make no bundle.")
@@ -52,7 +47,7 @@ def entry_point_is_the_canonical_one(case: Case) -> Objections:
 
 @refuses("SENDER_DIFFERS", "smart account")
 def sender_is_the_owners_account(case: Case) -> Objections:
-    """The address follows from owner and factory, and is asked of nobody."""
+    """The address follows from owner and factory; nobody is asked for it."""
     own = case.policy.smart_account
     for field, sender in case.claim.texts("smart account"):
         if own is None:
@@ -65,7 +60,7 @@ def sender_is_the_owners_account(case: Case) -> Objections:
 
 @refuses("FACTORY_DIFFERS", "account factory", "owner")
 def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
-    claim, known = case.claim, case.policy.smart_accounts
+    claim, accounts = case.claim, case.policy.smart_accounts
     senders = [sender for _, sender in claim.texts("smart account")]
     code = case.facts.code.get(senders[0]) if senders else None
     if code is None:
@@ -74,7 +69,7 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
             case.claim.first("smart account"),
         )
     for field, maker in claim.texts("account factory"):
-        if not known or maker != SANDBOX_ACCOUNT_FACTORY:
+        if not accounts or maker != SANDBOX_ACCOUNT_FACTORY:
             yield Objection("The smart account would be made by somebody else.", field)
         elif code:
             yield Objection("The smart account exists already and cannot be made again.", field)
@@ -85,7 +80,7 @@ def account_is_made_once_and_for_its_owner(case: Case) -> Objections:
 
 @refuses("OPERATION_NONCE", "nonce")
 def nonce_is_the_groups_next(case: Case) -> Objections:
-    """Of its own key, so that a bundle that is built again takes the place of the one before."""
+    """The group has its own key, so that a bundle that is built again replaces the one before."""
     bundle, claim = case.promise.bundle, case.claim
     for field, nonce in claim.numbers("nonce"):
         if bundle is None or nonce >> 64 != nonce_key(
@@ -102,7 +97,7 @@ def nonce_is_the_groups_next(case: Case) -> Objections:
 
 @refuses("BUNDLE_CALLS_DIFFER", "payee", "sold units")
 def it_makes_the_promised_payments_alone(case: Case) -> Objections:
-    deposits, paid = _deposits(case), len(case.claim.outflows)
+    deposits, paid = case.promise.bundled, len(case.claim.outflows)
     if paid > len(deposits):
         yield Objection(f"It makes {paid} payments; {len(deposits)} were confirmed.")
     elif paid < len(deposits):
@@ -112,7 +107,7 @@ def it_makes_the_promised_payments_alone(case: Case) -> Objections:
 @refuses("BUNDLE_RECIPIENT_DIFFERS", "payee")
 def each_payment_goes_to_its_deposit_address(case: Case) -> Objections:
     payees = list(case.claim.of("payee"))
-    for field, deposit in zip_longest(payees, _deposits(case)):
+    for field, deposit in zip_longest(payees, case.promise.bundled):
         if field is not None and deposit is None:
             yield Objection("It pays somebody whom no order of the group names.", field)
         elif field is not None and field.value != deposit.address:
@@ -122,7 +117,7 @@ def each_payment_goes_to_its_deposit_address(case: Case) -> Objections:
 @refuses("BUNDLE_AMOUNT_DIFFERS", "sold units")
 def each_payment_is_of_its_orders_amount(case: Case) -> Objections:
     sell = case.promise.sell
-    for flow, deposit in zip(case.claim.outflows, _deposits(case), strict=False):
+    for flow, deposit in zip(case.claim.outflows, case.promise.bundled, strict=False):
         if flow.units != deposit.units:
             yield Objection(
                 f"It pays {amount(flow.units, sell)} instead of {amount(deposit.units, sell)}.",
@@ -141,7 +136,7 @@ def each_payment_is_of_the_promised_token(case: Case) -> Objections:
 
 @refuses("BUNDLE_ABOVE", "sold units")
 def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
-    """One part in ten thousand is what orders may ask for above the confirmed amount."""
+    """Orders may ask for one part in ten thousand above the confirmed amount."""
     sold = case.promise.sell_units
     total = sum(flow.units for flow in case.claim.outflows)
     if total > sold + sold // 10_000:
@@ -155,7 +150,7 @@ def all_of_it_is_within_what_was_confirmed(case: Case) -> Objections:
 def nobody_is_paid_who_keeps_it_for_ever(case: Case) -> Objections:
     promise, claim = case.promise, case.claim
     taboo = {promise.sell.contract, claim.contract, case.policy.account}
-    taboo |= {one.address for one in case.policy.venues}
+    taboo |= {venue.address for venue in case.policy.venues}
     taboo |= {sender for _, sender in claim.texts("smart account")}
     read = sol.read if claim.solana else evm.read
     for field, payee in claim.texts("payee"):
@@ -170,16 +165,16 @@ def nobody_is_paid_who_keeps_it_for_ever(case: Case) -> Objections:
 @refuses("BUNDLE_ORDER_EXPIRED")
 def every_order_still_waits(case: Case) -> Objections:
     earliest = case.facts.now + LEAST_LEFT
-    late = sum(deposit.expires < earliest for deposit in _deposits(case))
+    late = sum(deposit.expires < earliest for deposit in case.promise.bundled)
     if late:
         yield Objection(f"{late} of its orders wait for less than 30 seconds or no longer.")
 
 
 @refuses("BUNDLE_TAG_NEEDED")
 def no_order_needs_a_memo(case: Case) -> Objections:
-    """An operation carries none, a transaction one for all; a deposit without its tag is credited
-    to nobody."""
-    if any(deposit.tag for deposit in _deposits(case)):
+    """An operation carries no memo and a transaction one for all: a deposit without its tag is
+    credited to nobody."""
+    if any(deposit.tag for deposit in case.promise.bundled):
         yield Objection("An order of the group needs a memo, which a bundle cannot carry.")
 
 
@@ -192,12 +187,12 @@ def gas_is_within_the_bound(case: Case) -> Objections:
 
 @refuses("BUNDLE_PAID_ALREADY")
 def group_is_paid_once(case: Case) -> Objections:
-    """What was signed before may land, unless this one takes its nonce. On Solana there is none:
-    only what can never be executed any more makes room for another one."""
+    """An earlier signature may still be executed, unless this one takes its nonce. Solana has no
+    such nonce: there only a transaction that can never be executed makes room for another."""
     own = None if case.claim.solana else nonce_of(case.claim)
-    for one in case.memory:
-        if one.act in _PAYING and not one.spent and one.content != case.claim.content:
-            if one.act == "bundle" and own is not None and one.key == own:
+    for past in case.memory:
+        if past.act in _PAYING and not past.spent and past.content != case.claim.content:
+            if past.act == "bundle" and own is not None and past.key == own:
                 continue
             yield Objection("Something that pays these orders was signed already.")
 
@@ -215,7 +210,7 @@ PAYMENT_RULES = (
     gas_is_within_the_bound,
     group_is_paid_once,
 )
-"""Of every bundle."""
+"""For every bundle."""
 
 OPERATION_RULES = (
     entry_point_is_the_canonical_one,
@@ -223,14 +218,14 @@ OPERATION_RULES = (
     account_is_made_once_and_for_its_owner,
     nonce_is_the_groups_next,
 )
-"""Of UserOperations alone."""
+"""For UserOperations alone."""
 
 GROUP_RULES = (*OPERATION_RULES, *PAYMENT_RULES)
 
 
 @refuses("BUNDLE_MEMO", "tag")
 def memo_is_the_groups_id(case: Case) -> Objections:
-    """No memo at all is as good: no order of the group needs one."""
+    """A missing memo is accepted: no order of the group needs one."""
     bundle = case.promise.bundle
     tags = list(case.claim.texts("tag"))
     for field, tag in tags:
@@ -240,8 +235,8 @@ def memo_is_the_groups_id(case: Case) -> Objections:
 
 @refuses("BUNDLE_BLOCKHASH_OLD", "lifetime")
 def blockhash_can_still_be_executed(case: Case) -> Objections:
-    """How long it is good nobody tells of an answer that does not say; that it is good now the
-    node said, or nothing was read at all."""
+    """An answer may not say how long the blockhash is valid. That it is valid now the node said, or
+    nothing was read at all."""
     left = case.facts.blocks_left
     if left is not None and left < LEAST_BLOCKS:
         field = case.claim.first("lifetime")
@@ -250,20 +245,21 @@ def blockhash_can_still_be_executed(case: Case) -> Objections:
 
 @refuses("BUNDLE_RENT_FOR_STRANGER", "rent payee", "rent token")
 def rent_is_paid_for_deposit_addresses_alone(case: Case) -> Objections:
-    """Opening a token account costs its payer a rent that its owner can take out."""
-    bundle, token = case.promise.bundle, case.promise.sell.contract
-    owners = {one.address for one in bundle.deposits} if bundle is not None else set()
+    """Opening a token account costs its payer a rent that the owner of that account can
+    withdraw."""
+    owners = {deposit.address for deposit in case.promise.bundled}
     for field, owner in case.claim.texts("rent payee"):
         if owner not in owners:
             yield Objection("An account is opened at your cost for somebody else.", field)
     for field, mint in case.claim.texts("rent token"):
-        if mint != token:
+        if mint != case.promise.sell.contract:
             yield Objection("An account is opened at your cost for another token.", field)
 
 
 @refuses("BUNDLE_SIMULATION_DIFFERS")
 def the_chain_would_do_exactly_this(case: Case) -> Objections:
-    """The deposits leave and arrive, the fee and the rent of new accounts beside them, no more."""
+    """The deposits leave and arrive, besides the fee and the rent of new accounts, and nothing else
+    moves."""
     simulation, promise = case.facts.simulation, case.promise
     if simulation is None:
         yield Objection("What the transaction does could not be simulated.")
@@ -272,7 +268,7 @@ def the_chain_would_do_exactly_this(case: Case) -> Objections:
         yield Objection("The transaction would fail on the chain as it is now.")
         return
     token, wanted = promise.sell.contract, defaultdict[str, int](int)
-    for deposit in promise.bundle.deposits if promise.bundle is not None else ():
+    for deposit in promise.bundled:
         wanted[deposit.address] += deposit.units
     moved = defaultdict[tuple[str, str | None], int](int)
     for change in simulation.changes:

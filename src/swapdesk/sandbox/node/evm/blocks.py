@@ -1,5 +1,5 @@
-"""Blocks with their transactions and logs, as they lie in memory and in the log of the chain, and
-as the Ethereum JSON-RPC shows them.
+"""Blocks with their transactions and logs, in memory, in the log of the chain, and in Ethereum
+JSON-RPC.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Log(Struct, frozen=True, gc=False, array_like=True):
 
 
 class MinedTransaction(Struct, frozen=True, array_like=True):
-    """An executed transaction. ``created`` is the contract that it made, if it made one."""
+    """An executed transaction. ``created`` is the contract that it created, if any."""
 
     raw: bytes
     hash: bytes
@@ -52,19 +52,21 @@ _decoded = lru_cache(maxsize=1_024)(PragueTransactionBuilder.decode)
 
 
 def kind_of(transaction: Any) -> int:
-    """Its type (EIP-2718); 0 for the old form."""
     return transaction.type_id or 0
 
 
 def price_at(transaction: Any, base_fee: int) -> int:
-    """Wei per gas that its sender pays in a block with this base fee."""
+    """Returns wei per gas that its sender pays in a block with this base fee."""
     tip = transaction.max_priority_fee_per_gas
     return int(min(transaction.max_fee_per_gas, base_fee + tip))
 
 
 class Block(Struct, frozen=True, array_like=True):
-    """A header with what it is the header of. ``slot`` is the interval of world time that it was
-    made in, ``awaited`` how many more blocks shall follow it even if nothing is sent."""
+    """A header with its content.
+
+    ``slot`` is the interval of world time that it was made in, ``awaited`` how many blocks shall
+    follow it even if nothing is sent.
+    """
 
     number: int
     timestamp: int
@@ -85,14 +87,15 @@ class Block(Struct, frozen=True, array_like=True):
     transactions: tuple[MinedTransaction, ...] = ()
 
     def sealed(self) -> Block:
-        """With its hash: that of the RLP of a header of Prague."""
+        """Returns the block with its hash: that of the RLP of a header of Prague."""
         return replace(self, hash=keccak(rlp.encode(self._header)))
 
     @property
     def size(self) -> int:
         """Bytes of the block in RLP; it has no uncles and no withdrawals."""
         raws = [
-            one.raw if kind_of(one.signed) else rlp.decode(one.raw) for one in self.transactions
+            transaction.raw if kind_of(transaction.signed) else rlp.decode(transaction.raw)
+            for transaction in self.transactions
         ]
         return len(rlp.encode([self._header, raws, [], []]))
 
@@ -124,7 +127,6 @@ class Block(Struct, frozen=True, array_like=True):
 
 
 def first_block(terms: ChainTerms, genesis: Genesis, timestamp: int, slot: int) -> Block:
-    """Block 0."""
     return Block(
         number=0,
         timestamp=timestamp,
@@ -138,8 +140,10 @@ def first_block(terms: ChainTerms, genesis: Genesis, timestamp: int, slot: int) 
 
 
 def next_block(terms: ChainTerms, parent: Block, timestamp: int) -> Block:
-    """The block after ``parent``, still empty and without a hash. It is never before its parent:
-    blocks closer than a second share one."""
+    """Returns an empty block after ``parent``, without a hash.
+
+    It is never before its parent: blocks closer than a second share one.
+    """
     return Block(
         number=parent.number + 1,
         timestamp=max(parent.timestamp, timestamp),
@@ -167,7 +171,6 @@ Document = dict[str, Any]
 
 
 quantity = hex
-"""``0x`` and the shortest digits of a number."""
 
 
 def data(octets: bytes) -> str:
@@ -176,17 +179,19 @@ def data(octets: bytes) -> str:
 
 @lru_cache(maxsize=4_096)
 def address(octets: bytes) -> str | None:
-    """An address in mixed case, or None for no address."""
+    """Returns a checksummed address, or None for no address."""
     return to_checksum_address(octets) if octets else None
 
 
 def block_document(block: Block, chain_id: int, *, whole: bool = False) -> Document:
     """With its transactions' hashes, or with all of them (``whole``)."""
     transactions = [
-        transaction_document(one.signed, one.hash, one.sender, chain_id, block, place)
+        transaction_document(
+            transaction.signed, transaction.hash, transaction.sender, chain_id, block, place
+        )
         if whole
-        else data(one.hash)
-        for place, one in enumerate(block.transactions)
+        else data(transaction.hash)
+        for place, transaction in enumerate(block.transactions)
     ]
     return {
         "number": quantity(block.number),
@@ -262,39 +267,39 @@ def transaction_document(
     if kind == 4:
         document["authorizationList"] = [
             {
-                "chainId": quantity(each.chain_id),
-                "address": address(each.address),
-                "nonce": quantity(each.nonce),
-                "yParity": quantity(each.y_parity),
-                "r": quantity(each.r),
-                "s": quantity(each.s),
+                "chainId": quantity(authorization.chain_id),
+                "address": address(authorization.address),
+                "nonce": quantity(authorization.nonce),
+                "yParity": quantity(authorization.y_parity),
+                "r": quantity(authorization.r),
+                "s": quantity(authorization.s),
             }
-            for each in signed.authorization_list
+            for authorization in signed.authorization_list
         ]
     return document
 
 
 def receipt_document(block: Block, position: int) -> Document:
-    one = block.transactions[position]
-    signed = one.signed
-    before = sum(len(each.logs) for each in block.transactions[:position])
+    transaction = block.transactions[position]
+    signed = transaction.signed
+    before = sum(len(earlier.logs) for earlier in block.transactions[:position])
     return {
         "type": quantity(kind_of(signed)),
-        "status": quantity(int(one.succeeded)),
-        "transactionHash": data(one.hash),
+        "status": quantity(int(transaction.succeeded)),
+        "transactionHash": data(transaction.hash),
         "transactionIndex": quantity(position),
         "blockHash": data(block.hash),
         "blockNumber": quantity(block.number),
-        "from": address(one.sender),
+        "from": address(transaction.sender),
         "to": address(signed.to),
-        "gasUsed": quantity(one.gas_used),
-        "cumulativeGasUsed": quantity(one.cumulative_gas),
+        "gasUsed": quantity(transaction.gas_used),
+        "cumulativeGasUsed": quantity(transaction.cumulative_gas),
         "effectiveGasPrice": quantity(price_at(signed, block.base_fee_per_gas)),
-        "contractAddress": address(one.created),
-        "logsBloom": data(bloom_of(one.logs).to_bytes(256, "big")),
+        "contractAddress": address(transaction.created),
+        "logsBloom": data(bloom_of(transaction.logs).to_bytes(256, "big")),
         "logs": [
-            log_document(log, block, one.hash, position, before + place)
-            for place, log in enumerate(one.logs)
+            log_document(log, block, transaction.hash, position, before + place)
+            for place, log in enumerate(transaction.logs)
         ],
     }
 

@@ -74,7 +74,7 @@ _CODES = {"AA22": BundlerCode.DEADLINE, "AA24": BundlerCode.SIGNATURE}
 
 
 def refused(failed: FailedOp) -> Problem:
-    """The EntryPoint's own words under the code that stands for them."""
+    """Maps the EntryPoint's error to its code."""
     code = _CODES.get(failed.code, BundlerCode.REJECTED)
     if failed.code.startswith("AA3"):
         code = BundlerCode.PAYMASTER
@@ -85,30 +85,33 @@ def refused(failed: FailedOp) -> Problem:
 
 ENTRY_POINT_OCTETS = bytes.fromhex(ENTRY_POINT[2:])
 OVERHEAD = 60_000
-"""Gas of a bundle around its operations that no limit of theirs covers, its bytes left out."""
+"""Gas of a bundle besides its operations' limits, without the bytes."""
 MOST_GAS = GAS_LIMIT * 2 // 3
-"""Of one bundle: others want into the block too."""
+"""Gas limit of one bundle: others want into the block too."""
 _NOBODY = "the sender does not stand"
-"""The EntryPoint says nothing of a sender without code."""
+"""The EntryPoint says nothing about a sender without code."""
 MOST_DATA = 16_384
 MOST_SIGNATURE = 1_024
 MOST_FACTORY_DATA = 1_004
 
 
 def bundle_data(operations: Sequence[UserOperation], beneficiary: str) -> bytes:
-    return HANDLE_OPS.call([tuple(pack(one)) for one in operations], beneficiary)
+    return HANDLE_OPS.call([tuple(pack(operation)) for operation in operations], beneficiary)
 
 
 def bundle_gas(operations: Sequence[UserOperation]) -> int:
-    """A limit with which no operation is short of the gas it was promised: of what is left at a
-    call one part in 64 stays behind."""
-    promised = sum(one.verification_gas_limit + one.call_gas_limit for one in operations)
-    around = sum(one.pre_verification_gas for one in operations)
+    """Returns a limit that gives each operation the gas it was promised: a call keeps back one part
+    in 64.
+    """
+    promised = sum(
+        operation.verification_gas_limit + operation.call_gas_limit for operation in operations
+    )
+    around = sum(operation.pre_verification_gas for operation in operations)
     return promised + promised // 16 + around + 200_000
 
 
 def least_pre_verification_gas(operation: UserOperation) -> int:
-    """What a bundle of this operation alone costs before and around its own limits."""
+    """Returns what a bundle of this operation alone costs before and around its own limits."""
     payload = bundle_data([operation], ENTRY_POINT)
     zeros = payload.count(0)
     return 21_000 + 4 * zeros + 16 * (len(payload) - zeros) + OVERHEAD
@@ -139,10 +142,12 @@ def check_numbers(chain: LiveChain, operation: UserOperation) -> None:
 async def tried(
     chain: LiveChain, bundler: bytes, operations: Sequence[UserOperation]
 ) -> dict[int, Problem]:
-    """Execute a bundle on the newest block, and leave nothing behind. Returns by place which
-    operations are not good as they are: those whose calls would fail, or, where the EntryPoint
-    refuses one, that and all behind it. Raises Problem for a bundle that fails without a word for
-    any of them."""
+    """Executes a bundle on the newest block, and discards it.
+
+    Returns by place which operations fail: those whose calls would fail, or, where the EntryPoint
+    refuses one, that and all behind it. Raises Problem for a bundle that fails without naming any
+    of them.
+    """
     beneficiary = "0x" + bundler.hex()
     call = {
         "from": beneficiary,
@@ -158,51 +163,54 @@ async def tried(
         return _failing(outcome["logs"])
     error = outcome["error"]
     returned = error.get("data")
-    said = bytes.fromhex(returned[2:]) if isinstance(returned, str) else b""
-    failed = read_failed_op(said)
+    output = bytes.fromhex(returned[2:]) if isinstance(returned, str) else b""
+    failed = read_failed_op(output)
     if failed is None:
-        words = error["message"] if said or error["code"] != RpcCode.REVERTED else _NOBODY
+        words = error["message"] if output or error["code"] != RpcCode.REVERTED else _NOBODY
         raise Problem(words, BundlerCode.REJECTED, returned)
     return dict.fromkeys(range(failed.index, len(operations)), refused(failed))
 
 
 def _failing(logs: list[dict[str, Any]]) -> dict[int, Problem]:
     failing: dict[int, Problem] = {}
-    place, said = 0, b""
+    place, output = 0, b""
     for log in logs:
         if log["address"].lower() != ENTRY_POINT.lower():
             continue
         topics, payload = tuple(log["topics"]), bytes.fromhex(log["data"][2:])
         outcome = read_outcome(topics, payload)
         if outcome is None:
-            said = read_revert_reason(payload) if topics[0] == REVERT_REASON_EVENT else said
+            output = read_revert_reason(payload) if topics[0] == REVERT_REASON_EVENT else output
             continue
         if not outcome.success:
-            words = revert_words(said)
-            told = f"execution reverted: {words}" if words else "execution reverted"
-            failing[place] = Problem(told, BundlerCode.EXECUTION, "0x" + said.hex())
-        place, said = place + 1, b""
+            words = revert_words(output)
+            message = f"execution reverted: {words}" if words else "execution reverted"
+            failing[place] = Problem(message, BundlerCode.EXECUTION, "0x" + output.hex())
+        place, output = place + 1, b""
     return failing
 
 
 _EVENT = bytes.fromhex(USER_OPERATION_EVENT[2:])
 _Entry = list[tuple[bytes, dict[str, Any] | None]]
-"""Operations that were taken, and without a document those that came to an end."""
 
 
 async def sighted(chain: LiveChain, operation_hash: bytes) -> Document | None:
-    """The receipt of an operation (ERC-7769); None while it is in no block. Raises Problem."""
+    """Returns the receipt of an operation (ERC-7769); None while it is in no block.
+
+    Raises Problem.
+    """
     words = (ENTRY_POINT_OCTETS, _EVENT, operation_hash)
-    found = await chain.logs(0, chain.head.number, [frozenset({word}) for word in words])
-    if not found:
+    logs = await chain.logs(0, chain.head.number, [frozenset({word}) for word in words])
+    if not logs:
         return None
-    receipt = chain.receipt(bytes.fromhex(found[-1]["transactionHash"][2:]))
+    receipt = chain.receipt(bytes.fromhex(logs[-1]["transactionHash"][2:]))
     return None if receipt is None else _receipt(receipt, operation_hash)
 
 
 def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
-    """Of one operation out of that of its bundle: with the logs of its own calls, and what they
-    said when they failed."""
+    """Extracts the receipt of one operation from its bundle's: its own logs, and the error of its
+    calls.
+    """
     own: list[Document] = []
     reason = b""
     for log in receipt["logs"]:
@@ -235,12 +243,14 @@ def _receipt(receipt: Document, operation_hash: bytes) -> Document | None:
 
 
 MIN_BUMP_PERCENT = 10
-"""By how much both fees of a replacement must be higher."""
+"""Least percentage by which both fees of a replacement are higher."""
 
 
 class TakenOperations:
-    """Operations of one chain that were taken and came to no end yet, oldest first. They are on
-    the disk before anybody hears of them."""
+    """Accepted operations of one chain that have not ended, oldest first.
+
+    They are on the disk before anybody is told.
+    """
 
     def __init__(self, directory: Path, chain: str) -> None:
         self._log = MinedLog(chains_in(directory), f"bundler-{chain}")
@@ -253,19 +263,26 @@ class TakenOperations:
                 else:
                     self.held[operation_hash] = read_operation(document)
         if entries:
-            held = [(each, operation_json(one)) for each, one in self.held.items()]
+            held = [
+                (operation_hash, operation_json(operation))
+                for operation_hash, operation in self.held.items()
+            ]
             self._log.replace(msgspec.msgpack.encode(held))
 
     def close(self) -> None:
         self._log.close()
 
     def of_sender(self, sender: str) -> dict[bytes, UserOperation]:
-        return {each: one for each, one in self.held.items() if one.sender == sender}
+        return {
+            operation_hash: operation
+            for operation_hash, operation in self.held.items()
+            if operation.sender == sender
+        }
 
     def take(
         self, operation_hash: bytes, operation: UserOperation, replaced: bytes | None = None
     ) -> None:
-        """``replaced`` gives way to it. Raises OSError, and then nothing has changed."""
+        """Replaces ``replaced`` by it. Raises OSError, and then nothing has changed."""
         gone = [] if replaced is None else [(replaced, None)]
         entry = [*gone, (operation_hash, operation_json(operation))]
         self._log.append(msgspec.msgpack.encode(entry))
@@ -274,16 +291,18 @@ class TakenOperations:
 
     def end(self, operation_hashes: Collection[bytes]) -> None:
         """They were executed, or never can be."""
-        self._log.append(msgspec.msgpack.encode([(each, None) for each in operation_hashes]))
-        for each in operation_hashes:
-            self.held.pop(each, None)
+        self._log.append(
+            msgspec.msgpack.encode([(operation_hash, None) for operation_hash in operation_hashes])
+        )
+        for operation_hash in operation_hashes:
+            self.held.pop(operation_hash, None)
 
 
 class ChainBundler:
-    """The bundler of one chain, paid for by ``account``; ``included`` hears the hash of each
-    operation that came into a block, once or again after a restart.
+    """The bundler of one chain, paid for by ``account``.
 
-    What is in a bundle is kept in memory alone: after a crash nobody has the bundle, and the
+    ``included`` gets the hash of each operation that came into a block, once or again after a
+    restart. The current bundle is kept in memory alone: after a crash it is lost, and the
     EntryPoint executes no operation twice.
     """
 
@@ -301,7 +320,6 @@ class ChainBundler:
             "eth_getUserOperationReceipt": (self._receipt, 1, 1),
             "eth_supportedEntryPoints": (constant([ENTRY_POINT]), 0, 0),
         }
-        """What it answers."""
         self._included = included
         self.chain = chain
         self.taken = taken
@@ -314,7 +332,6 @@ class ChainBundler:
         self._running = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """What was taken is taken up at the next start."""
         self._running.cancel()
         await asyncio.gather(self._running, return_exceptions=True)
         self.taken.close()
@@ -323,8 +340,7 @@ class ChainBundler:
         return user_operation_hash(operation, ENTRY_POINT, self.chain.terms.chain_id)
 
     async def take(self, operation: UserOperation) -> bytes:
-        """Take a signed operation; its hash. One that is taken or executed already is taken.
-        Raises Problem."""
+        """Accepts a signed operation, also repeatedly; returns its hash. Raises Problem."""
         operation_hash = self.hash_of(operation)
         async with self._taking:
             if operation_hash in self.taken.held:
@@ -335,9 +351,9 @@ class ChainBundler:
             self._replaced(operation)
             # One that makes the account goes before those that need it.
             others = self.taken.of_sender(operation.sender).values()
-            makers = [one for one in others if one.factory is not None]
+            makers = [other for other in others if other.factory is not None]
             before = [] if self._stands(operation.sender) else makers
-            before = [one for one in before if one.nonce != operation.nonce]
+            before = [other for other in before if other.nonce != operation.nonce]
             bad = await tried(self.chain, self._account.address, [*before, operation])
             if len(before) in bad:
                 raise bad[len(before)]
@@ -347,7 +363,6 @@ class ChainBundler:
         return operation_hash
 
     async def _run(self) -> None:
-        """Send and follow bundles, for ever."""
         for operation_hash in list(self.taken.held):
             if await sighted(self.chain, operation_hash) is not None:
                 self._landed([operation_hash])
@@ -367,7 +382,6 @@ class ChainBundler:
                 await self._wake.wait()
 
     def _replaced(self, operation: UserOperation) -> bytes | None:
-        """The operation that this one takes the nonce of. Raises Problem."""
         for operation_hash, other in self.taken.of_sender(operation.sender).items():
             if other.nonce != operation.nonce:
                 continue
@@ -387,18 +401,18 @@ class ChainBundler:
 
     async def _step(self) -> None:
         if self._bundle is not None:
-            found = self.chain.chain.find(self._bundle)
-            if found is None and self.chain.pool.get(self._bundle) is not None:
+            place = self.chain.chain.find(self._bundle)
+            if place is None and self.chain.pool.get(self._bundle) is not None:
                 return
             # Of one that failed, or fell out of the pool, nothing was executed.
-            if found is not None and found[0].transactions[found[1]].succeeded:
+            if place is not None and place[0].transactions[place[1]].succeeded:
                 self._landed(self._bundled)
             self._bundle, self._bundled = None, frozenset()
         await self._send()
 
     def _landed(self, operation_hashes: Collection[bytes]) -> None:
-        for each in operation_hashes:
-            self._included("0x" + each.hex())
+        for operation_hash in operation_hashes:
+            self._included("0x" + operation_hash.hex())
         self.taken.end(operation_hashes)
 
     async def _send(self) -> None:
@@ -419,7 +433,7 @@ class ChainBundler:
                 self._bundled = frozenset()
 
     async def _chosen(self) -> dict[bytes, UserOperation]:
-        """What goes into the next bundle; what can be executed no more is given up."""
+        """Returns the next bundle; drops what can no longer be executed."""
         chosen: dict[bytes, UserOperation] = {}
         for operation_hash, operation in list(self.taken.held.items()):
             if len(chosen) == MOST_OPERATIONS:
@@ -427,10 +441,10 @@ class ChainBundler:
             if bundle_gas([*chosen.values(), operation]) > MOST_GAS:
                 break
             sender = operation.sender
-            made = any(one.sender == sender for one in chosen.values())
+            made = any(other.sender == sender for other in chosen.values())
             if operation.factory is not None or made or self._stands(sender):
                 chosen[operation_hash] = operation
-            elif not any(one.factory for one in self.taken.of_sender(sender).values()):
+            elif not any(other.factory for other in self.taken.of_sender(sender).values()):
                 self._give_up(operation_hash, "the sender does not stand")
         while chosen:
             bad = await tried(self.chain, self._account.address, list(chosen.values()))
@@ -440,7 +454,11 @@ class ChainBundler:
             del chosen[operation_hash]
             self._give_up(operation_hash, str(bad[min(bad)]))
         # Another one may have taken a place meanwhile.
-        return {each: one for each, one in chosen.items() if each in self.taken.held}
+        return {
+            operation_hash: operation
+            for operation_hash, operation in chosen.items()
+            if operation_hash in self.taken.held
+        }
 
     def _give_up(self, operation_hash: bytes, reason: str) -> None:
         logger.info("0x%s is given up: %s", operation_hash.hex(), reason)
@@ -468,12 +486,12 @@ class ChainBundler:
         wanted = _hash(operation_hash)
         chain = self.chain
         operation, place = self.taken.held.get(wanted), {}
-        found = await sighted(chain, wanted)
-        if found is not None:
-            place = found["receipt"]
+        receipt = await sighted(chain, wanted)
+        if receipt is not None:
+            place = receipt["receipt"]
             mined = chain.chain.find(bytes.fromhex(place["transactionHash"][2:]))
             calldata = b"" if mined is None else mined[0].transactions[mined[1]].signed.data
-            hashes = {self.hash_of(one): one for one in handled_operations(calldata)}
+            hashes = {self.hash_of(handled): handled for handled in handled_operations(calldata)}
             operation = hashes.get(wanted)
         if operation is None:
             return None
@@ -488,7 +506,7 @@ class ChainBundler:
 
 
 async def _first_of(*waits: Awaitable[object]) -> None:
-    tasks = [asyncio.ensure_future(one) for one in waits]
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -497,28 +515,30 @@ async def _first_of(*waits: Awaitable[object]) -> None:
 
 
 VERIFICATION_AROUND = 120_000
-"""What the EntryPoint itself takes of the verification's gas, the prefund's payment included.
-What is left of it is given back whole."""
+"""Gas that the EntryPoint itself takes from the verification's, with the prefund's payment.
+
+Unused gas is refunded.
+"""
 _PART_GAS = 8_000_000
 _SAMPLE = bytes.fromhex(
     "fffffffffffffffffffffffffffffff000000000000000000000000000000000"
     "7aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1c"
 )
-"""A signature of the right form by nobody, so that checking it costs what a good one's does."""
+"""A signature of the right form by nobody, which costs as much to check as a good one."""
 
 
 _Part = Literal["AA13 initCode failed or OOG", "AA23 reverted", "execution"]
-"""What is executed one after the other; the value is the EntryPoint's word for its failure."""
+"""A part that is executed separately; the value is the EntryPoint's code for its failure."""
 
 
 async def estimate(
     chain: LiveChain, operation: UserOperation, overrides: Any
 ) -> tuple[int, int, int]:
-    """Pre-verification, verification and call gas. Raises Problem."""
+    """Returns pre-verification, verification and call gas. Raises Problem."""
     if len(operation.signature) != len(_SAMPLE):
         operation = operation.signed(_SAMPLE)
-    told = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)
-    validates = VALIDATE_USER_OP.call(tuple(pack(operation)), told, 0)
+    operation_hash = user_operation_hash(operation, ENTRY_POINT, chain.terms.chain_id)
+    validates = VALIDATE_USER_OP.call(tuple(pack(operation)), operation_hash, 0)
     parts: dict[_Part, dict[str, str]] = {
         "AA23 reverted": _call(ENTRY_POINT, operation.sender, validates)
     }

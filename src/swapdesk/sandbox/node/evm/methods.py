@@ -43,21 +43,25 @@ from swapdesk.sandbox.node.evm.state import AccountsAt
 def forged_receipt(
     receipt: Document | None, waiting: Candidate | None, head: Block
 ) -> Document | None:
-    """The opposite of what happened: of a mined transaction the other status, of a waiting one
-    a success in the newest block."""
+    """Returns a lie: of a mined transaction the other status, of a waiting one a success in the
+    newest block.
+    """
     if receipt is not None:
         return {**receipt, "status": "0x0" if receipt["status"] == "0x1" else "0x1"}
     if waiting is None:
         return None
-    told = MinedTransaction(
+    pretended = MinedTransaction(
         waiting.raw, waiting.hash, waiting.sender, True, 21_000, 21_000, b"", ()
     )
-    return receipt_document(replace(head, transactions=(told,)), 0)
+    return receipt_document(replace(head, transactions=(pretended,)), 0)
 
 
 def tagged_number(chain: LiveChain, value: Any) -> int:
-    """The number a tag or a quantity stands for. ``finalized`` blocks have the confirmations
-    that exchanges wait for, ``safe`` ones half of them. Raises Problem."""
+    """Returns the number of a tag or a quantity.
+
+    ``finalized`` blocks have the confirmations that exchanges wait for, ``safe`` ones half of them.
+    Raises Problem.
+    """
     head = chain.head.number
     deep = chain.terms.confirmations - 1
     tags = {
@@ -73,17 +77,17 @@ def tagged_number(chain: LiveChain, value: Any) -> int:
 
 
 def chosen_block(chain: LiveChain, value: Any) -> Block | None:
-    """The block meant by a tag or a number, None when there is none. Raises Problem."""
+    """Returns the block of a tag or a number, None without one. Raises Problem."""
     number = tagged_number(chain, "latest" if value is None else value)
     return chain.chain.blocks[number] if number <= chain.head.number else None
 
 
 def require_block(chain: LiveChain, value: Any) -> Block:
-    """As ``chosen_block``, but raises Problem when there is none."""
-    found = chosen_block(chain, value)
-    if found is None:
+    """Like ``chosen_block``, but raises Problem without one."""
+    block = chosen_block(chain, value)
+    if block is None:
         raise Problem("header not found")
-    return found
+    return block
 
 
 MOST_ADDRESSES = 100
@@ -92,7 +96,7 @@ _FIELDS = ("fromBlock", "toBlock", "address", "topics", "blockHash")
 
 
 def read_filter(chain: LiveChain, value: Any) -> tuple[int, int, LogWords]:
-    """The first and the last block, and what is looked for there. Raises Problem."""
+    """Returns the first and the last block, and the filter of logs. Raises Problem."""
     given = read_object(value, "the filter", _FIELDS)
     if "blockHash" in given:
         if len(given.keys() & {"blockHash", "fromBlock", "toBlock"}) > 1:
@@ -118,7 +122,7 @@ def _addresses(value: Any) -> frozenset[bytes] | None:
     listed = value if isinstance(value, list) else [value]
     if len(listed) > MOST_ADDRESSES:
         raise bad(f"at most {MOST_ADDRESSES} addresses")
-    return frozenset(read_address(each, "address") for each in listed)
+    return frozenset(read_address(address, "address") for address in listed)
 
 
 def _topics(value: Any) -> list[frozenset[bytes] | None]:
@@ -127,18 +131,18 @@ def _topics(value: Any) -> list[frozenset[bytes] | None]:
     if not isinstance(value, list) or len(value) > MOST_TOPICS:
         raise bad(f"topics are a list of at most {MOST_TOPICS}")
     places: list[frozenset[bytes] | None] = []
-    for each in value:
-        listed = each if isinstance(each, list) else [each]
+    for topic in value:
+        listed = topic if isinstance(topic, list) else [topic]
         if not listed or None in listed:
             places.append(None)
         else:
-            places.append(frozenset(read_bytes(one, "a topic", 32) for one in listed))
+            places.append(frozenset(read_bytes(word, "a topic", 32) for word in listed))
     return places
 
 
 Run = Callable[..., Awaitable[Any]]
 Table = dict[str, tuple[Run, int, int]]
-"""By name: the method, and the least and the most arguments it takes."""
+"""By name: the method, and its least and most arguments."""
 
 
 def constant(value: object) -> Run:
@@ -184,7 +188,7 @@ class Methods:
         }
 
     async def call(self, name: Any, params: Any) -> Any:
-        """The result of a method, as JSON holds it. Raises Problem."""
+        """Returns the result of a method, as JSON holds it. Raises Problem."""
         if not isinstance(name, str) or name not in self._table:
             raise Problem(
                 f"the method {str(name)[:64]} does not exist/is not available", RpcCode.NO_METHOD
@@ -281,7 +285,7 @@ class Methods:
         if percentiles is not None and not isinstance(percentiles, list):
             raise bad("the percentiles are no list")
         try:
-            places = [float(each) for each in percentiles or []]
+            places = [float(percentile) for percentile in percentiles or []]
         except (TypeError, ValueError):
             raise bad("a percentile is no number") from None
         if blocks < 1:

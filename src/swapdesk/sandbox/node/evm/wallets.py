@@ -34,22 +34,21 @@ logger = logging.getLogger(__name__)
 
 
 _FIRST = 1_000_000
-"""Positions below are those of logs."""
 
 _ENTRY_POINT = bytes.fromhex(ENTRY_POINT[2:])
 _PROXY = bytes.fromhex(f"363d3d373d3d3d363d73{SANDBOX_ACCOUNT[2:]}5af43d82803e903d91602b57fd5bf3")
-"""Code of an account that is ours (EIP-1167); what another one makes of a call is its own."""
+"""Code of our own accounts (EIP-1167); only they are known to execute calls this way."""
 
 CodeAt = Callable[[bytes], bytes]
 
 CoinPayment = tuple[int, str, str, int]
-"""What tells it apart in its transaction, who paid whom, and wei."""
+"""Its place in the transaction, payer, payee, and wei."""
 
 
 def inner_payments(
     to: bytes, data: bytes, logs: Sequence[Log], code_at: CodeAt
 ) -> Iterator[CoinPayment]:
-    """What the operations of a transaction paid in coins; nothing for other transactions."""
+    """Returns coin payments by operations of a transaction; none for other transactions."""
     if to != _ENTRY_POINT:
         return
     done = _executed(logs)
@@ -67,21 +66,20 @@ def inner_payments(
 
 
 def _executed(logs: Sequence[Log]) -> set[tuple[str, int]]:
-    """Sender and nonce of the operations whose calls were made."""
-    found = set()
+    operations = set()
     for log in logs:
         if log.address == _ENTRY_POINT:
             outcome = read_outcome(tuple("0x" + topic.hex() for topic in log.topics), log.data)
             if outcome is not None and outcome.success:
-                found.add((outcome.sender, outcome.nonce))
-    return found
+                operations.add((outcome.sender, outcome.nonce))
+    return operations
 
 
 COIN_GAS, TOKEN_GAS = 100_000, 200_000
-"""Bounds; a payee may be a contract. What is not used is not paid."""
+"""Upper bounds; a payee may be a contract. Unused gas is not paid."""
 _TIP = 10**9
 _FEE_ROOM = 20
-"""So many times the base fee may rise until a payment waits."""
+"""Factor by which the base fee may rise until a payment waits."""
 _KNOWN = 4_096
 AT_ONCE = 500
 """Blocks that the books read at a time."""
@@ -90,7 +88,7 @@ _TRANSFER = keccak(b"Transfer(address,address,uint256)")
 
 
 class EvmWallets:
-    """As ChainWallets says, over the chains of an embedding."""
+    """The ChainWallets of an embedding's chain."""
 
     def __init__(self, name: str, key: bytes) -> None:
         self.name = name
@@ -154,12 +152,14 @@ class EvmWallets:
         return self._live().head.number
 
     def arrivals(self, first: int, last: int) -> Iterable[IncomingPayment]:
-        """Payments of coins to an address, also by smart accounts, and transfers of tokens. What
-        other contracts pay in coins leaves no trace in a block and is not among them."""
+        """Returns coin payments to an address, also by smart accounts, and token transfers.
+
+        What other contracts pay in coins leaves no trace in a block and is missing.
+        """
         chain = self._live()
         for block in chain.chain.blocks[first : last + 1]:
-            for each in block.transactions:
-                yield from payments_of(block, each, chain.accounts.get_code)
+            for transaction in block.transactions:
+                yield from payments_of(block, transaction, chain.accounts.get_code)
 
     def balance(self, token: WorldToken, address: str) -> int:
         """Base units at the newest block."""
@@ -174,18 +174,22 @@ class EvmWallets:
         return self.embedding.open().chains[self.name]
 
 
-def payments_of(block: Block, one: MinedTransaction, code_at: CodeAt) -> Iterable[IncomingPayment]:
-    """Coins and tokens that a transaction of a block moved."""
-    if not one.succeeded:
+def payments_of(
+    block: Block, transaction: MinedTransaction, code_at: CodeAt
+) -> Iterable[IncomingPayment]:
+    """Yields the coins and tokens that a transaction of a block moved."""
+    if not transaction.succeeded:
         return
-    signed, hash_ = one.signed, "0x" + one.hash.hex()
+    signed, hash_ = transaction.signed, "0x" + transaction.hash.hex()
     at = block.number, block.timestamp
     if signed.value and signed.to:
-        parties = _address(one.sender), _address(signed.to)
+        parties = _address(transaction.sender), _address(signed.to)
         yield IncomingPayment(hash_, -1, *at, None, *parties, signed.value)
-    for position, payer, payee, wei in inner_payments(signed.to, signed.data, one.logs, code_at):
+    for position, payer, payee, wei in inner_payments(
+        signed.to, signed.data, transaction.logs, code_at
+    ):
         yield IncomingPayment(hash_, position, *at, None, payer, payee, wei)
-    for position, log in enumerate(one.logs):
+    for position, log in enumerate(transaction.logs):
         if len(log.topics) == 3 and log.topics[0] == _TRANSFER and len(log.data) == 32:
             parties = _address(log.topics[1][12:]), _address(log.topics[2][12:])
             units = int.from_bytes(log.data, "big")

@@ -86,7 +86,6 @@ _WORDS = {
 
 
 def words_of(error: Any) -> str:
-    """Of the JSON of an error."""
     match error:
         case str():
             return _WORDS.get(error, error)
@@ -105,8 +104,10 @@ _LONGEST_TEXT = 1683
 
 
 class Params:
-    """``values`` by place, and an object of options behind them. Every method raises Problem for
-    what does not fit."""
+    """``values`` by place, and an object of options behind them.
+
+    Every method raises Problem for what does not fit.
+    """
 
     def __init__(self, given: Any, values: int) -> None:
         given = [] if given is None else given
@@ -148,12 +149,11 @@ class Params:
         except ValueError:
             raise bad_params(f"invalid {encoding} encoding") from None
 
-    def option(self, name: str, known: Sequence[T], default: T) -> T:
-        """One of the values that are known."""
+    def option(self, name: str, choices: Sequence[T], default: T) -> T:
         value = self.options.get(name)
         if value is None:
             return default
-        if type(value) is not type(default) or value not in known:
+        if type(value) is not type(default) or value not in choices:
             raise bad_params(f"Invalid params: unknown {name} `{str(value)[:20]}`")
         return value
 
@@ -165,7 +165,6 @@ class Params:
         return self.option("commitment", tuple(BEHIND), "finalized")
 
     def _value(self, place: int, kind: type[T]) -> T | None:
-        """None for one that is null or not there."""
         value = self._given[place] if place < len(self._given) else None
         if value is not None and type(value) is not kind:
             raise bad_params(f"Invalid params: invalid type, expected {kind.__name__}")
@@ -179,7 +178,7 @@ def _required(value: T | None) -> T:
 
 
 def read(kind: Base58[R], text: Any) -> R:
-    """A key, hash or signature. Raises Problem."""
+    """Reads a key, hash or signature. Raises Problem."""
     try:
         return kind.from_string(text)
     except Exception:  # noqa: BLE001 (the library raises several kinds of its own)
@@ -243,15 +242,20 @@ MOST_WRITTEN = 128
 
 
 def prioritization_fees(chain: SolanaChain, asked: Params, at: Instant) -> list[dict[str, int]]:
-    """Of the complete blocks of a window: the price that got a transaction into it which writes
-    to all the accounts asked for."""
+    """Returns, by block of a window, the least price of transactions that write to all these
+    accounts.
+    """
     keys = asked.many(0, Pubkey, MOST_WRITTEN, [])
     newest = chain.blocks.now().height
     blocks = defaultdict(list)
     for mined in chain.between(newest - WINDOW, newest - 1):
         # No other version is executed.
         paid = read_message(cast(AnyMessage, mined.transaction.message))
-        prices = [one.micro_lamports for one in paid.instructions if isinstance(one, ComputePrice)]
+        prices = [
+            instruction.micro_lamports
+            for instruction in paid.instructions
+            if isinstance(instruction, ComputePrice)
+        ]
         blocks[mined.height].append((prices[0] if prices else 0, paid.written))
     fees = []
     for height in range(newest - WINDOW, newest):
@@ -285,7 +289,7 @@ def account_info(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, An
 def multiple_accounts(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
     keys = asked.many(0, Pubkey, MOST_ACCOUNTS)
     accounts = map(chain.machine.get, keys)
-    shown = [show_account(chain, each, asked, "base64") for each in accounts]
+    shown = [show_account(chain, account, asked, "base64") for account in accounts]
     return with_context(at, shown)
 
 
@@ -318,12 +322,12 @@ def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> d
             mint = read(Pubkey, text)
             if chain.decimals(mint) is None:
                 raise bad_params("Invalid param: could not find mint")
-            held = [one for one in held if one[2].mint == mint]
+            held = [token_held for token_held in held if token_held[2].mint == mint]
         case {"programId": text}:
             program = read(Pubkey, text)
             if program not in TOKEN_PROGRAMS:
                 raise bad_params("Invalid param: unrecognized Token program id")
-            held = [one for one in held if one[1].owner == program]
+            held = [token_held for token_held in held if token_held[1].owner == program]
         case _:
             raise bad_params("Invalid params: expected either mint or programId")
     shown = [
@@ -336,7 +340,10 @@ def token_accounts_by_owner(chain: SolanaChain, asked: Params, at: Instant) -> d
 def show_account(
     chain: SolanaChain, account: Account | None, asked: Params, default: str
 ) -> dict[str, Any] | None:
-    """None for none. Raises Problem for an encoding that is not served or does not fit."""
+    """Returns None for no account.
+
+    Raises Problem for an encoding that is not served or does not fit.
+    """
     encoding = asked.option("encoding", ENCODINGS, default)
     if account is None:
         return None
@@ -373,7 +380,7 @@ def simulate_transaction(chain: SolanaChain, asked: Params, at: Instant) -> dict
 
 
 def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
-    """What ``sendTransaction`` checks first. Raises Problem."""
+    """Makes the first checks of ``sendTransaction``. Raises Problem."""
     transaction = _read(asked)
     if not asked.flag("skipPreflight"):
         _verify(transaction)
@@ -390,17 +397,17 @@ def prepare(chain: SolanaChain, asked: Params) -> VersionedTransaction:
 def _read(asked: Params) -> VersionedTransaction:
     raw = asked.packet(0, asked.option("encoding", ("base58", "base64"), "base58"))
     try:
-        found = read_transaction(raw)
+        transaction = read_transaction(raw)
     except TransactionRefused as error:
         raise bad_params(f"invalid transaction: {error}") from None
-    if isinstance(found.message, MessageV0) and found.message.address_table_lookups:
+    if isinstance(transaction.message, MessageV0) and transaction.message.address_table_lookups:
         raise bad_params("invalid transaction: lookup tables are not served by this node")
-    if found.uses_durable_nonce():
+    if transaction.uses_durable_nonce():
         raise bad_params("invalid transaction: durable nonces are refused in the sandbox")
-    if not LOADERS.isdisjoint(found.message.account_keys):
+    if not LOADERS.isdisjoint(transaction.message.account_keys):
         # A program that is called is named here, also when another program calls it.
         raise bad_params("invalid transaction: no programs are deployed in the sandbox")
-    return found
+    return transaction
 
 
 def _verify(transaction: VersionedTransaction) -> None:
@@ -439,14 +446,14 @@ def _simulation(chain: SolanaChain, outcome: TransactionOutcome) -> dict[str, An
 def signature_statuses(chain: SolanaChain, asked: Params, at: Instant) -> dict[str, Any]:
     whole = asked.flag("searchTransactionHistory")
     now = chain.blocks.now()
-    found: list[dict[str, Any] | None] = []
+    statuses: list[dict[str, Any] | None] = []
     for signature in asked.many(0, Signature, MOST_STATUSES):
         mined = chain.find(bytes(signature))
         if mined is None or not (whole or mined.height >= now.height - WINDOW):
-            found.append(None)
+            statuses.append(None)
             continue
         level = _level(mined, now)
-        found.append(
+        statuses.append(
             {
                 "slot": mined.height + SKIPPED_SLOTS,
                 "confirmations": None if level == "finalized" else now.height - mined.height,
@@ -455,11 +462,10 @@ def signature_statuses(chain: SolanaChain, asked: Params, at: Instant) -> dict[s
                 "confirmationStatus": level,
             }
         )
-    return with_context(now, found)
+    return with_context(now, statuses)
 
 
 def _level(mined: Mined, now: Instant) -> str:
-    """How safe a transaction is."""
     depth = now.height - mined.height
     if depth >= FINALIZED_AFTER:
         return "finalized"
@@ -504,16 +510,20 @@ def signatures_for_address(chain: SolanaChain, asked: Params, at: Instant) -> li
     given = (asked.options.get(name) for name in ("before", "until"))
     before, until = (None if text is None else bytes(read(Signature, text)) for text in given)
     named = chain.naming(asked.pubkey(0), before, until)
-    known = (each for each in named if each.height <= at.height)
-    return [_entry(each, chain.blocks.now()) for each in islice(known, limit)]
+    transactions = (mined for mined in named if mined.height <= at.height)
+    return [_entry(mined, chain.blocks.now()) for mined in islice(transactions, limit)]
 
 
 def _entry(mined: Mined, now: Instant) -> dict[str, Any]:
     message = mined.transaction.message
     keys = message.account_keys
-    memos = [bytes(one.data) for one in message.instructions if keys[one.program_id_index] == MEMO]
+    memos = [
+        bytes(instruction.data)
+        for instruction in message.instructions
+        if keys[instruction.program_id_index] == MEMO
+    ]
     # As nodes write it: each memo with the number of its bytes.
-    memo = "; ".join(f"[{len(one)}] {one.decode(errors='replace')}" for one in memos)
+    memo = "; ".join(f"[{len(text)}] {text.decode(errors='replace')}" for text in memos)
     return {
         "signature": base58.encode(mined.signature),
         "slot": mined.height + SKIPPED_SLOTS,
@@ -558,16 +568,15 @@ def answer(chain: SolanaChain, method: str, given: Any) -> Any:
     """Raises Problem."""
     if method not in METHODS:
         raise Problem("Method not found", RpcCode.NO_METHOD)
-    values, found = METHODS[method]
+    values, method_called = METHODS[method]
     asked = Params(given, values)
     for name in NOT_SERVED:
         if asked.options.get(name) is not None:
             raise bad_params(f"Invalid params: {name} is not served")
-    return found(chain, asked, _seen(chain, asked))
+    return method_called(chain, asked, _seen(chain, asked))
 
 
 def _seen(chain: SolanaChain, asked: Params) -> Instant:
-    """The newest block that the asked commitment knows. Raises Problem."""
     at = chain.blocks.now().less(BEHIND[asked.commitment])
     least = asked.options.get("minContextSlot")
     if least is not None and type(least) is not int:
