@@ -44,8 +44,8 @@ CREATING = (
         "write-retried",
         "Every write that failed is sent a second time, so that an order is created twice.",
         "swapdesk/client/transport.py",
-        "return told if isinstance(error, RateLimited) and attempt == 1 else None",
-        "return told or 0.0 if attempt == 1 else None",
+        "return stated if isinstance(error, RateLimited) and attempt == 1 else None",
+        "return stated or 0.0 if attempt == 1 else None",
         (
             "tests/client/test_transport.py"
             "::test_a_lost_answer_is_asked_for_again_when_reading_and_never_when_writing",
@@ -493,8 +493,8 @@ CONFIRMED = (
         "all-of-the-wallet-with-its-fee",
         "An order is created for everything there is, and its deposit cannot be paid.",
         "swapdesk/flows/quotes/intent_line.py",
-        "    wanted = has.spendable if share == 1",
-        "    wanted = has.amount if share == 1",
+        "        balance.spendable\n        if share == 1",
+        "        balance.amount\n        if share == 1",
         ("tests/flows/test_intent_line.py::test_an_amount_need_not_be_digits_alone",),
     ),
     Defect(
@@ -517,7 +517,7 @@ CONFIRMED = (
         "paid-address-imitated",
         "An address that imitates one that was paid before is taken for a new recipient.",
         "swapdesk/flows/payees/recipients.py",
-        "    known += [(short_address(one), one) for one in paid]\n",
+        "    payees += [(short_address(payee), payee) for payee in paid]\n",
         "",
         ("tests/flows/test_recipients.py",),
     ),
@@ -668,8 +668,8 @@ CONFIRMED = (
         "deposit-of-another-chain-barred",
         "An own address is refused because another chain has a deposit address of its spelling.",
         "swapdesk/flows/payees/recipients.py",
-        "if any(on == chain.kind and same_address(on, address, one)",
-        "if any(same_address(on, address, one)",
+        "if any(on == chain.kind and same_address(on, address, deposit)",
+        "if any(same_address(on, address, deposit)",
         ("tests/flows/test_recipients.py::test_what_is_said_of_a_recipient",),
     ),
     Defect(
@@ -692,8 +692,8 @@ CONFIRMED = (
         "route-that-pays-nothing-chosen",
         "A route whose fees take all of it stands chosen before anybody looked.",
         "swapdesk/flows/quotes/ranking.py",
-        "if one.pays and (signs or not one.on_chain)",
-        "if signs or not one.on_chain",
+        "if row.pays and (signs or not row.on_chain)",
+        "if signs or not row.on_chain",
         ("tests/flows/test_ranking.py::test_only_usable_routes_are_ranked_by_what_they_pay",),
     ),
     Defect(
@@ -1028,8 +1028,8 @@ SHOWING = (
         "orders-of-the-first-page-alone",
         "What moved while the stream was down stays unseen where a partner has many orders.",
         "swapdesk/client/live.py",
-        "            if found.empty or page >= found.total_pages:\n",
-        "            if found.empty or page >= 2:\n",
+        "            if listed.empty or page >= listed.total_pages:\n",
+        "            if listed.empty or page >= 2:\n",
         ("tests/client/test_live.py::test_a_page_that_cannot_be_read_does_not_end_the_reading",),
     ),
     Defect(
