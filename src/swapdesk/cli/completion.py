@@ -27,8 +27,8 @@ Offered = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
-    """The names that begin with what was typed, in the case in which it was. ``names`` is told that
-    beginning in lower case, and may ignore it."""
+    """Offers names that begin with what was typed, keeping its case. ``names`` gets that beginning
+    in lower case, and may ignore it."""
 
     def offered(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
         import sqlite3
@@ -102,7 +102,7 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def accounts(settings: Settings, _: str) -> Iterable[str]:
-    """By name; by address where the name cannot be typed as it is."""
+    """Names of accounts; the address where a name cannot be typed as it is."""
     import json
 
     from swapdesk.paths import read_private
@@ -127,7 +127,6 @@ def themes(settings: Settings, _: str) -> Iterable[str]:
 
 @_offering
 def subjects(settings: Settings, _: str) -> Iterable[str]:
-    """What the documents speak of, in one word."""
     from swapdesk.documents import subjects
 
     return subjects()

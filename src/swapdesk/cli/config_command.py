@@ -121,7 +121,8 @@ def list_profiles(call: CliContext) -> None:
 
 
 def _tell_wrong(call: CliContext, settings: Settings, *more: str) -> None:
-    """Say what names a profile that does not exist; ``more`` are other keys of problems to say."""
+    """Tells which setting names a profile that does not exist; ``more`` are other keys whose
+    problems are told."""
     keys = ("profile", "SWAPDESK_PROFILE", *more)
     call.output.talk(*(str(one) for one in settings.problems if one.key in keys))
 

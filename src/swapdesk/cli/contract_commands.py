@@ -230,7 +230,7 @@ def _option(one: click.Option) -> OptionFacts:
 
 
 def option_value(option: click.Option) -> str:
-    """What stands for the value in the help: ``SECONDS``, ``in|out``, ``N``."""
+    """The placeholder of a value in the help: ``SECONDS``, ``in|out``, ``N``."""
     if option.metavar is not None:
         return option.metavar
     if isinstance(option.type, click.Choice):
@@ -268,8 +268,8 @@ _RETRY = {
 
 
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
-    """Every code once, in the sequence of the alphabet. What the desk and the service both call
-    by one name has the desk's words and the exits of both."""
+    """Every code once, sorted. A code of the desk and of the service has the desk's words and the
+    exits of both."""
     codes: dict[str, ErrorCodeFacts] = {}
     for facts in (*OWN_CODES.values(), *_raised(), *_of_rules()):
         known = codes.setdefault(facts.code, facts)
@@ -280,7 +280,7 @@ def error_codes() -> tuple[ErrorCodeFacts, ...]:
 
 
 def _raised() -> Iterator[ErrorCodeFacts]:
-    """Of one error of each kind that calls and the wallet raise, and of each code of a service."""
+    """The codes of calls, of the wallet and of the service, from one error of each kind."""
     from swapdesk.client import errors as client
     from swapdesk.wallet.protocol import REFUSALS, AgentGone, AgentMissing, Refused
     from swapdesk.wire.errors import STATUS_OF

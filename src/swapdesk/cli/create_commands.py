@@ -196,7 +196,7 @@ def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
 
 
 def _shown(call: CliContext, quote_id: str) -> tuple[CachedResult, Quote] | None:
-    """A quote that was shown here within the last hour, and what it was an answer to."""
+    """A quote that was shown here within the last hour, with the answer it was in."""
     from swapdesk.cli.quotes import QuoteCache
 
     return QuoteCache.of(call.settings().places).shown(quote_id.lower())
@@ -271,7 +271,6 @@ def _create(
 
 
 def _carry_out(call: CliContext, request: CreateRequest) -> int:
-    """On the connected desk: by the wallet of this profile, or with a deposit to pay."""
     from swapdesk.cli.session import run_session
 
     way = named("creation:DexCreation" if request.on_chain else "creation:Creation")

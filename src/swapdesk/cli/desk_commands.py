@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 def _require_sense(
     types: tuple[str, ...], providers: tuple[str, ...], receive: bool, **options: Any
 ) -> None:
-    """Exit 2 for what cannot go together."""
     if options["both"] and receive:
         raise bad_input(
             "BAD_OPTION", "--receive asks for fixed rates; leave out --both.", field="both"

@@ -58,7 +58,7 @@ def report_doctor(call: CliContext) -> int:
 
 
 def examine(profile: str | None, clock: Clock) -> list[Finding]:
-    """Everything that can be looked at, in the order in which it is mended."""
+    """All findings, in the order in which problems are mended."""
     home = find_home(os.environ)
     settings, misnamed = _settings(home, profile)
     found = [
@@ -78,7 +78,7 @@ def examine(profile: str | None, clock: Clock) -> list[Finding]:
 
 
 def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None]:
-    """The settings of the chosen profile; where there is no such one, those of the sandbox."""
+    """The settings of the chosen profile; those of the sandbox if there is no such profile."""
     try:
         settings = load_settings(os.environ, home, Options(profile=profile))
         if settings.live:
@@ -95,7 +95,7 @@ def _settings(home: Home, profile: str | None) -> tuple[Settings, Finding | None
 
 
 def _packages(settings: Settings) -> list[Finding]:
-    """Those of the desk, and of the extras that this profile uses."""
+    """Findings on the packages of the desk and of the extras that this profile uses."""
     signs = bool(settings.rpc.value) or settings.places.keys.exists()
     extra, parts = "sandbox", dict.fromkeys((*PACKAGES["sandbox"], *PACKAGES["wallet"]))
     if settings.live:
@@ -138,7 +138,7 @@ def _asked(settings: Settings, clock: Clock) -> list[Finding]:
 
 
 def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """What ``look`` finds, or why it cannot: a package is missing, or a file out of sight."""
+    """What ``look`` finds; else why it cannot: a package is missing, or a file cannot be read."""
     try:
         return list(look())
     except ImportError as error:
@@ -151,7 +151,6 @@ def _looked(check: str, look: Callable[[], Iterable[Finding]]) -> list[Finding]:
 
 
 def _lines(findings: list[Finding], *, plain: bool) -> Iterator[str]:
-    """Every finding with its command."""
     width = max(len(one.check) for one in findings)
     for one in findings:
         if plain:

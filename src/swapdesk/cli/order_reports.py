@@ -119,8 +119,7 @@ class OrderDocument(Struct, frozen=True):
 def order_document(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> OrderDocument:
-    """One order with its state: where the money is, who acts next, and the whole order. ``made``
-    are its transactions as the journal has them."""
+    """The document of an order at ``now``. ``made`` are its transactions from the journal."""
     order = tracked.order
     return OrderDocument(
         tracked,
@@ -139,7 +138,7 @@ def order_document(
 def deposit_of(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> DepositFacts | None:
-    """What to pay, where, until when; None when nothing is to be paid or it must not be."""
+    """What to pay, where and until when; None when nothing is to be paid or it must not be."""
     order, pay = tracked.order, amount_to_pay(tracked)
     if not order_status(tracked, now, made).payable or pay is None:
         return None
@@ -159,7 +158,7 @@ def deposit_of(
 def order_facts(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, str]]:
-    """Labels and values to read; ``made`` are the transactions of the order."""
+    """Labels and values of an order for people. ``made`` are its transactions from the journal."""
     order, summary = tracked.order, order_status(tracked, now, made)
     got = tracked.proceeds
     back = got.outcome == "came back"
@@ -213,8 +212,7 @@ def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list
 
 
 def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
-    """The transactions that this desk sent, with what is known of each; else the deposit's as the
-    service names it."""
+    """The transactions that this desk sent; else the deposit's hash as the service names it."""
     rows = [(_HASHES[one.role], f"{one.hash}{_fate(order, one)}") for one in made if one.own]
     if own_payment(made) is None:
         return [*rows, ("Deposit hash", named_deposit(order, made) or "")]
@@ -231,7 +229,7 @@ _HASHES = {
 
 
 def _fate(order: Order, one: OrderTransaction) -> str:
-    """What is to be known of a transaction that is not simply done."""
+    """What is unusual about a transaction."""
     if one.fate == "failed":
         return ", failed and moved nothing but its gas"
     return ", sent" if one.fate == "sent" and not deposit_arrived(order) else ""
@@ -244,8 +242,8 @@ def deposit_facts(
     *,
     grouped: bool = True,
 ) -> list[tuple[str, str]]:
-    """The deposit card in words: exact amount, whole address, memo, deadline; empty when
-    nothing is to be paid."""
+    """The deposit card in words: exact amount, whole address, memo and deadline. Empty when nothing
+    is to be paid."""
     deposit = deposit_of(tracked, now, made)
     if deposit is None:
         return []
@@ -263,7 +261,6 @@ def deposit_facts(
 def order_row(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> tuple[str, ...]:
-    """One line of the list."""
     order, summary = tracked.order, order_status(tracked, now, made)
     (sent, _), got = tracked.symbols, shown(tracked.proceeds)
     return (
@@ -321,7 +318,7 @@ class OrdersDocument(Struct, frozen=True):
 
 
 async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> list[TrackedOrder]:
-    """The orders, read from the service; as last known when it cannot be asked."""
+    """Orders read from the service; as last known when it cannot be asked."""
     await settle(call, TELLING_SECONDS)
     await call.link.tracker.load_past()
     try:
@@ -345,7 +342,7 @@ async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> li
 
 
 def tell_left_out(call: CliContext) -> None:
-    """Say it where orders of the service are not among those that are told."""
+    """Tells how many orders of the service are missing from the list."""
     if said := left_out_words(call.link.tracker.skipped):
         call.output.talk(said)
 
@@ -353,7 +350,7 @@ def tell_left_out(call: CliContext) -> None:
 async def export_orders(
     call: CliContext, form: ExportForm, out: Path | None, kept: FilterLine, sort: Sorting
 ) -> None:
-    """Write the orders to a file, or to standard output."""
+    """Writes the orders to a file, or to standard output."""
     orders = await chosen_orders(call, kept, sort)
     made = call.desk.journal.orders.transactions()
     content = export_bytes(orders, call.desk.service_clock.now(), form, made)
@@ -367,7 +364,6 @@ async def export_orders(
 
 
 async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> None:
-    """The list, refreshed from the service; as last known when it cannot be asked."""
     output = call.output
     orders = await chosen_orders(call, kept, sort)
     with suppress(JournalUnavailable):
@@ -415,7 +411,7 @@ async def report_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> No
 
 
 async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None = None) -> None:
-    """Say of every call without a known outcome, or of those that pay these orders, what it may
+    """Tells of every call without a known outcome, or of those that pay these orders, what it may
     have done."""
     desk, now = call.desk, call.desk.service_clock.now()
     for act in unanswered(desk.journal.ledger):
@@ -442,8 +438,8 @@ async def tell_open_calls(call: CliContext, service_ids: Collection[str] | None 
 
 
 async def report_order(call: CliContext, order: str) -> None:
-    """One order, read now; as last known when the service cannot be asked. ``order`` is its id,
-    the beginning of it, or one of its addresses, hashes or request ids."""
+    """Prints one order, read now; as last known when the service cannot be asked. ``order`` is its
+    id or the beginning of one, or one of its addresses, hashes or request ids."""
     await settle(call, TELLING_SECONDS)
     tracked = await _searched(call, order)
     await tell_open_calls(call, (tracked.service_id,))
@@ -461,7 +457,7 @@ def _tell_order(call: CliContext, tracked: TrackedOrder) -> None:
 
 
 async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
-    """Exit 2 for an order that holds nobody up."""
+    """Exit 2 for an order that needs nobody."""
     await settle(call, TELLING_SECONDS)
     tracked, tracker = await find_order(call, order), call.link.tracker
     if undo:
@@ -480,8 +476,8 @@ async def put_order_away(call: CliContext, order: str, undo: bool) -> None:
 
 
 async def find_order(call: CliContext, name: str) -> TrackedOrder:
-    """An order by its id or the beginning of one. Exit 5 when neither the journal nor the
-    service knows it, 2 when several begin so."""
+    """An order by its id or the beginning of one. Exit 5 when neither the journal nor the service
+    knows it, 2 when several begin so."""
     tracker = call.link.tracker
     service_id = _known_id(call, name)
     known = tracker.recall(service_id)
@@ -517,9 +513,8 @@ def _not_known(name: str, how: str = "") -> CommandError:
 
 
 async def _searched(call: CliContext, name: str) -> TrackedOrder:
-    """As :func:`find_order`, and by an address, a hash or a request id that one order alone has:
-    in the journal, and among what the service lists. Of an order that is to be paid only the id
-    is taken."""
+    """As :func:`find_order`, and by an address, a hash or a request id that only one order has, in
+    the journal and in the service's list. An order that is to be paid is found by its id alone."""
     index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
     found = _known_id(call, name)
@@ -541,7 +536,7 @@ async def _searched(call: CliContext, name: str) -> TrackedOrder:
 
 
 def _known_id(call: CliContext, name: str) -> str:
-    """The whole id of a beginning, when it is one and unique; else the text itself."""
+    """Completes a beginning that is unique; else returns the text itself."""
     known = call.desk.journal.orders.ids()
     if name in known or len(name) < SHORTEST_PREFIX:
         return name
@@ -550,7 +545,7 @@ def _known_id(call: CliContext, name: str) -> str:
 
 
 def _only(what: str, found: Iterable[str]) -> str | None:
-    """The one that was found; None for none. Exit 2 where there are several."""
+    """The only element; None for none. Exit 2 for several."""
     several = sorted(found)
     if len(several) > 1:
         raise bad_input(

@@ -50,7 +50,6 @@ def read_windows(value: str) -> tuple[int | None, ...]:
 
 
 def limits(option: str, calls: str) -> Callable[[Any], Any]:
-    """An option with calls in three windows."""
     said = f"{calls} a minute/hour/day: 10/100/1000. A - keeps a window: 10/-/-."
     return click.option(option, callback=read_windows, metavar="M/H/D", help=said)
 
@@ -77,7 +76,6 @@ of_data = click.option(
 
 
 def of_service(command: F) -> F:
-    """Options that say whose store it is."""
     config = click.option(
         "--config",
         type=click.Path(path_type=Path, dir_okay=False),

@@ -113,7 +113,7 @@ class BackupDocument(Struct, frozen=True):
 
 
 def back_up_store(call: CliContext, file: Path, data: Path | None, config: Path | None) -> None:
-    """Exit 5 where no service ever ran, 2 for a file that is there."""
+    """Exit 5 where no service ever ran, 2 for a file that exists."""
     place = _place_of(call, data, config)
     if isinstance(place, Place):
         raise bad_input(
@@ -155,7 +155,7 @@ def run_on_store(
     data: Path | None,
     config: Path | None,
 ) -> int | None:
-    """Work with the store, at the service's time. Exit 5 where no service ever ran."""
+    """Runs ``work`` on the store, at the service's time. Exit 5 where no service ever ran."""
     place = _place_of(call, data, config)
 
     async def worked() -> int | None:
@@ -198,7 +198,7 @@ def run_on_store(
 
 
 def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path | Place:
-    """Where the service keeps its accounts: a directory, or a database."""
+    """The data directory of the service, or its database."""
     if config is not None and data is not None:
         raise bad_input(
             "USAGE",
@@ -220,8 +220,8 @@ def _place_of(call: CliContext, data: Path | None, config: Path | None) -> Path 
 
 
 async def _opened(directory: Path | Place) -> tuple[Store, datetime]:
-    """The store, and the service's time. Services of one database have the time of their
-    machines. Raises SchemaError and StoreUnavailable."""
+    """Opens the store; returns it with the service's time, which for a database is this machine's.
+    Raises SchemaError and StoreUnavailable."""
     if isinstance(directory, Place):
         try:
             return await Store.connect(directory), SystemClock().now()
@@ -242,7 +242,7 @@ def _file_in(directory: Path) -> Path:
 
 
 def _operator() -> str:
-    """Who gives the command, by name where the machine knows one."""
+    """The user's name, else the number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -250,7 +250,7 @@ def _operator() -> str:
 
 
 def _service_time(directory: Path) -> datetime:
-    """Of the service that runs there, whose clock may be ahead; else of this machine."""
+    """The time of the service that runs there, whose clock may be ahead; else this machine's."""
     ready = find_running(directory)
     if ready is None:
         return SystemClock().now()
@@ -371,7 +371,7 @@ async def override_terms(
 
 
 def _typed(value: object) -> str:
-    """The value of an override as the command takes it."""
+    """The value of an override as it is typed."""
     if isinstance(value, tuple):
         return "/".join("-" if each is None else str(each) for each in value)
     if isinstance(value, bool):
@@ -526,5 +526,4 @@ async def book_reversal(output: Output, store: Store, act: Act, order: str) -> N
 
 
 async def _names(store: Store) -> dict[str, str]:
-    """Names of the partners by their ids."""
     return {each.partner_id: each.name for each in (await store.partners.read())[1]}

@@ -78,11 +78,8 @@ _MOST_NAMED = 20
 
 
 def find_token(spec: str, desk: Desk, *, field: str) -> Token:
-    """The one token ``spec`` names.
-
-    Exit 2 when several fit, listing them as they can be written; 5 when none does; 9 when it
-    is disabled.
-    """
+    """The one token that ``spec`` names. Exit 2 when several fit, listed as they can be typed; 5
+    when none does; 9 when it is disabled."""
     found = resolve(spec, desk.catalog)
     if found.token is None:
         raise CommandError(
@@ -104,8 +101,8 @@ def find_token(spec: str, desk: Desk, *, field: str) -> Token:
 
 
 def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLine, ...]:
-    """What the review says of a token. Exit 9 when it cannot be used, or when it is warned
-    about and ``accepted`` is False and nobody can be asked."""
+    """What the review says of a token. Exit 9 when it cannot be used, or when there is a warning
+    that is not ``accepted``."""
     check = usability(token, desk)
     if refusal(check):
         raise own_refusal("TOKEN_REFUSED", texts(check, "refuse")[0])
@@ -116,7 +113,6 @@ def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLi
 
 
 def usability(token: Token, desk: Desk) -> tuple[CheckLine, ...]:
-    """The state of a token now, with whatever it is drawn like."""
     row = desk.catalog.row(token.id)
     imitates = imitated_by(row, desk.catalog.rows.drawn_like(row)) if row is not None else None
     return check_token(token, now=desk.clock.now(), imitates=imitates)
@@ -181,7 +177,7 @@ class QuotesDocument(Struct, frozen=True, rename="camel"):
 
 
 def say_waterfalls(output: Output, board: QuoteResult) -> None:
-    """Every usable route, one sentence a step, and what does not add up."""
+    """Explains every usable route, one sentence a step, with what does not add up."""
     for row in board.ranking.rows:
         found = waterfall(board, row)
         name = row.quote.swap_name or row.quote.swap or "two legs"
@@ -224,8 +220,8 @@ async def report_quotes(
     account: str | None,
     **typed: Any,
 ) -> None:
-    """Ask, keep and print; ``account`` would sign an on-chain swap. Exit 4 when no route is
-    usable."""
+    """Asks for quotes, keeps and prints them; ``account`` would sign an on-chain swap. Exit 4 when
+    no route is usable."""
     route = read_route(typed, types, providers)
     if preset is not None:
         route = preset_options(call.desk.settings.places, preset)
@@ -288,7 +284,7 @@ async def _sender(call: CliContext, named: str | None) -> str | None:
 
 
 def no_route(board: QuoteResult) -> CommandError:
-    """Exit 4: the service was asked and no route takes this."""
+    """Exit 4: the service was asked, and no route takes this."""
     return CommandError(
         Exit.REFUSED,
         "NO_USABLE_ROUTE",
@@ -343,11 +339,9 @@ async def choose_quote(
     token_out: Token,
     amount: Decimal,
 ) -> tuple[QuoteResult, RankedQuote]:
-    """The quote named, else the best of a fresh answer.
-
-    Exit 9 for one that ended, 5 for one never shown, 4 when no route is usable, 3 when the
-    loss of value is above the limit or not known.
-    """
+    """The quote that was named, else the best of a new answer. Exit 9 for one that ended, 5 for one
+    never shown, 4 when no route is usable, 3 when the loss of value is above the limit or not
+    known."""
     wish = QuoteRequest.of(
         with_slippage(request.route, request.slippage),
         token_in,
@@ -459,8 +453,8 @@ def _subject(wish: QuoteRequest) -> tuple[object, ...]:
 
 
 def require_value(board: QuoteResult, row: RankedQuote, limit: Decimal | None) -> None:
-    """Exit 3 when more value is lost than allowed, in percent, None for any loss; one that nobody
-    knows is never allowed silently."""
+    """Exit 3 when the loss of value is above ``limit`` percent, or not known. None allows any
+    loss."""
     if limit is None:
         return
     found = board.value_difference(row).percent
@@ -481,8 +475,6 @@ _LIMIT = 4 << 20
 
 
 class CachedResult(WireModel):
-    """One answer as it was shown."""
-
     asked_at: Timestamp
     received_at: Timestamp
     token_in: ObjectId
@@ -500,7 +492,7 @@ class CachedResults(WireModel):
 
 
 class QuoteCache(Struct, frozen=True):
-    """The file of one profile, readable by its owner alone."""
+    """Quotes shown by one profile, in a file that only its owner can read."""
 
     path: Path
 
@@ -509,7 +501,7 @@ class QuoteCache(Struct, frozen=True):
         return cls(places.root / "quotes.json")
 
     def put(self, board: QuoteResult) -> None:
-        """Keep an answer, newest first."""
+        """Keeps an answer, newest first."""
         ranking = board.ranking
         fresh = CachedResult(
             asked_at=board.asked_at,
@@ -531,12 +523,12 @@ class QuoteCache(Struct, frozen=True):
         write_private(self.path, encode_json(shelf), replace=True)
 
     def shown(self, quote_id: str) -> tuple[CachedResult, Quote] | None:
-        """A quote that is kept with the answer it was in; None for one that was never shown."""
+        """A quote with the answer it was in; None for one that was never shown."""
         every = ((board, quote) for board in self._read() for quote in board.quotes)
         return next((one for one in every if one[1].quote_id == quote_id), None)
 
     def find(self, quote_id: str, catalog: Catalog, now: datetime) -> QuoteResult | None:
-        """The answer a quote was in, ranked as of ``now``; None when it was never shown."""
+        """The answer with this quote, ranked as of ``now``; None when it was never shown."""
         shown = self.shown(quote_id)
         if shown is None:
             return None
@@ -557,7 +549,7 @@ class QuoteCache(Struct, frozen=True):
         return QuoteResult(board.asked_at, board.received_at, rank(ends, wish, now), wish)
 
     def _read(self) -> Sequence[CachedResult]:
-        """What is kept; a file that cannot be used is as good as an empty one."""
+        """The answers that are kept; none of a file that cannot be used."""
         try:
             content = read_private(self.path, limit=_LIMIT)
             return decode(CachedResults, content, side="client", max_bytes=_LIMIT).boards

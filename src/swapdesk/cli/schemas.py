@@ -41,13 +41,13 @@ ERROR = "command_error:ErrorDocument"
 
 @cache
 def document_types() -> dict[str, tuple[str, ...]]:
-    """The commands that print documents by name, and the types of each, as ``module:Name``."""
+    """The commands that print documents, with the types of each as ``module:Name``."""
     declared = {name: declared_of(command).prints for name, command in commands().items()}
     return {name: prints for name, prints in declared.items() if prints}
 
 
 def schema_of(command: str) -> dict[str, Any]:
-    """The schema of each document of a command. KeyError for one that prints none."""
+    """The schema of each document of a command. KeyError for a command that prints none."""
     return _schema(f"swapdesk {command} --json", document_types()[command])
 
 
@@ -56,7 +56,7 @@ def error_schema() -> dict[str, Any]:
 
 
 def all_schemas() -> dict[str, Any]:
-    """``commands`` by name, and ``error``; what they share is in ``$defs``."""
+    """``commands`` by name, and ``error``; definitions they share are in ``$defs``."""
     commands = {name: schema_of(name) for name in document_types()}
     error = error_schema()
     defs: dict[str, Any] = {}
@@ -135,8 +135,8 @@ def structs_in(kind: type) -> set[type]:
 
 
 def _as_written(hint: Any, written: dict[type, type]) -> Any:
-    """The type with a struct of the members that are printed in place of each record, which are
-    added to ``written``: what a record has beside them may be of types that no document has."""
+    """The type with each record in it replaced by a struct of its printed members; these are added
+    to ``written``. Attributes that are not printed may be of types that no schema has."""
     if isinstance(hint, type) and (issubclass(hint, Struct) or hasattr(hint, "PRINTED")):
         if hint not in written:
             types = member_types(hint)
@@ -156,7 +156,7 @@ def _as_written(hint: Any, written: dict[type, type]) -> Any:
 
 
 def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
-    """The defaults of members that a document may lack."""
+    """Defaults of members that a document may lack."""
     if hasattr(kind, "PRINTED"):
         return {name: (UNSET,) for name, hint in types.items() if UnsetType in get_args(hint)}
     return {
@@ -167,7 +167,7 @@ def _defaults(kind: type, types: Mapping[str, Any]) -> dict[str, tuple[Any]]:
 
 
 def member_types(kind: type) -> dict[str, Any]:
-    """The members that a document has of a record, and the type of each."""
+    """The printed members of a record, with their types."""
     found = {}
     for written, path in written_members(kind).items():
         hint: Any = kind
@@ -189,7 +189,7 @@ _MOMENTS = ((datetime, Moment), (datetime | None, Moment | None))
 
 
 def _merge(schema: dict[str, Any], kind: type[Struct], merged: str) -> None:
-    """The members of one field stand beside the others."""
+    """Moves the members of one field beside the others."""
     written = next(one for one, name in written_members(kind).items() if name == merged)
     inner = schema["properties"].pop(written)
     schema["required"].remove(written)
@@ -202,8 +202,9 @@ _NOT_SAID = ("title", "default")
 
 
 def _exact(schema: Any, known: str = "enum") -> Any:
-    """As it is printed: an amount is a number with all its digits, objects may grow. ``known`` is
-    the keyword for a set of words; those of the service are open, and examples."""
+    """The schema as documents are printed: amounts are numbers with all digits, objects may grow.
+    ``known`` is the keyword for a set of words; sets of the service are open, and become
+    examples."""
     if isinstance(schema, list):
         return [_exact(one, known) for one in schema]
     if not isinstance(schema, Mapping):

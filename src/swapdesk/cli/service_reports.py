@@ -129,7 +129,6 @@ async def report_tokens(
 
 
 async def report_chains(call: CliContext) -> None:
-    """Every chain of the list."""
     await load_catalog(call)
     found = call.desk.catalog.chains()
     call.output.table(
@@ -219,7 +218,6 @@ async def report_limits(call: CliContext, fail_over: int | None) -> int:
 
 
 async def report_commissions(call: CliContext, month: str | None) -> None:
-    """In all, or of one month."""
     output, api = call.output, call.link.api
     found = await api.get_commissions(CommissionQuery(month=month))
     of = "in all" if month is None else f"in {month_name(month, api.server_now())}"
@@ -237,7 +235,6 @@ async def report_commissions(call: CliContext, month: str | None) -> None:
 
 
 async def report_volume(call: CliContext) -> None:
-    """Of all finished orders."""
     found = await call.link.api.get_volume()
     call.output.facts(
         [
@@ -252,7 +249,7 @@ async def report_volume(call: CliContext) -> None:
 
 
 async def report_weeks(call: CliContext) -> None:
-    """Newest first, except as JSON, which keeps the sequence of the service."""
+    """Newest first; JSON keeps the order of the service."""
     output = call.output
     found = await call.link.api.get_weekly_volume()
     if not found:
@@ -277,8 +274,8 @@ async def report_weeks(call: CliContext) -> None:
 async def report_chart(
     call: CliContext, granularity: str, since: datetime | None, until: datetime | None
 ) -> None:
-    """A drawing, rows as sentences, points as JSON. The service gives so many points at most, the
-    last ones (contract 12.5)."""
+    """A drawing for people, points as JSON. The service gives the last points only, up to a number
+    (contract 12.5)."""
     output = call.output
     asked = ChartQuery(
         metric=ChartMetric.VOLUME, granularity=Granularity(granularity), from_=since, to=until
@@ -317,12 +314,9 @@ async def call_operation(
     query: Sequence[tuple[str, str]],
     body: bytes | None,
 ) -> int:
-    """Send and print. Raises ClientError, and CommandError with exit 9 without a journal.
-
-    An answer that is no JSON is nobody's answer to a call of this API, as from a portal of a hotel
-    or a maintenance page: it is refused as by every other command, and after a writing call nobody
-    knows what was done.
-    """
+    """Sends one call and prints the answer. Exit 9 for a writing call without a journal. An answer
+    that is no JSON, as from a captive portal or a maintenance page, is refused; after a writing
+    call its outcome is unknown."""
     operation, _ = find_operation(method, path)
     if body is not None:
         body = _checked(body)
@@ -401,8 +395,8 @@ def _order_of(answer: RawAnswer, operation: Operation) -> Order | None:
 
 
 def _checked(body: bytes) -> bytes:
-    """The body, compact; exit 2 when it is no JSON the service would read. Editors may have written
-    a byte order mark before it."""
+    """The body as compact JSON; exit 2 for anything else. Editors may have put a byte order mark
+    before it."""
     with refused_as(CodecError, "BAD_BODY", "The body cannot be read: ", field="d"):
         return encode_json(decode_json(without_mark(body)))
 

@@ -56,8 +56,8 @@ class CaseListDocument(Struct, frozen=True, rename="camel"):
 async def report_search(
     call: CliContext, text: tuple[str, ...], reads: int, *, whole: bool
 ) -> None:
-    """Find the orders behind ``text``, within ``reads`` calls of the service; a home without
-    chains and tokens gets them first, which counts for itself."""
+    """Finds the orders behind ``text`` within ``reads`` calls of the service. A home without chains
+    and tokens gets them first, which is not counted."""
     await _load_catalog(call)
     pasted = _read(call, sys.stdin.read(LONGEST + 1) if text == ("-",) else " ".join(text))
     search = OrderSearch(call.desk, pasted)
@@ -94,7 +94,7 @@ inspect = partial(report_search, whole=True)
 
 
 async def _load_catalog(call: CliContext) -> None:
-    """What names tokens and chains. Without a service what is here is searched all the same."""
+    """Loads tokens and chains. Without a service the search goes on with what is here."""
     catalog = call.desk.catalog
     await catalog.load_in_steps()
     if catalog.rows:
@@ -107,7 +107,7 @@ async def _load_catalog(call: CliContext) -> None:
 
 
 async def _read_again(call: CliContext, service_id: str) -> None:
-    """What the journal has of an order may be old: nothing followed it since."""
+    """Reads the order anew: what the journal has of it may be old, because nothing followed it."""
     tracker, now = call.link.tracker, call.desk.service_clock.now()
     known = tracker.recall(service_id)
     if known is None or known.archived(now):
@@ -200,7 +200,7 @@ def _tell(
 
 
 def _tell_nothing(call: CliContext, search: OrderSearch) -> None:
-    """What to write where nothing was found."""
+    """Prints what to write when nothing was found."""
     output, reply, escalation = call.output, search.reply, search.escalation
     output.say(
         *("Reply:", *reply.splitlines(), "", "For the service:", *escalation.splitlines()),
@@ -258,7 +258,7 @@ def _write(call: CliContext, case: CaseFile, data: bytes, out: Path | None, suff
 
 
 def show_case_file(call: CliContext, file: Path) -> int:
-    """The pages of the desk in a terminal, lines elsewhere."""
+    """Opens the pages of the desk in a terminal, prints lines elsewhere."""
     case = _read_case(file)
     output = call.output
     if output.json:

@@ -68,8 +68,8 @@ class AllowancesDocument(Struct, frozen=True):
 
 
 class BalanceTable:
-    """Balances as sentences, as one document or as one table; a table on a terminal comes chain by
-    chain, because a chain may be silent for long and a person waits."""
+    """Balances as one document or table. On a terminal the table comes chain by chain, because a
+    chain may be silent for long while a person waits."""
 
     WHOLE, REST = 9, 19
     """Places before the point, and the point with what follows, that every part has room for."""
@@ -81,8 +81,8 @@ class BalanceTable:
         self._headed = False
 
     def heard(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Print what has answered since the last time. They have one order: what answers early
-        waits for those before it."""
+        """Prints the chains that answered since the last time, in their order: one that answers
+        early waits for those before it."""
         if self._least is None:
             names = max((cells(_holder(one)) for one in holdings), default=0)
             chains = max((cells(one.chain_name) for one in holdings), default=0)
@@ -90,7 +90,7 @@ class BalanceTable:
         self.add(tuple(takewhile(lambda one: not one.reading, holdings)))
 
     def add(self, holdings: Sequence[ChainHoldings]) -> None:
-        """Print those that come after the ones printed before, and say which could not be read."""
+        """Prints the chains after those already printed, and tells which could not be read."""
         new, self._printed = holdings[self._printed :], len(holdings)
         self._output.talk(*_unread(new))
         held = [
@@ -122,7 +122,7 @@ class BalanceTable:
         self._headed = self._headed or bool(held)
 
     def _aligned(self, amount: str) -> str:
-        """With its point where that of every other part is."""
+        """Pads the amount so that all parts of the table have their points in one column."""
         if self._least is None:
             return amount
         whole, rest, _ = split_at_point(amount)
@@ -151,13 +151,13 @@ def allowed_words(one: Allowance) -> str:
 
 
 def spender_words(one: Allowance, named: Callable[[str | None], str | None]) -> str:
-    """Whose contract it is, by name, and how it takes."""
+    """Whose contract the spender is, and whether it takes by Permit2."""
     who = named(one.venue) or "not known here"
     return f"{who}, by Permit2 until {iso(one.ends)}" if one.permit2 and one.ends else who
 
 
 async def show_balances(call: CliContext, account: str | None) -> int:
-    """Every chain in its order. Exit 7 when one could not be read."""
+    """Exit 7 when a chain could not be read."""
     output, wallet = call.output, call.desk.wallet
     whose = await account_or_all(wallet, account)
     table = BalanceTable(output)
@@ -175,7 +175,7 @@ async def show_balances(call: CliContext, account: str | None) -> int:
 
 
 async def show_allowances(call: CliContext, account: str | None) -> int:
-    """Who may take what on every chain. Exit 7 when one could not be read."""
+    """Exit 7 when a chain could not be read."""
     output, wallet = call.output, call.desk.wallet
     reads = await wallet.allowances(await account_or_all(wallet, account))
     rows = [
@@ -270,7 +270,6 @@ class WithdrawalDocument(Struct, frozen=True):
 
 
 async def list_transactions(call: CliContext, waiting: bool) -> None:
-    """Every transaction that was signed, oldest first, as the wallet's own records have it."""
     signed = await (await call.desk.wallet.client()).transactions()
     shown = [one for one in signed if not (waiting and one.final)]
     call.output.table(
@@ -298,8 +297,8 @@ async def bump_transaction(call: CliContext, hash_: str, gas: int | None, yes: b
 async def _replace(
     call: CliContext, kind: ReplacementKind, gas_units: int, hash_: str, yes: bool
 ) -> None:
-    """Exit 0 once what was asked for holds, 10 where it was executed in vain, 9 where nothing
-    takes its place, 8 while both wait."""
+    """Exit 0 once what was asked for holds, 10 if the replacement was executed in vain, 9 if
+    nothing replaces the transaction, 8 while both wait."""
     desk = call.desk
     outcome = await Replacement(desk.wallet, desk.clock, kind, gas_units).propose(hash_)
     if not isinstance(outcome, Outcome):
@@ -326,8 +325,8 @@ async def revoke_allowance(
     permit2: bool | None,
     yes: bool,
 ) -> None:
-    """End the allowance of a token, by symbol or contract, to a spender, by address, or by code or
-    name of its venue. ``permit2``: whether it was given in Permit2; None for either."""
+    """Ends an allowance. ``token`` is a symbol or contract, ``spender`` an address or the code or
+    name of a venue; ``permit2`` None takes either kind."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None:
@@ -385,9 +384,8 @@ async def withdraw(
     despite_bundle: bool,
     yes: bool,
 ) -> None:
-    """Take out ``token``, by symbol or contract, or everything. Exit 0 once it is back with the
-    owner, 5 where there is nothing to take out, 9 where it is not to be taken out, 10 where a
-    transaction failed, 8 while one is on its way."""
+    """Takes out ``token`` (symbol or contract), or everything. Exit 0 once the owner has it, 5 for
+    nothing to take out, 9 for a refusal, 10 for a failed transaction, 8 while one is on its way."""
     wallet = call.desk.wallet
     link = wallet.link(chain)
     if link is None or link.kind is not Kind.EVM:
@@ -483,7 +481,7 @@ async def show_policy(call: CliContext, wallet: LocalWallet) -> int:
 async def set_policy(
     call: CliContext, until: str | None, anew: bool, **rules: tuple[str, ...]
 ) -> int:
-    """Set the ``rules`` of a change. Exit 2 without any."""
+    """Exit 2 without any rule."""
     wallet = call.desk.wallet
     rules["until"] = () if until is None else (until,)
     change = {name: given for name, given in rules.items() if given}

@@ -93,7 +93,8 @@ async def new_account(call: CliContext, wallet: LocalWallet, kind: str, name: st
 
 
 async def _phrase(call: CliContext, wallet: LocalWallet) -> Secret:
-    """That of the wallet: new for its first account, the sandbox's own in the sandbox."""
+    """The pass phrase of the wallet: new for its first account, the sandbox's own in the
+    sandbox."""
     if not wallet.live:
         if call.passphrase_fd is not None:
             raise bad_input(
@@ -128,8 +129,8 @@ async def import_account(
     name: str,
     yes: bool,
 ) -> None:
-    """Show the addresses a secret leads to, keep the one that is confirmed. ``secret`` and
-    ``theirs``, the pass phrase of a keystore, are descriptors."""
+    """Shows the addresses a secret leads to, and keeps the one that is confirmed. ``secret`` and
+    ``theirs`` (the pass phrase of a keystore) are descriptors."""
     origin = KeyOrigin(FORMS[form])
     chains = Kind(kind) if kind else OF_KIND.get(origin)
     if chains is None:
@@ -165,7 +166,7 @@ def _file_secret(path: Path) -> Secret:
 
 
 def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> ImportChoice:
-    """One address, seen before it is used: by a number where there are several."""
+    """The address to keep, after it was shown; by a number where there are several."""
     output = call.output
     if yes:
         if len(choices) == 1:
@@ -197,8 +198,8 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
 async def export_key(
     call: CliContext, wallet: LocalWallet, account: str, confirm: str | None, out: Path | None
 ) -> None:
-    """The key in plain, once its phrase was typed: into a file of its owner alone, to a program
-    behind a pipe, or for half a minute on the terminal."""
+    """Gives out the key once its phrase was typed: into a file that only its owner can read, into a
+    pipe, or on the terminal for half a minute."""
     kept = account_named(await wallet.accounts(), account)
     wanted = export_phrase(kept.address)
     on_screen = _goes_to_screen(call, out)
@@ -227,7 +228,7 @@ async def export_key(
 
 
 def _goes_to_screen(call: CliContext, out: Path | None) -> bool:
-    """Whether a person looks at the key. Exit 2 where it would stay in what a terminal keeps."""
+    """True if a person looks at the key. Exit 2 where a terminal would keep it."""
     if out is not None:
         if os.path.lexists(out):
             raise bad_input(
@@ -265,7 +266,7 @@ def _give(
 
 
 async def lock_wallet(call: CliContext, wallet: LocalWallet) -> None:
-    """Say who holds open keys. Those of a command are gone when it ends."""
+    """Exit 9 when another desk has the wallet. Keys opened by a command are gone when it ends."""
     known = await wallet.accounts()
     if known.read_only:
         raise CommandError(
