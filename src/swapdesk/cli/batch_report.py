@@ -124,14 +124,14 @@ def tell_plan(call: CliContext, plan: BatchPlan, output: Output | None = None) -
         return
     rows, calls = [_row(row) for row in plan.rows], plan.calls
     output.table(("row", "line", "recipient", "sells", "arrives", "route", "state"), rows)
-    wanted = [row for row in plan.rows if not row.skipped]
-    for row in wanted:
-        for one in row.findings:
+    rows_to_create = [row for row in plan.rows if not row.skipped]
+    for row in rows_to_create:
+        for finding in row.findings:
             place = f"Row {row.number}, line {row.line}"
-            column = f", column {one.column}" if one.column is not None else ""
-            do = "" if one.do == UNLESS_MEANT else f" {one.do}"
-            output.say(f"{place}{column}: {one.reason}{do}")
-    if any(one.do == UNLESS_MEANT for row in wanted for one in row.findings):
+            column = f", column {finding.column}" if finding.column is not None else ""
+            do = "" if finding.do == UNLESS_MEANT else f" {finding.do}"
+            output.say(f"{place}{column}: {finding.reason}{do}")
+    if any(finding.do == UNLESS_MEANT for row in rows_to_create for finding in row.findings):
         output.talk("Rows to look at are created as they stand: nothing is to be done if meant so.")
     if plan.comma_problem is not None:
         output.talk(COMMA_OFFER)
@@ -202,12 +202,12 @@ def group_words(group: Group) -> str:
 
 def _row(row: Row) -> tuple[str, ...]:
     order = row.order
-    found = () if row.skipped else row.problems or row.findings
-    said = found[0].short if found else row.state
+    findings = () if row.skipped else row.problems or row.findings
+    state = findings[0].short if findings else row.state
     if order is None:
         sold = f"{row.cell('sell_amount')[:44]} {row.cell('sell')[:44]}"
         texts = (row.cell("to")[:44], sold.strip(), row.cell("buy")[:44])
-        return str(row.number), str(row.line), *texts, row.cell("route")[:44], said
+        return str(row.number), str(row.line), *texts, row.cell("route")[:44], state
     name = f"{order.label} " if order.label else ""
     return (
         str(row.number),
@@ -216,7 +216,7 @@ def _row(row: Row) -> tuple[str, ...]:
         f"{exact_amount(order.amount)} {_spec(order.token_in)}",
         f"{about_amount(order.about)} {_spec(order.token_out)}",
         order.route,
-        said,
+        state,
     )
 
 
@@ -368,18 +368,18 @@ async def require_agreed(
         if plan.unasked is not None:
             raise plan.unasked
         count = len(plan.problems)
-        said = f"{count} row{'' if count == 1 else 's'} of {name} cannot be created."
+        message = f"{count} row{'' if count == 1 else 's'} of {name} cannot be created."
         if not count:
-            said = f"Every row of {name} is skipped."
+            message = f"Every row of {name} is skipped."
         raise CommandError(
             Exit.BAD_INPUT,
             "BATCH_PROBLEMS",
-            said,
+            message,
             f"{IN_WALLET}; nothing was created",
             "you: correct these rows, or leave them out with --skip; the plan says how"
             if plan.comma_problem is None
             else "you: correct these rows, or read them so with --decimal-comma",
-            fields={"file": {"message": said}},
+            fields={"file": {"message": message}},
         )
     if not yes:
         require_yes(call, yes=yes)
@@ -462,9 +462,9 @@ def _before(batch: Operation) -> CommandError:
 
 def _say(output: Output, group: Group) -> None:
     counts = Counter(row.became for row in group.rows)
-    told = ", ".join(f"{counts[word]} {word}" for word in get_args(Became) if counts[word])
+    words = ", ".join(f"{counts[word]} {word}" for word in get_args(Became) if counts[word])
     name = f" {group.multi_id}" if group.multi_id else ""
-    output.talk(f"Group {group.number}{name}: {told}.")
+    output.talk(f"Group {group.number}{name}: {words}.")
 
 
 def _creation_error(batch: Batch, stopped: ClientError | None) -> CommandError | None:
@@ -535,12 +535,12 @@ async def settle_group(
     """Takes a group of a batch to the step ``until`` and prints it: by default the first that is
     not over. ``account`` is a name or an address; when empty, the first account of each chain
     pays."""
-    found = require_batch(call, name)
+    batch = require_batch(call, name)
     await _ready(call)
-    standing = _chosen(call, found, group)
+    standing = _chosen(call, batch, group)
     _refuse_early(standing, until)
     outcome = await _Work(call, account, yes=yes).settled(standing, until)
-    await _tell_paid(call, found)
+    await _tell_paid(call, batch)
     _end(call, standing, outcome)
 
 
@@ -573,18 +573,18 @@ async def run_batch(
 async def resume_batch(call: CliContext, name: str | None, account: str, yes: bool) -> int:
     """Goes on with a batch: looks for what is unknown, creates what never left, and pays what was
     begun."""
-    found = require_batch(call, name)
+    earlier = require_batch(call, name)
     journal = call.desk.journal
-    if not journal.ledger.take_over(found.id):
-        groups = standings(journal, found.id)
-        at = next((one for one in groups if one.begun), groups[0])
+    if not journal.ledger.take_over(earlier.id):
+        groups = standings(journal, earlier.id)
+        at = next((group for group in groups if group.begun), groups[0])
         raise _owned(at)
     await _ready(call)
-    batch = await gone_on(call, found.id)
-    payer = found.payer
-    if payer is None and not any(one.begun for one in standings(journal, found.id)):
+    batch = await gone_on(call, earlier.id)
+    payer = earlier.payer
+    if payer is None and not any(standing.begun for standing in standings(journal, earlier.id)):
         tell_batch(call, batch)
-        if [one.word for one in batch.groups] == [one.word for one in found.groups]:
+        if [group.word for group in batch.groups] == [group.word for group in earlier.groups]:
             _refuse_idle(call, batch)
         return creation_exit(call, batch)
     return await _all_groups(call, batch, account or payer or "", yes=yes, begun=payer is None)
@@ -618,13 +618,13 @@ async def _all_groups(
     """Pays one group after another, with ``begun`` only those of which something was signed. The
     first that stops ends the work."""
     work = _Work(call, account, yes=yes)
-    for one in standings(call.desk.journal, batch.id):
-        if one.next is None or (begun and not one.begun):
+    for standing in standings(call.desk.journal, batch.id):
+        if standing.next is None or (begun and not standing.begun):
             continue
-        outcome = await work.settled(one, Until.SETTLED)
+        outcome = await work.settled(standing, Until.SETTLED)
         if outcome.failure is not None:
             await _tell_paid(call, batch)
-            _end(call, one, outcome)
+            _end(call, standing, outcome)
     again = require_batch(call, batch.id)
     await _tell_paid(call, again)
     return creation_exit(call, again)
@@ -633,8 +633,12 @@ async def _all_groups(
 async def _tell_paid(call: CliContext, batch: Batch) -> None:
     """Prints the batch, with the orders of paid groups read once. A service that cannot be asked
     does not change the exit code: the deposits are paid."""
-    paid = {one.group.number for one in standings(call.desk.journal, batch.id) if one.over}
-    tell_batch(call, batch, await ask_orders(call, batch, lambda one: one.number in paid))
+    paid = {
+        standing.group.number
+        for standing in standings(call.desk.journal, batch.id)
+        if standing.over
+    }
+    tell_batch(call, batch, await ask_orders(call, batch, lambda group: group.number in paid))
 
 
 class _Work(Watch):
@@ -702,8 +706,8 @@ class _Work(Watch):
             self._seen.add(signed.hash)
             self._say(f"transaction {signed.hash} is on its way.")
 
-    def _say(self, said: str) -> None:
-        self._call.output.talk(f"Group {self._group}: {said}")
+    def _say(self, text: str) -> None:
+        self._call.output.talk(f"Group {self._group}: {text}")
 
 
 async def _ready(call: CliContext) -> None:
@@ -764,7 +768,9 @@ def _end(call: CliContext, standing: GroupStanding, outcome: Outcome) -> None:
         return
     now = group_standing(call.desk.journal, standing.group)
     end = _ENDS.get(outcome.code, Exit.OWN_REFUSAL)
-    if (now.bundle is not None and now.bundle.under_way) or any(one.open for one in now.payments):
+    if (now.bundle is not None and now.bundle.under_way) or any(
+        payment.open for payment in now.payments
+    ):
         end = Exit.UNKNOWN
     elif outcome.error is not None:
         end = exit_of(outcome.error)
@@ -930,44 +936,44 @@ def _end_of(output: Output, batch: Batch, error: ClientError | None) -> int:
     """Tells which orders could not be read; returns exit 3 to 8 for it, else 0."""
     if error is None:
         return Exit.DONE
-    told = of_client_error(error)
+    failure = of_client_error(error)
     output.talk(
-        f"Not all orders could be asked after: {told.message}",
+        f"Not all orders could be asked after: {failure.message}",
         "They are shown as the journal has them, and go on without this command."
         f" Next you: swapdesk batch status {batch.id[:8]} asks again.",
     )
-    return told.exit
+    return failure.exit
 
 
 async def show_status(call: CliContext, name: str | None) -> int:
-    found = require_batch(call, name)
-    return tell_batch(call, found, await ask_orders(call, found))
+    batch = require_batch(call, name)
+    return tell_batch(call, batch, await ask_orders(call, batch))
 
 
 async def export_batch(call: CliContext, name: str | None, out: Path | None) -> int:
     """Writes one line for each row that was created."""
-    found = require_batch(call, name)
-    orders, error = await ask_orders(call, found)
-    rows = result_rows(found, orders)
+    batch = require_batch(call, name)
+    orders, error = await ask_orders(call, batch)
+    rows = result_rows(batch, orders)
     output = call.output
     if out is not None:
         written = new_file(out, results_csv(rows))
-        document = ResultsFileDocument(found.id, str(written), len(rows))
+        document = ResultsFileDocument(batch.id, str(written), len(rows))
         output.talk(f"Written: {written}.", document=document)
     else:
-        output.file(results_csv(rows), document=ResultsDocument(found.id, rows))
-    return _end_of(output, found, error)
+        output.file(results_csv(rows), document=ResultsDocument(batch.id, rows))
+    return _end_of(output, batch, error)
 
 
 def tell_batch(call: CliContext, batch: Batch, asked: Asked = ({}, None)) -> int:
     """Prints the batch from the journal and the orders that were ``asked``."""
     output = call.output
     orders, error = asked
-    told = BatchDocument(replace(batch_progress(call.desk.journal, batch.id), orders=orders))
+    document = BatchDocument(replace(batch_progress(call.desk.journal, batch.id), orders=orders))
     if output.json:
-        output.document(told)
+        output.document(document)
     else:
-        batch_table(output, told)
+        batch_table(output, document)
     return _end_of(output, batch, error)
 
 
@@ -983,8 +989,8 @@ def require_batch(call: CliContext, batch: str | None) -> Batch:
             "No batch was created here.",
             next="you: swapdesk batch create FILE makes one",
         )
-    found = find_batch(ledger, batch)
-    if found is None:
+    named = find_batch(ledger, batch)
+    if named is None:
         raise CommandError(
             Exit.NOT_FOUND,
             "NOT_FOUND",
@@ -992,7 +998,7 @@ def require_batch(call: CliContext, batch: str | None) -> Batch:
             money="where the journal of the desk that created it says",
             next="you: swapdesk batch status shows the newest one; check the profile",
         )
-    return found
+    return named
 
 
 async def ask_orders(
@@ -1016,8 +1022,8 @@ async def ask_orders(
     return orders, None
 
 
-def batch_table(output: Output, told: BatchDocument) -> None:
-    batch = told.progress.batch
+def batch_table(output: Output, document: BatchDocument) -> None:
+    batch = document.progress.batch
     output.facts([("Batch", batch.id), ("File", batch.file)])
     output.table(
         ("row", "recipient", "sells", "buys", "state", "order", "order state", "reason"),
@@ -1032,8 +1038,8 @@ def batch_table(output: Output, told: BatchDocument) -> None:
                 row.order_state or "",
                 row.reason or "",
             )
-            for row in told.rows
+            for row in document.rows
         ],
     )
-    for group in told.groups:
+    for group in document.groups:
         output.facts(group.facts)

@@ -97,8 +97,8 @@ class CliContext(Struct):
         except UnsafePlace as error:
             raise bad_input("UNSAFE_PLACE", f"{error}.", field="home") from None
         except SettingsError as error:
-            said = str(error)
-            ended = said if said.endswith("?") else f"{said}."
+            message = str(error)
+            ended = message if message.endswith("?") else f"{message}."
             raise bad_input(
                 "NO_SUCH_PROFILE", ended, field="profile", next=_mend_profile(error.problem)
             ) from None
@@ -382,7 +382,10 @@ def on_chain_rows() -> Rows:
 def operation_rows() -> Rows:
     from swapdesk.wire.operations import OPERATIONS
 
-    return [(f"{one.method} {one.path}", f"{one.name}: {one.summary}.") for one in OPERATIONS]
+    return [
+        (f"{operation.method} {operation.path}", f"{operation.name}: {operation.summary}.")
+        for operation in OPERATIONS
+    ]
 
 
 LISTS: dict[str, tuple[str, str, Callable[[], Rows]]] = {

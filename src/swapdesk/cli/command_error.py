@@ -169,9 +169,9 @@ def own_refusal(code: str, message: str, *, money: str = "", next: str = "") -> 
     return CommandError(Exit.OWN_REFUSAL, code, message, money, next)
 
 
-def not_confirmed(said: str, *, money: str = "") -> CommandError:
+def not_confirmed(message: str, *, money: str = "") -> CommandError:
     """Exit 130."""
-    return CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", said, money)
+    return CommandError(Exit.INTERRUPTED, "NOT_CONFIRMED", message, money)
 
 
 def unusable_journal(problem: str) -> CommandError:
@@ -664,8 +664,8 @@ def of_error(error: Exception) -> CommandError | None:
     if isinstance(error, WishRefused):
         return bad_input("BAD_OPTION", error.message, field=error.field.replace(" ", "-"))
     if isinstance(error, NoHome):
-        said = "This user has no home directory, and SWAPDESK_HOME names none."
-        return bad_input("NO_HOME", said, field="home")
+        message = "This user has no home directory, and SWAPDESK_HOME names none."
+        return bad_input("NO_HOME", message, field="home")
     if isinstance(error, UnsafePlace):
         return bad_input("UNSAFE_PLACE", f"{error}.", field="home")
     if isinstance(error, CredentialsError):
@@ -757,14 +757,14 @@ def of_client_error(error: ClientError) -> CommandError:
         with_payment,
     )
 
-    def ended(code: str, failure: Failure, told: str = "") -> CommandError:
-        said = with_payment(failure, error)
+    def ended(code: str, failure: Failure, more: str = "") -> CommandError:
+        words = with_payment(failure, error)
         return CommandError(
             exit_of(error),
             code,
-            f"{said.cause} {told}".strip(),
-            said.money,
-            said.next,
+            f"{words.cause} {more}".strip(),
+            words.money,
+            words.next,
             getattr(error, "status", None),
             getattr(error, "request_id", None),
         )
@@ -784,7 +784,7 @@ def of_client_error(error: ClientError) -> CommandError:
     refused = ended(code, failure_of(code, error.status), error.message)
     if isinstance(error, errors.RateLimited) and error.retry_after is not None:
         refused.next = f"you: wait {error.retry_after:.0f} s"
-    refused.fields = {name: {"message": one.message} for name, one in error.fields.items()}
+    refused.fields = {name: {"message": problem.message} for name, problem in error.fields.items()}
     return refused
 
 
@@ -809,6 +809,6 @@ def of_wallet_error(error: WalletError) -> CommandError:
     """Exit 9 unless the wallet's code has an exit of its own."""
     from swapdesk.flows.wallet.wallet_words import failure_of_wallet
 
-    said = failure_of_wallet(error)
-    end = _WALLET_ENDS.get(said.code, Exit.OWN_REFUSAL)
-    return CommandError(end, said.code, said.cause, said.money, said.next)
+    failure = failure_of_wallet(error)
+    end = _WALLET_ENDS.get(failure.code, Exit.OWN_REFUSAL)
+    return CommandError(end, failure.code, failure.cause, failure.money, failure.next)

@@ -33,16 +33,16 @@ def _offering(names: Callable[[Settings, str], Iterable[str]]) -> Offered:
     def offered(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
         import sqlite3
 
-        wanted = typed.lower()
+        beginning = typed.lower()
         try:
-            offers = dict.fromkeys(names(_settings(context), wanted))
+            offers = dict.fromkeys(names(_settings(context), beginning))
         except (OSError, ValueError, sqlite3.Error):
             # Nothing is offered where nothing can be read.
             return []
         return [
-            typed + one[len(typed) :]
-            for one in offers
-            if one[: len(typed)].lower() == wanted and _HARMLESS.fullmatch(one)
+            typed + name[len(typed) :]
+            for name in offers
+            if name[: len(typed)].lower() == beginning and _HARMLESS.fullmatch(name)
         ]
 
     return offered
@@ -93,11 +93,11 @@ def open_orders(settings: Settings, _: str) -> Iterable[str]:
     from swapdesk.database_reading import reading
 
     with reading(settings.places.journal) as db:
-        found = db.execute(
+        rows = db.execute(
             "SELECT service_id FROM orders WHERE ended = 0 ORDER BY number DESC LIMIT ?",
             (MOST_ORDERS,),
         )
-        return [name for (name,) in found]
+        return [name for (name,) in rows]
 
 
 @_offering
@@ -110,7 +110,7 @@ def accounts(settings: Settings, _: str) -> Iterable[str]:
     names = json.loads(read_private(settings.places.keys / "names.json"))
     if not isinstance(names, dict):
         raise ValueError("no names")
-    return [str(one if _HARMLESS.fullmatch(str(one)) else at) for at, one in names.items()]
+    return [str(name if _HARMLESS.fullmatch(str(name)) else at) for at, name in names.items()]
 
 
 @_offering

@@ -343,7 +343,7 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
             f"No quote {quote_id} was shown here within the last hour.",
             fields={"quote": {"message": "never shown"}},
         )
-    board, quote = shown
+    answer, quote = shown
     if quote.type != "dex":
         raise bad_input(
             "NOT_ON_CHAIN",
@@ -353,9 +353,9 @@ def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str |
     return _carry_out(
         call,
         CreateRequest(
-            amount=f"{board.amount:f}",
-            sell=board.token_in,
-            buy=board.token_out,
+            amount=f"{answer.amount:f}",
+            sell=answer.token_in,
+            buy=answer.token_out,
             to=to,
             memo=None,
             memo_waived=False,

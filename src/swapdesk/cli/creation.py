@@ -262,21 +262,21 @@ class Creation:
         receiver = require_payees(desk, request, sold, bought)
         if request.on_chain:
             request = replace(request, receiver=receiver)
-        board, row = await choose_quote(self._call, request, sold, bought, amount)
-        checks = read_payees(desk, request, board, row)
+        result, row = await choose_quote(self._call, request, sold, bought, amount)
+        checks = read_payees(desk, request, result, row)
         try:
-            return self._lock(board, row, checks, request.sender), checks, warned
+            return self._lock(result, row, checks, request.sender), checks, warned
         except (NotLockable, NoDexSwap, NumberError) as error:
             raise own_refusal("NOT_CONFIRMABLE", f"This cannot be confirmed: {error}.") from None
 
     def _lock(
-        self, board: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
+        self, result: QuoteResult, row: RankedQuote, checks: Checked, sender: str | None
     ) -> Intent:
         """``sender`` is the account of this wallet that swaps; None where a deposit is paid."""
         private_send = self._request.buy is None
         dex = None
         if sender is not None:
-            chain, asked = board.token_in.chain_data, board.wish.slippage
+            chain, asked = result.token_in.chain_data, result.wish.slippage
             dex = terms_of(
                 row.quote,
                 sender,
@@ -287,7 +287,7 @@ class Creation:
         intent = lock_for_review(
             IntentKind.PRIVATE_SEND if private_send else IntentKind.EXCHANGE,
             row,
-            board,
+            result,
             checks.recipient,
             checks.memo,
             checks.refund if dex is None else None,
@@ -360,11 +360,11 @@ class Creation:
             raise _not_created(outcome)
         failure = outcome.failure
         ids = ", ".join(order.service_id for order in outcome.candidates)
-        found = f" Orders like it: {ids}." if ids else ""
+        alike = f" Orders like it: {ids}." if ids else ""
         raise CommandError(
             Exit.UNKNOWN,
             "OUTCOME_UNKNOWN",
-            f"{failure.cause} Intent {outcome.intent_id} is in the journal.{found}",
+            f"{failure.cause} Intent {outcome.intent_id} is in the journal.{alike}",
             failure.money,
             failure.next,
         )
@@ -423,8 +423,8 @@ class DexCreation(Creation):
         chain = sold.chain_data
         if not request.dry_run and wallet.link(chain.short_name) is None:
             # Before the pass phrase, which could not help.
-            said = no_node(self._desk.settings, chain)
-            raise bad_input("NO_NODES", f"{said[:1].upper()}{said[1:]}.", field="rpc")
+            problem = no_node(self._desk.settings, chain)
+            raise bad_input("NO_NODES", f"{problem[:1].upper()}{problem[1:]}.", field="rpc")
         kind = KINDS.get(chain.kind)
         if kind is None:
             raise bad_input(
@@ -466,8 +466,8 @@ class DexCreation(Creation):
                 self._output.talk("Another desk that runs now looks after it.")
             elif outcome.done:
                 self._output.talk(f"It went on: order {outcome.order_id}.")
-            elif (said := outcome.failure) is not None:
-                self._output.talk(f"{said.cause} Money: {said.money}. Next {said.next}.")
+            elif (failure := outcome.failure) is not None:
+                self._output.talk(f"{failure.cause} Money: {failure.money}. Next {failure.next}.")
 
     async def _look(self, review: Review) -> Agreed | None:
         agreed = await consent(self._output, review, yes=self._request.yes)
@@ -518,7 +518,7 @@ class DexCreation(Creation):
             output.say("Nothing has to be approved or signed before the order.")
         for place, step in enumerate(run.steps, 1):
             output.say(f"Step {place}: {step.name}", *_payload_text(step), *_judgement(step))
-        output.say(*(f"Not known: {one}" for one in run.unknown))
+        output.say(*(f"Not known: {unknown}" for unknown in run.unknown))
         output.hint(f"Asked of the service: {', '.join(run.asked) or 'nothing'}.")
         output.hint(f"The money is {run.money}.")
         return Exit.OWN_REFUSAL if run.refused else Exit.DONE
@@ -545,11 +545,11 @@ def _payload_text(step: DryStep) -> list[str]:
 
 def _not_funded(tracked: TrackedOrder, outcome: Outcome) -> CommandError:
     """Exit 8 if the deposit left or may have, else 9."""
-    said = "may have been paid" if outcome.open else "was not paid"
+    left = "may have been paid" if outcome.open else "was not paid"
     return CommandError(
         Exit.UNKNOWN if outcome.open else Exit.OWN_REFUSAL,
         "NOT_FUNDED",
-        f"The order was created. Its deposit {said}: {outcome.cause}",
+        f"The order was created. Its deposit {left}: {outcome.cause}",
         "in your wallet, or on its way to the deposit address"
         if outcome.open
         else "in your wallet; no deposit was paid",
@@ -688,21 +688,21 @@ def require_payees(desk: Desk, request: CreateRequest, token_in: Token, token_ou
 
 
 def read_payees(
-    desk: Desk, request: CreateRequest, board: QuoteResult, row: RankedQuote
+    desk: Desk, request: CreateRequest, result: QuoteResult, row: RankedQuote
 ) -> Checked:
     """Checks recipient, memo and refund address. Exit 2 for no address of the chain or a missing
     memo; 9 for a look-alike, a deposit address of an order, or a warning that nobody accepted."""
     recipient, memo = _read_recipient(
         desk,
         request,
-        board.token_out,
+        result.token_out,
         on_chain=row.on_chain,
-        arrives=board.amount if board.wish.receive else row.key,
+        arrives=result.amount if result.wish.receive else row.key,
     )
-    refund = _read_refund(desk, request, board.token_in, required=needs_refund_address(row))
+    refund = _read_refund(desk, request, result.token_in, required=needs_refund_address(row))
     middle = None
     if request.middle_refund is not None:
-        token = find_intermediate_token(desk.catalog, board, row)
+        token = find_intermediate_token(desk.catalog, result, row)
         if token is None:
             raise bad_input(
                 "BAD_OPTION",

@@ -93,23 +93,23 @@ def tell_in_new_world(output: Output, choice: DemoChoice) -> Demonstration:
 async def _tell(output: Output, desk: Desk, choice: DemoChoice) -> Demonstration:
     if choice.token is not None:
         find_token(choice.token, desk, field="token")
-    shown = Demonstration(desk, DEMOS[choice.name], choice, str(choice.seed))
-    told = _Transcript(output, shown)
-    output.say(f"{shown.demo.title}: {headline(shown, choice)}")
+    demonstration = Demonstration(desk, DEMOS[choice.name], choice, str(choice.seed))
+    transcript = _Transcript(output, demonstration)
+    output.say(f"{demonstration.demo.title}: {headline(demonstration, choice)}")
     try:
-        await shown.begin()
-        await shown.run(told.stage)
-        told.end(await shown.last_look())
+        await demonstration.begin()
+        await demonstration.run(transcript.stage)
+        transcript.end(await demonstration.last_look())
     finally:
-        await shown.close()
-    return shown
+        await demonstration.close()
+    return demonstration
 
 
-def headline(shown: Demonstration, choice: DemoChoice) -> str:
+def headline(demonstration: Demonstration, choice: DemoChoice) -> str:
     """What is paid, with seed and speed."""
-    sold, bought = shown.sold, shown.bought
+    sold, bought = demonstration.sold, demonstration.bought
     return (
-        f"{exact_amount(shown.amount)} {sold.symbol} on {sold.chain_data.name} from Alice,"
+        f"{exact_amount(demonstration.amount)} {sold.symbol} on {sold.chain_data.name} from Alice,"
         f" {bought.symbol} on {bought.chain_data.name} to Bob."
         f" Seed {choice.seed}, speed x{copied_amount(choice.speed or USUAL_SPEED)}."
     )
@@ -154,7 +154,12 @@ class _Transcript:
         self._lines([*pane.lines, PaneLine(pane.ending)])
         if rows:
             self._output.say("", "What a watcher can still compare")
-            self._output.say(*(f"  {one.label:{_LABEL}}{one.value}; {one.remark}" for one in rows))
+            self._output.say(
+                *(
+                    f"  {comparison.label:{_LABEL}}{comparison.value}; {comparison.remark}"
+                    for comparison in rows
+                )
+            )
 
     def _pane(self, pane: Pane) -> None:
         lines = [*pane.lines, *([PaneLine(pane.ending)] if pane.ending else [])]
@@ -193,8 +198,8 @@ def report_demo(call: CliContext, choice: DemoChoice, file: Path | None, *, told
     if not printed:
         _check_place(file)
     output = call.output if told else Output("table", stdout=io.StringIO())
-    shown = tell_demo(output, choice)
-    page = demo_page(DEMOS[choice.name], shown.record, headline(shown, choice))
+    demonstration = tell_demo(output, choice)
+    page = demo_page(DEMOS[choice.name], demonstration.record, headline(demonstration, choice))
     if printed:
         call.output.file(page.encode(), document=PageDocument(page=page))
         return

@@ -100,8 +100,8 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = ctx.resilient_parsing or args[0] in COMMANDS or args[0].startswith("-")
-        if not known:
+        as_usual = ctx.resilient_parsing or args[0] in COMMANDS or args[0].startswith("-")
+        if not as_usual:
             import difflib
 
             near = difflib.get_close_matches(args[0], list(COMMANDS), n=1, cutoff=0.5)
@@ -163,9 +163,9 @@ def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Comma
     if isinstance(command, click.Group):
         context = click.Context(command)
         for inner in command.list_commands(context):
-            found = command.get_command(context, inner)
-            assert found is not None
-            yield from _below(f"{name} {inner}", found)
+            below = command.get_command(context, inner)
+            assert below is not None
+            yield from _below(f"{name} {inner}", below)
 
 
 def commands() -> dict[str, click.Command]:
@@ -281,9 +281,9 @@ def _usage(error: click.ClickException) -> CommandError:
     context = getattr(error, "ctx", None)
     where = f" See {context.command_path} -h." if context is not None else ""
     # A list of choices comes over several lines; a sentence is one.
-    said = " ".join(error.format_message().split())
-    end = "" if said.endswith((".", "?", "!")) else "."
-    return bad_input("USAGE", f"{said}{end}{where}")
+    message = " ".join(error.format_message().split())
+    end = "" if message.endswith((".", "?", "!")) else "."
+    return bad_input("USAGE", f"{message}{end}{where}")
 
 
 def main() -> NoReturn:

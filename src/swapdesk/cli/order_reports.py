@@ -213,7 +213,11 @@ def _paid_facts(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list
 
 def _hash_facts(order: Order, made: Sequence[OrderTransaction]) -> list[tuple[str, str]]:
     """The transactions that this desk sent; else the deposit's hash as the service names it."""
-    rows = [(_HASHES[one.role], f"{one.hash}{_fate(order, one)}") for one in made if one.own]
+    rows = [
+        (_HASHES[transaction.role], f"{transaction.hash}{_fate(order, transaction)}")
+        for transaction in made
+        if transaction.own
+    ]
     if own_payment(made) is None:
         return [*rows, ("Deposit hash", named_deposit(order, made) or "")]
     return [*rows, ("Service names", other_deposit(order, made) or "")]
@@ -228,11 +232,11 @@ _HASHES = {
 }
 
 
-def _fate(order: Order, one: OrderTransaction) -> str:
+def _fate(order: Order, transaction: OrderTransaction) -> str:
     """What is unusual about a transaction."""
-    if one.fate == "failed":
+    if transaction.fate == "failed":
         return ", failed and moved nothing but its gas"
-    return ", sent" if one.fate == "sent" and not deposit_arrived(order) else ""
+    return ", sent" if transaction.fate == "sent" and not deposit_arrived(order) else ""
 
 
 def deposit_facts(
@@ -275,12 +279,12 @@ def order_row(
     )
 
 
-def _came_back(order: Order, found: Proceeds) -> str:
+def _came_back(order: Order, proceeds: Proceeds) -> str:
     """What a refund returned, and on which chain."""
-    said = _side(found.amount, found.symbol, order.in_token)
-    if not unsaid(found):
-        return said
-    return f"the {found.symbol}{_on(order.in_token)}; {UNSAID}"
+    text = _side(proceeds.amount, proceeds.symbol, order.in_token)
+    if not unsaid(proceeds):
+        return text
+    return f"the {proceeds.symbol}{_on(order.in_token)}; {UNSAID}"
 
 
 def _side(amount: Decimal | None, symbol: str, token: Token | None) -> str:
@@ -330,21 +334,21 @@ async def chosen_orders(call: CliContext, kept: FilterLine, sort: Sorting) -> li
         )
     tell_left_out(call)
     now = call.desk.service_clock.now()
-    known = sort_orders(call.link.tracker.orders(), sort)
+    orders = sort_orders(call.link.tracker.orders(), sort)
     if kept.empty:
-        return known
+        return orders
     desk = call.desk
     kept = kept.looked_up(desk.journal.orders.named, desk.book.labels())
-    found = [one for one in known if kept.keeps(one, order_status(one, now), now)]
-    if known and not found:
-        call.output.talk(kept.nothing(len(known)))
-    return found
+    chosen = [tracked for tracked in orders if kept.keeps(tracked, order_status(tracked, now), now)]
+    if orders and not chosen:
+        call.output.talk(kept.nothing(len(orders)))
+    return chosen
 
 
 def tell_left_out(call: CliContext) -> None:
     """Tells how many orders of the service are missing from the list."""
-    if said := left_out_words(call.link.tracker.skipped):
-        call.output.talk(said)
+    if words := left_out_words(call.link.tracker.skipped):
+        call.output.talk(words)
 
 
 async def export_orders(
@@ -480,23 +484,23 @@ async def find_order(call: CliContext, name: str) -> TrackedOrder:
     knows it, 2 when several begin so."""
     tracker = call.link.tracker
     service_id = _known_id(call, name)
-    known = tracker.recall(service_id)
+    remembered = tracker.recall(service_id)
     try:
-        found = await tracker.read(service_id)
+        tracked = await tracker.read(service_id)
     except NotFound:
-        found = None
+        tracked = None
     except RequestRefused as error:
         raise bad_input(BAD_ID, f"{error}.", field="order") from None
     except ClientError as error:
-        if known is None:
+        if remembered is None:
             failed = of_client_error(error)
             failed.money = "where the service has this order; it could not be asked"
             raise failed from None
-        said = str(error).rstrip(".")
-        call.output.talk(f"The service could not be asked: {said}. As last known:")
-        found = known
-    if found is not None:
-        return found
+        reason = str(error).rstrip(".")
+        call.output.talk(f"The service could not be asked: {reason}. As last known:")
+        tracked = remembered
+    if tracked is not None:
+        return tracked
     raise _not_known(name)
 
 
@@ -517,9 +521,9 @@ async def _searched(call: CliContext, name: str) -> TrackedOrder:
     the journal and in the service's list. An order that is to be paid is found by its id alone."""
     index = call.desk.journal.orders
     what = f"orders have {name} in an address, a hash or a request id"
-    found = _known_id(call, name)
-    if found in index.ids() or len(name) < SHORTEST_NAME:
-        return await find_order(call, found)
+    service_id = _known_id(call, name)
+    if service_id in index.ids() or len(name) < SHORTEST_NAME:
+        return await find_order(call, service_id)
     if (named := _only(what, index.named(name))) is not None:
         return await find_order(call, named)
     try:
@@ -537,16 +541,16 @@ async def _searched(call: CliContext, name: str) -> TrackedOrder:
 
 def _known_id(call: CliContext, name: str) -> str:
     """Completes a beginning that is unique; else returns the text itself."""
-    known = call.desk.journal.orders.ids()
-    if name in known or len(name) < SHORTEST_PREFIX:
+    ids = call.desk.journal.orders.ids()
+    if name in ids or len(name) < SHORTEST_PREFIX:
         return name
-    begun = (one for one in known if one.startswith(name))
+    begun = (service_id for service_id in ids if service_id.startswith(name))
     return _only(f"orders begin with {name}", begun) or name
 
 
-def _only(what: str, found: Iterable[str]) -> str | None:
+def _only(what: str, values: Iterable[str]) -> str | None:
     """The only element; None for none. Exit 2 for several."""
-    several = sorted(found)
+    several = sorted(values)
     if len(several) > 1:
         raise bad_input(
             "AMBIGUOUS_ORDER",

@@ -130,9 +130,9 @@ class _Watch:
     async def _ask(self) -> None:
         """Asks for ends that only the stream told, and for refunds. Without a key there is no
         stream, so everything is asked for."""
-        told = not self._call.link.connection.read_only
+        streams = not self._call.link.connection.read_only
         for name in self.open_ids():
-            if told and not ended(display_of(self._known(name).order)):
+            if streams and not ended(display_of(self._known(name).order)):
                 continue
             with contextlib.suppress(ClientError):
                 # Asked again at the next look; the stream says when the service is back.
@@ -161,7 +161,9 @@ class _Watch:
             )
 
 
-async def post_orders(call: CliContext, url: str, ids: tuple[str, ...], wanted: str | None) -> None:
+async def post_orders(
+    call: CliContext, url: str, ids: tuple[str, ...], delivery: str | None
+) -> None:
     only = {(await find_order(call, name)).service_id for name in ids}
     root: Path = call.desk.settings.places.root
     try:
@@ -180,9 +182,9 @@ async def post_orders(call: CliContext, url: str, ids: tuple[str, ...], wanted: 
         told=lambda attempt: _tell(call, attempt),
     )
     try:
-        if wanted is not None:
+        if delivery is not None:
             with refused_as(WebhookRefused, "NO_DELIVERY", field="replay"):
-                made = await webhooks.replay(wanted)
+                made = await webhooks.replay(delivery)
             if made.status == GONE:
                 raise _gone(url)
             if not made.taken:

@@ -184,8 +184,8 @@ class Output:
         A table that comes in parts gives all of them the ``least`` widths, and heads to one.
         Where sentences are asked for, ``plain``, else one for each row with its heads in it."""
         if self.form != "table":
-            said = [_sentence(heads, row) for row in rows] if plain is None else plain
-            self.say(*said, document=document)
+            sentences = [_sentence(heads, row) for row in rows] if plain is None else plain
+            self.say(*sentences, document=document)
             return
         columns = [[self._shown(cell) for cell in column] for column in zip(*rows, strict=True)]
         if not columns:
@@ -215,8 +215,8 @@ class Output:
         for."""
         shown = [(self._shown(label), self._shown(value)) for label, value in rows if value]
         if self.form != "table":
-            said = [f"{label}: {value}" for label, value in shown] if plain is None else plain
-            self.say(*said, document=document)
+            sentences = [f"{label}: {value}" for label, value in shown] if plain is None else plain
+            self.say(*sentences, document=document)
             return
         width = max((cells(label) for label, _ in shown), default=0)
         for label, value in shown:
@@ -349,14 +349,14 @@ def members(value: Any) -> dict[str, Any]:
     """A record as a mapping with its written names. Members of the field that ``MERGED`` names
     stand beside the others and win over them; unset members are left out."""
     merged = getattr(value, "MERGED", "")
-    found: dict[str, Any] = {}
+    written_values: dict[str, Any] = {}
     for written, name in written_members(type(value)).items():
         inner = _builtin(attrgetter(name)(value))
         if name == merged:
-            found |= inner
+            written_values |= inner
         elif inner is not UNSET:
-            found[written] = inner
-    return found
+            written_values[written] = inner
+    return written_values
 
 
 def _builtin(value: Any) -> Any:
@@ -419,8 +419,8 @@ def _row(texts: Sequence[str], widths: Sequence[int], numbers: Collection[int]) 
 
 def _sentence(heads: Sequence[str], row: Sequence[str]) -> str:
     """``Row 1, amount 150, state ready.`` Empty cells are left out."""
-    said = ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=True) if cell)
-    return f"{said[:1].upper()}{said[1:]}."
+    text = ", ".join(f"{head} {cell}" for head, cell in zip(heads, row, strict=True) if cell)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _escaped(text: str) -> str:

@@ -82,8 +82,8 @@ def read_digits(_: click.Context, option: click.Parameter, text: str | None) -> 
 
 
 def bad_amount(message: str, place: int, field: str) -> CommandError:
-    said = f"{message} The mistake is at character {place + 1}."
-    return bad_input("BAD_AMOUNT", said, field=field, place=place)
+    whole = f"{message} The mistake is at character {place + 1}."
+    return bad_input("BAD_AMOUNT", whole, field=field, place=place)
 
 
 def _percent(value: str) -> Decimal:
@@ -160,15 +160,15 @@ def preset_options(places: ProfilePlaces, name: str) -> QuoteOptions:
     from swapdesk.flows.quotes.quote_request import QuotePresets
 
     presets = QuotePresets.of(places)
-    found = presets.find(name)
-    if found is not None:
-        return found
-    known = presets.names()
+    options = presets.find(name)
+    if options is not None:
+        return options
+    names = presets.names()
     raise CommandError(
         Exit.NOT_FOUND,
         "NO_SUCH_PRESET",
         f'No preset is called "{name}".',
-        next=f"you: {', '.join(known)}" if known else "you: keep one in the desk, f2",
+        next=f"you: {', '.join(names)}" if names else "you: keep one in the desk, f2",
         fields={"preset": {"message": "not kept"}},
     )
 

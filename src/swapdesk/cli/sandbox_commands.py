@@ -287,9 +287,12 @@ def _configured(
             Exit.BAD_INPUT,
             "VENUES_MISSING",
             "Venues cannot be served: "
-            + "; ".join(f"venues.{each.code}: {each.shortfall}" for each in config.lacking)
+            + "; ".join(f"venues.{lacking.code}: {lacking.shortfall}" for lacking in config.lacking)
             + ".",
-            fields={f"venues.{each.code}": {"message": each.shortfall} for each in config.lacking},
+            fields={
+                f"venues.{lacking.code}": {"message": lacking.shortfall}
+                for lacking in config.lacking
+            },
         )
     return config
 

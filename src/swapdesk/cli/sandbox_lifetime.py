@@ -155,8 +155,8 @@ def _first_line(pipe: IO[bytes], seconds: float) -> bytes | None:
 
 
 def _not_ready(code: int | None, log: Path) -> CommandError:
-    said = log.read_text(errors="replace").strip().splitlines()[-_QUOTED_LINES:]
-    why = f" It said: {' / '.join(said)}" if said else ""
+    lines = log.read_text(errors="replace").strip().splitlines()[-_QUOTED_LINES:]
+    why = f" It said: {' / '.join(lines)}" if lines else ""
     refused = code == Exit.BAD_INPUT
     return CommandError(
         Exit.BAD_INPUT if refused else Exit.UNREACHABLE,

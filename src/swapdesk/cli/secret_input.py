@@ -189,7 +189,7 @@ def show_secret(
 ) -> None:
     """Shows ``secret`` (printable ASCII) under the lines ``above``, for ``seconds`` or until a key.
     ``out`` and ``wait`` default to standard output and the keyboard."""
-    if not all(0x20 <= one < 0x7F for one in secret):
+    if not all(0x20 <= byte < 0x7F for byte in secret):
         raise ValueError("a secret that is shown is printable ASCII")
     target = sys.stdout.fileno() if out is None else out
     with contextlib.ExitStack() as held:
@@ -238,9 +238,12 @@ def _ended_by_signals() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {one: signal.signal(one, end) for one in (signal.SIGTERM, signal.SIGHUP)}
+    before = {
+        signal_number: signal.signal(signal_number, end)
+        for signal_number in (signal.SIGTERM, signal.SIGHUP)
+    }
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)

@@ -112,7 +112,7 @@ def _read_tape(path: Path) -> Tape:
     try:
         return read_tape(_read(path, MOST_BYTES, "file"))
     except TapeRefused as refused:
-        fields = {f"line {one.line}": {"message": one.said} for one in refused.mistakes}
+        fields = {f"line {mistake.line}": {"message": mistake.said} for mistake in refused.mistakes}
         count = len(fields)
         raise CommandError(
             Exit.BAD_INPUT,
@@ -195,5 +195,5 @@ def _difference(name: str, expected: str | None, shown: str | None) -> str:
     rows = difflib.unified_diff(
         expected.splitlines()[:MOST_ROWS], shown.splitlines()[:MOST_ROWS], n=0, lineterm=""
     )
-    told = [row for row in rows if not row.startswith(("---", "+++", "@@"))]
-    return "\n".join([f"{name}, - expected, + shown:", *told])
+    differing = [row for row in rows if not row.startswith(("---", "+++", "@@"))]
+    return "\n".join([f"{name}, - expected, + shown:", *differing])

@@ -82,7 +82,7 @@ async def report_faults(call: CliContext) -> None:
     rows = [(fault.name, " or ".join(fault.targets), fault.does) for fault in FAULTS.values()]
     document = FaultsDocument(tuple(FAULTS.values()), tuple(active))
     output.table(("fault", "meets", "shows"), rows, document=document)
-    output.hint(*(f"Set: {one}." for one in active))
+    output.hint(*(f"Set: {fault_set}." for fault_set in active))
 
 
 async def report_cleared(call: CliContext) -> None:
@@ -119,7 +119,7 @@ async def report_run(call: CliContext) -> None:
 
 def report_answers(output: Output) -> None:
     """Prints the answers; no sandbox is asked."""
-    rows = [(one.name, one.rule, one.money, one.owner, one.why) for one in PRACTICE]
+    rows = [(case.name, case.rule, case.money, case.owner, case.why) for case in PRACTICE]
     document = AnswersDocument(PRACTICE)
     output.table(("case", "rule", "the money is", "who acts", "why"), rows, document=document)
 

@@ -68,23 +68,23 @@ class LockedDocument(Struct, frozen=True):
 
 
 async def list_accounts(call: CliContext, wallet: LocalWallet) -> None:
-    known, output = await wallet.accounts(), call.output
+    accounts, output = await wallet.accounts(), call.output
     output.table(
         ("name", "kind", "address", "origin", "path"),
         [
             (o.name, str(o.kind), grouped_address(o.address), str(o.origin), o.path or "")
-            for o in known.accounts
+            for o in accounts.accounts
         ],
         plain=[
-            f"{one.name} is an account of {one.kind}, {one.address} ({one.origin})."
-            for one in known.accounts
+            f"{account.name} is an account of {account.kind}, {account.address} ({account.origin})."
+            for account in accounts.accounts
         ],
-        document=known,
+        document=accounts,
     )
-    if not known.accounts:
+    if not accounts.accounts:
         output.hint("This wallet has no account. swapdesk wallet new makes one.")
-    output.hint(*(f"{one.file} is not usable: {one.reason}." for one in known.unusable))
-    if known.read_only:
+    output.hint(*(f"{file.file} is not usable: {file.reason}." for file in accounts.unusable))
+    if accounts.read_only:
         output.hint("Another desk has this wallet; here it is read only.")
 
 
@@ -171,7 +171,7 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
     if yes:
         if len(choices) == 1:
             return choices[0]
-        paths = ", ".join(str(one.path) for one in choices)
+        paths = ", ".join(str(choice.path) for choice in choices)
         raise bad_input(
             "AMBIGUOUS",
             f"The secret leads to several addresses: choose one with --path ({paths}).",
@@ -179,8 +179,8 @@ def _chosen(call: CliContext, choices: Sequence[ImportChoice], yes: bool) -> Imp
         )
     output.talk(
         *(
-            f"{place}  {grouped_address(one.address)}  {one.path or ''}".rstrip()
-            for place, one in enumerate(choices, 1)
+            f"{place}  {grouped_address(choice.address)}  {choice.path or ''}".rstrip()
+            for place, choice in enumerate(choices, 1)
         )
     )
     if not call.interactive:
@@ -267,8 +267,8 @@ def _give(
 
 async def lock_wallet(call: CliContext, wallet: LocalWallet) -> None:
     """Exit 9 when another desk has the wallet. Keys opened by a command are gone when it ends."""
-    known = await wallet.accounts()
-    if known.read_only:
+    accounts = await wallet.accounts()
+    if accounts.read_only:
         raise CommandError(
             Exit.OWN_REFUSAL,
             "READ_ONLY",

@@ -105,7 +105,9 @@ async def make_ready(call: CliContext, *, fill: bool = False) -> None:
     from swapdesk.flows.wallet.wallet_reading import fill_wallet
 
     made = await wallet.prepare_sandbox()
-    output.talk(*(f"The sandbox made the account {one.name}: {one.address}." for one in made))
+    output.talk(
+        *(f"The sandbox made the account {account.name}: {account.address}." for account in made)
+    )
     control = call.link.control
     if control is None or not (made or fill):
         return
@@ -119,7 +121,9 @@ async def unlock(call: CliContext) -> None:
     """Opens the keys; in the sandbox without a question."""
     wallet = call.desk.wallet
     closed = await wallet.unlock(passphrase_of(call, wallet))
-    call.output.talk(*(f"{one.file} stays closed: {one.reason}." for one in closed))
+    call.output.talk(
+        *(f"{account_file.file} stays closed: {account_file.reason}." for account_file in closed)
+    )
 
 
 def passphrase_of(call: CliContext, wallet: LocalWallet) -> Secret | None:
@@ -130,14 +134,16 @@ def passphrase_of(call: CliContext, wallet: LocalWallet) -> Secret | None:
 
 def account_named(accounts: Accounts, named: str) -> Account:
     """An account by address or name. Exit 5 for none, 2 for several of one name."""
-    of_address = [one for one in accounts.accounts if one.address.lower() == named.lower()]
-    fitting = of_address or [one for one in accounts.accounts if one.name == named]
+    of_address = [
+        account for account in accounts.accounts if account.address.lower() == named.lower()
+    ]
+    fitting = of_address or [account for account in accounts.accounts if account.name == named]
     if not fitting:
         raise CommandError(
             Exit.NOT_FOUND, "NO_ACCOUNT", f"There is no account {named!r} in this wallet."
         )
     if len(fitting) > 1:
-        several = ", ".join(one.address for one in fitting)
+        several = ", ".join(account.address for account in fitting)
         raise bad_input("AMBIGUOUS", f"{named!r} is the name of several accounts: {several}.")
     return fitting[0]
 
@@ -234,6 +240,7 @@ def review_text(review: Review) -> list[str]:
         f"{_MATCHES[line.match]} {line.field:<{width}}  {line.signed}" for line in review.lines
     ]
     lines += [
-        f"{_FINDINGS[found.severity]} {found.words} ({found.code})" for found in review.findings
+        f"{_FINDINGS[finding.severity]} {finding.words} ({finding.code})"
+        for finding in review.findings
     ]
     return [*lines, f"  Digest {review.digest}"]
