@@ -148,15 +148,14 @@ def _state(looked: _Looked) -> str:
     status = looked.status
     late = "late" if status.time.late else ""
     away = "put away" if status.put_away else ""
-    before = status.said.word if status.situation is LAST_HEARD else ""
+    before = status.reported.word if status.situation is LAST_HEARD else ""
     return f"{status.word} {before} {'finished' if status.ended else 'open'} {late} {away}"
 
 
 def _to(looked: _Looked) -> str:
-    order, intent = looked.tracked.order, looked.tracked.intent
-    label = intent.recipient_label if intent is not None else None
-    address = order.receiver_address or ""
-    return f"{address} {label or ''} {looked.names.get(address.lower(), '')}"
+    address = looked.tracked.order.receiver_address or ""
+    label = looked.tracked.recipient_label or ""
+    return f"{address} {label} {looked.names.get(address.lower(), '')}"
 
 
 _FIELDS: dict[str, tuple[str, Callable[[_Looked], str]]] = {

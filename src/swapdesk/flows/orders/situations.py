@@ -106,7 +106,7 @@ class Situation(Struct, frozen=True, eq=False):
 class Knowledge(Struct, frozen=True):
     """What this desk knows of an order beyond the service's state."""
 
-    said: Situation
+    reported: Situation
     """The row of the service's state."""
     display: str | None
     late: bool
@@ -490,7 +490,7 @@ _TABLE: tuple[Situation, ...] = (
         "The deadline passed before the service saw this order's transaction",
         "in your wallet, if its transaction was not executed.",
         *_CLOSING,
-        known=lambda known: known.over and known.said is CHAIN_AWAITED,
+        known=lambda known: known.over and known.reported is CHAIN_AWAITED,
         reply=(
             "The time for your swap ran out before its transaction was seen. If it was not"
             " executed, {yours} is in your wallet. Do not sign it any more. {if_paid}"
@@ -558,7 +558,7 @@ _TABLE: tuple[Situation, ...] = (
         "paid by desk", _WAITING, None, "Paid by you", "moving",
         "This desk sent the deposit; the service has not seen it yet. Do not pay it again",
         None, "the service", "it takes note of the deposit{sent_again}", NO_TIME,
-        known=lambda known: known.paid and known.said is WAITING,
+        known=lambda known: known.paid and known.reported is WAITING,
         reply=(
             "{Yours} was sent and is on its way to the exchange service, which has not noted it"
             " yet. Do not pay again. {watch}"
@@ -567,7 +567,7 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "paid less", _DONE, None, "Paid less", "done", "The payout arrived",
         None, *_OVER, sign="trouble", settled=True,
-        known=lambda known: known.pays_less and known.said is COMPLETED,
+        known=lambda known: known.pays_less and known.reported is COMPLETED,
         reply=(
             _COMPLETE + "That is less than was"
             " confirmed; the exchange service gives no reason."

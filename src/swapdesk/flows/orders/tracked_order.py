@@ -108,6 +108,10 @@ class TrackedOrder(Struct, frozen=True):
         return self.away is not None and self.away == self.trouble
 
     @property
+    def recipient_label(self) -> str | None:
+        return self.intent.recipient_label if self.intent is not None else None
+
+    @property
     def symbols(self) -> tuple[str, str]:
         return symbols(self.order, self.intent)
 

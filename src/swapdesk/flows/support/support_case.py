@@ -268,7 +268,7 @@ _CUSTOMER = (
 
 def _unless_sent(status: OrderStatus) -> str:
     """The service saw no deposit, but one may have been sent."""
-    unpaid = status.said is WAITING and status.money == WAITING.money
+    unpaid = status.reported is WAITING and status.money == WAITING.money
     return UNLESS_SENT if unpaid else status.money
 
 
