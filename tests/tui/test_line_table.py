@@ -187,6 +187,25 @@ class Moving(Screen[None]):
         yield self.table
 
 
+async def test_a_changed_row_alone_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, moving = Desk(), Moving()
+    rendered: list[Region] = []
+    render = LineTable.render_lines
+
+    def noted(table: LineTable, crop: Region) -> list[Strip]:
+        rendered.append(crop)
+        return render(table, crop)
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.push_screen(moving)
+        await pilot.pause()
+        monkeypatch.setattr(LineTable, "render_lines", noted)
+        moving.table.update_rows([order("b", state="Sending to you")])
+        await pilot.pause()
+    at = moving.table.view.row(2).y
+    assert {crop.line_range for crop in rendered} == {range(at, at + 1)}
+
+
 async def test_what_a_row_was_is_freed_without_a_collection_of_garbage() -> None:
     app, moving = Desk(), Moving()
 
