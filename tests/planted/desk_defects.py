@@ -754,8 +754,8 @@ PAYING = (
         "empty-tag-hides-the-other",
         "A deposit is paid without the tag that another name of the same field states.",
         "swapdesk/wire/orders.py",
-        'told[name] in (None, "")',
-        "told[name] is None",
+        'raw[name] in (None, "")',
+        "raw[name] is None",
         ("tests/wire/test_vendor_names.py::test_a_recorded_answer_is_read",),
     ),
     Defect(
