@@ -46,10 +46,7 @@ class _Looked(Struct, frozen=True):
     tracked: TrackedOrder
     status: OrderStatus
     now: datetime
-    named: Mapping[str, Collection[str]]
-    """By word, the ids of orders with an address, hash or request id that contains it."""
-    names: Mapping[str, str]
-    """``@name`` of the address book, by address in small letters."""
+    line: FilterLine
 
 
 Test = Callable[[_Looked], bool]
@@ -63,7 +60,9 @@ class FilterLine(Struct, frozen=True):
     words: tuple[str, ...] = ()
     """The bare words."""
     named: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """By bare word, the ids of orders with an address, hash or request id that contains it."""
     names: Mapping[str, str] = field(default_factory=dict)
+    """``@name`` of the address book, by address in small letters."""
 
     def looked_up(
         self, named: Callable[[str], Collection[str]], names: Mapping[str, str]
@@ -73,7 +72,7 @@ class FilterLine(Struct, frozen=True):
         return replace(self, named={word: named(word) for word in self.words}, names=names)
 
     def keeps(self, tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool:
-        looked = _Looked(tracked, status, now, self.named, self.names)
+        looked = _Looked(tracked, status, now, self)
         return all(test(looked) for test in self.tests)
 
     def nothing(self, count: int) -> str:
@@ -111,7 +110,7 @@ def _test(word: str) -> Test:
     if field is not None:
         return _field_test(word, *field.groups())
     return lambda looked: (
-        looked.tracked.service_id in looked.named.get(word, ()) or word in _everything(looked)
+        looked.tracked.service_id in looked.line.named.get(word, ()) or word in _everything(looked)
     )
 
 
@@ -155,7 +154,7 @@ def _state(looked: _Looked) -> str:
 def _to(looked: _Looked) -> str:
     address = looked.tracked.order.receiver_address or ""
     label = looked.tracked.recipient_label or ""
-    return f"{address} {label} {looked.names.get(address.lower(), '')}"
+    return f"{address} {label} {looked.line.names.get(address.lower(), '')}"
 
 
 _FIELDS: dict[str, tuple[str, Callable[[_Looked], str]]] = {

@@ -717,8 +717,9 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
         """Labels and texts of the diagnosis."""
         return ("Cause", self.cause), ("Money", self.money), ("Acts", self.acts), ("By", self.by)
 
-    def facts_of_order(self, *, whole: bool = False) -> list[CaseRow]:
-        """Returns payout, refund and other facts; ``whole`` draws every character of an address."""
+    def facts_of_order(self, *, whole: bool = False) -> list[tuple[str, str, str]]:
+        """Returns labels and texts of payout, refund and other facts, each with its role in the
+        palette, empty for plain text. ``whole`` draws every character of an address."""
         # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():
@@ -727,22 +728,14 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
             refund = grouped_address(refund) if whole else short_address(refund)
         old = "older than 48 h: the service no longer answers for it" if self.archived else ""
         rows = (
-            CaseRow("Payout", pays),
-            CaseRow("Memo", self.memo or ""),
-            CaseRow("Refund", refund),
-            CaseRow("Request", self.request_id or "not made at this desk"),
-            CaseRow("Time", self.time, "status-trouble" if self.late else ""),
-            CaseRow("Known", old, "status-waiting"),
+            ("Payout", pays, ""),
+            ("Memo", self.memo or "", ""),
+            ("Refund", refund, ""),
+            ("Request", self.request_id or "not made at this desk", ""),
+            ("Time", self.time, "status-trouble" if self.late else ""),
+            ("Known", old, "status-waiting"),
         )
-        return [row for row in rows if row.text]
-
-
-class CaseRow(Struct, frozen=True):
-    """``role`` is one of the palette; empty for plain text."""
-
-    label: str
-    text: str
-    role: str = ""
+        return [(label, text, role) for label, text, role in rows if text]
 
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
