@@ -252,7 +252,7 @@ class DeskScreen(Screen[None]):
     ) -> None:
         super().__init__(**place)
         self.guard = StillnessGuard(clock)
-        self.verbs = ScreenVerbs(self.verbs_here(), self.standings, self._keymap)
+        self.verbs = ScreenVerbs(self.verbs_here(), self.all_standings, self._keymap)
         self._shown_step = ""
         self._compositor = CellCompositor()
         self._frame = Frame(frame)
@@ -281,8 +281,25 @@ class DeskScreen(Screen[None]):
         """Visibility, cost and lock of verbs in the present state; one without a row works."""
         return {}
 
+    @property
+    def current(self) -> Any:
+        """What verbs with ``current`` act on: what stands under the cursor, or what the page is
+        about; None without one."""
+        return None
+
+    def standings_of(self, current: Any) -> Standings:
+        """As :meth:`standings`, of verbs whose state depends on ``current``."""
+        return {}
+
+    def all_standings(self) -> Standings:
+        current = self.current
+        if current is None:
+            absent = (verb for verb in self._verbs_here if verb.current)
+            return {**self.standings(), **dict.fromkeys(absent, False)}
+        return {**self.standings_of(current), **self.standings()}
+
     def standing_of(self, verb: Verb) -> CommandState:
-        return state_of(self.standings().get(verb, True))
+        return state_of(self.all_standings().get(verb, True))
 
     def in_footer(self) -> Working:
         """The verbs that the footer shows, the main one first."""
@@ -317,7 +334,7 @@ class DeskScreen(Screen[None]):
         if act is None:
             self.post_message(self.Go(verb))
             return
-        result = act(*verb.given)
+        result = act(self.current, *verb.given) if verb.current else act(*verb.given)
         if result is not None:
             await result
 

@@ -68,6 +68,9 @@ class Verb(Struct, frozen=True, eq=False):
     """Of verbs that one method does its name, ``step`` for ``do_step``."""
     given: tuple[object, ...] = ()
     """What the method is called with: the way of a step, the kind of routes to keep."""
+    current: bool = False
+    """Acts on what the page stands on, its ``current``: absent while that is None, and its method
+    is called with it."""
     footer: bool = True
     money: bool = False
     """Counts only on a still screen and for the step that was shown."""

@@ -324,17 +324,15 @@ class BatchScreen(Page):
         return {one.service_id: one.order for one in self.followed}
 
     @property
-    def current(self) -> GroupStanding | None:
+    def group(self) -> GroupStanding | None:
         """The group that is next."""
         return None if self.progress is None else self.progress.current
 
     @property
     def signing(self) -> GroupSession | None:
         """The session of the group that is next, once there was one in this run."""
-        current = self.current
-        if current is None:
-            return None
-        return self.controls.signing.running.get(current.group.act.id)
+        group = self.group
+        return None if group is None else self.controls.signing.running.get(group.group.act.id)
 
     @property
     def doing(self) -> str:
@@ -342,8 +340,7 @@ class BatchScreen(Page):
         signing = self.signing
         if signing is None or not self.controls.signing.running.working(signing):
             return ""
-        current = self.current
-        bundle = current.bundle if current is not None else None
+        bundle = self.group.bundle if self.group is not None else None
         if bundle is not None and bundle.under_way:
             return "following"
         return _DOING[signing.about.until]
@@ -446,7 +443,7 @@ class BatchScreen(Page):
         )
 
     @property
-    def row(self) -> BatchRow | None:
+    def current(self) -> BatchRow | None:
         """The row under the cursor."""
         key, plan = self._table.cursor_key, self.plan
         if key is None or plan is None:
@@ -454,7 +451,7 @@ class BatchScreen(Page):
         return next((one for one in plan.rows if str(one.number) == key), None)
 
     def _row_said(self) -> tuple[str, str] | None:
-        row, made = self.row, self.made
+        row, made = self.current, self.made
         if row is None or self.has_class("-writing"):
             return None
         end = next((one for one in made.rows if one.number == row.number), None) if made else None
@@ -514,12 +511,11 @@ class BatchScreen(Page):
 
     def step(self) -> str:
         """What the money key of the screen acts on."""
-        current = self.current
-        if current is None:
+        group = self.group
+        if group is None:
             return f"plan {id(self.plan)}"
-        bundle = current.bundle
-        number = 0 if bundle is None else bundle.number
-        return f"{current.group.multi_id} {number} {current.word} {self.doing}"
+        number = 0 if group.bundle is None else group.bundle.number
+        return f"{group.group.multi_id} {number} {group.word} {self.doing}"
 
     # the file
 
@@ -573,13 +569,13 @@ class BatchScreen(Page):
 
     @on(LineTable.Chosen)
     def do_edit_row(self) -> None:
-        row = self.row
+        row = self.current
         if row is not None and self.work.batch_id is None:
             found = row.problems or row.findings
             self._edit((found[0].column if found else None) or "to")
 
     def _edit(self, column: SheetColumn) -> None:
-        row = self.row
+        row = self.current
         if row is None:
             return
         self._cell = column
@@ -629,7 +625,7 @@ class BatchScreen(Page):
 
     @on(TextField.Submitted)
     def do_take_cell(self) -> None:
-        column, plan, row, value = self._cell, self.plan, self.row, self._field.value
+        column, plan, row, value = self._cell, self.plan, self.current, self._field.value
         if column is None:
             self._take_file(value.strip())
         elif plan is not None and row is not None:
@@ -637,9 +633,9 @@ class BatchScreen(Page):
             self._written = row.number
             self.judge(edited(plan.sheet, row.number, column, value))
 
-    def do_skip_row(self) -> None:
-        row, plan = self.row, self.plan
-        if row is None or plan is None:
+    def do_skip_row(self, row: BatchRow) -> None:
+        plan = self.plan
+        if plan is None:
             return
         sheet = skipping(plan.sheet, {row.number})
         if self.busy or not plan.limits_known:
@@ -763,12 +759,12 @@ class BatchScreen(Page):
         """From a row that was put right to the next cell that is wrong; a row that is still wrong
         is kept, and what the wallet lacks is seldom put right by another amount."""
         written, self._written = self._written, 0
-        row, plan = self.row, self.plan
+        row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
         if not put_right or plan is None or not plan.problems or self.writing:
             return
         self.do_to_problem(1)
-        row = self.row
+        row = self.current
         if row is not None and row.problems[:1] and row.problems[0].code != NOT_IN_WALLET:
             self.do_edit_row()
 
@@ -863,7 +859,7 @@ class BatchScreen(Page):
         sheet = failed_sheet(made) if made is not None else None
         if made is None or sheet is None:
             return
-        self.work.begin(self.planner(), unpaid=made.id if self.current is not None else None)
+        self.work.begin(self.planner(), unpaid=made.id if self.group is not None else None)
         self.progress = None
         self.judge(sheet)
 
@@ -907,11 +903,11 @@ class BatchScreen(Page):
     def do_pay(self, until: str) -> None:
         """Go on with the group that is next, ``until`` it stands so; what is to be signed is
         shown."""
-        current = self.current
-        if current is None:
+        group = self.group
+        if group is None:
             return
         try:
-            signing = self.controls.signing.pay_group(current.group.act.id, Until[until])
+            signing = self.controls.signing.pay_group(group.group.act.id, Until[until])
         except Stopped as error:
             self.show_notice(f"{error} Next {error.next}.", "warning")
         except JournalUnavailable:
@@ -950,7 +946,7 @@ class BatchScreen(Page):
 
     def _row_standings(self) -> Standings:
         """Of the verbs that need a file and its rows."""
-        plan, made, row = self.plan, self.made, self.row
+        plan, made = self.plan, self.made
         if plan is None:
             return dict.fromkeys(ROW_VERBS, False)
         wrong = made is None and any(line.findings and not line.skipped for line in plan.rows)
@@ -958,7 +954,6 @@ class BatchScreen(Page):
         comma = plan.comma_problem if made is None else None
         amount = comma.cell("sell_amount") if comma is not None else ""
         kept = self.work.batch_id is not None
-        skipped = row is not None and row.skipped
         return {
             NEXT_PROBLEM: wrong,
             PREVIOUS_PROBLEM: wrong,
@@ -966,9 +961,12 @@ class BatchScreen(Page):
                 verb=f"read {amount} as {pointed(amount)}", hidden=comma is None
             ),
             EDIT_ROW: not kept,
-            SKIP_ROW: CommandState(verb="keep row" if skipped else "", hidden=kept),
             CREATE_BATCH: self._create_standing(plan),
         }
+
+    def standings_of(self, row: BatchRow) -> Standings:
+        kept = self.work.batch_id is not None
+        return {SKIP_ROW: CommandState(verb="keep row" if row.skipped else "", hidden=kept)}
 
     @property
     def cut_off(self) -> str:
@@ -999,13 +997,13 @@ class BatchScreen(Page):
 
     def paying_standing(self, verb: Verb) -> CommandState:
         """Of the three verbs that pay a group."""
-        progress, current = self.progress, self.current
-        if self.work.creating or progress is None or progress.creating or current is None:
+        progress, group = self.progress, self.group
+        if self.work.creating or progress is None or progress.creating or group is None:
             return HIDDEN
         doing = self.doing
         if verb is SIGN_BUNDLE and doing == "being signed":
             return CommandState(verb="look at it")
-        bundle, due = current.bundle, current.next
+        bundle, due = group.bundle, group.next
         if verb is BUILD_BUNDLE and due is Until.SIGNED:
             return HIDDEN if doing else CommandState(verb="build again", cost="1 read")
         # What was never built is built and shown by one key; what failed is looked at in between.
@@ -1020,7 +1018,7 @@ class BatchScreen(Page):
         if verb is BUILD_BUNDLE:
             return CommandState(cost=cost)
         if verb is SIGN_BUNDLE:
-            word = "sign and send" if current.solana else "sign"
+            word = "sign and send" if group.solana else "sign"
             return CommandState(verb=f"build and {word}" if at_once else word, cost=cost)
         under_way = bundle is not None and bundle.under_way
         return CommandState(verb="look again" if under_way else "")

@@ -222,21 +222,22 @@ class DemoScreen(Page):
     # drawing
 
     @property
-    def _stage(self) -> Stage | None:
+    def current(self) -> Stage | None:
         return self._record[self._at] if 0 <= self._at < len(self._record) else None
 
     def _track_lines(self) -> Callable[[int], list[Line]]:
         rows, at = self._demo.rows, max(self._at, 0)
-        mark = StageMark.MOVING if self._stage is None else StageMark[self._stage.tone.upper()]
+        stage = self.current
+        mark = StageMark.MOVING if stage is None else StageMark[stage.tone.upper()]
         names = [row.name for row in rows]
-        stage = StageState(at, len(rows), mark)
-        return partial(track_lines, stage, names, [row.short for row in rows])
+        state = StageState(at, len(rows), mark)
+        return partial(track_lines, state, names, [row.short for row in rows])
 
     def show(self) -> None:
         if not self.is_mounted:
             return
         self._say_frame()
-        stage = self._stage
+        stage = self.current
         self._track.show(self._track_lines())
         self._track.display = self._panes.display = stage is not None
         if stage is None:
@@ -297,31 +298,34 @@ class DemoScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        stage, runs = self._stage, self._shown is not None and not self._said
-        searched = stage is not None and stage.search is not None and self._demo.private
-        chains = "chains" if self._linking else "link search"
-        last = stage is None or stage.number == len(self._demo.rows)
-        later = "it has not come yet" if self._waits else ""
+        runs = self._shown is not None and not self._said
         return {
             SHOW_DEMO: False,
-            NEXT_STAGE: CommandState(locked=later, hidden=last),
             FASTER: runs,
             SLOWER: runs,
-            EXPLAIN: stage is not None,
-            SEARCH_LINK: CommandState(verb=chains, hidden=not searched),
             STAGE_BEFORE: self._at > 0,
-            COPY_HASH: stage is not None and bool(stage.moved),
             **reading_standings(self._panes),
             END: CommandState(verb="close" if self._more or self._linking else ""),
+        }
+
+    def standings_of(self, stage: Stage) -> Standings:
+        chains = "chains" if self._linking else "link search"
+        searched = stage.search is not None and self._demo.private
+        later = "it has not come yet" if self._waits else ""
+        last = stage.number == len(self._demo.rows)
+        return {
+            NEXT_STAGE: CommandState(locked=later, hidden=last),
+            SEARCH_LINK: CommandState(verb=chains, hidden=not searched),
+            COPY_HASH: bool(stage.moved),
         }
 
     def do_scroll(self, by: int) -> None:
         self._panes.scroll_relative(y=by * STEP, animate=False)
         self.call_after_refresh(self.refresh_keys)
 
-    def do_next_stage(self) -> None:
-        if self._at + 1 < len(self._record):
-            self._at += 1
+    def do_next_stage(self, stage: Stage) -> None:
+        if stage.number < len(self._record):
+            self._at = stage.number
         elif not self._said:
             self._waits = True
         self.show()
@@ -330,19 +334,18 @@ class DemoScreen(Page):
         self._at, self._waits = self._at - 1, False
         self.show()
 
-    def do_explain(self) -> None:
+    def do_explain(self, stage: Stage) -> None:
         self._more = not self._more
         self._panes.scroll_home(animate=False)
         self.show()
 
-    def do_search_link(self) -> None:
+    def do_search_link(self, stage: Stage) -> None:
         self._linking = not self._linking
         self._panes.scroll_home(animate=False)
         self.show()
 
-    def do_copy_hash(self) -> None:
-        if self._stage is not None and self._stage.moved:
-            self.controls.copy_value("transaction hash", self._stage.moved[-1].hash)
+    def do_copy_hash(self, stage: Stage) -> None:
+        self.controls.copy_value("transaction hash", stage.moved[-1].hash)
 
     def do_change_speed(self, factor: str) -> None:
         if self._shown is None:

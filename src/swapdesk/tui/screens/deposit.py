@@ -112,12 +112,12 @@ class DepositPage(OneOrderPage):
 
     def payment(self) -> Payment | None:
         """What may be sent now; None when nothing may."""
-        tracked = self.tracked
+        tracked = self.current
         return payment_of(tracked, self.service_time()) if tracked is not None else None
 
     def codes(self) -> tuple[DepositCode, ...]:
         """What can be scanned now, the fullest first."""
-        tracked = self.tracked
+        tracked = self.current
         if tracked is None:
             return ()
         return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
@@ -191,7 +191,7 @@ class DepositScreen(DepositPage):
         if not self.query("#body"):
             # A state of the order may come before the widgets are there; mounting draws it.
             return
-        tracked = self.tracked
+        tracked = self.current
         if tracked is None:
             self.set_money("in your wallet.", "the desk: it connects to the service")
             return
@@ -217,9 +217,13 @@ class DepositScreen(DepositPage):
         return {
             **super().standings(),
             **reading_standings(self.query_one("#body")),
-            ACCEPT_LOWER: lower_output(self.tracked) is not None,
-            FUND: self.fund_standing(payable=self.payment() is not None),
             SHOW_CODE: bool(self.codes()),
+        }
+
+    def standings_of(self, tracked: TrackedOrder) -> Standings:
+        return {
+            ACCEPT_LOWER: lower_output(tracked) is not None,
+            FUND: self.fund_standing(tracked, payable=self.payment() is not None),
         }
 
     def do_scroll(self, by: int) -> None:
@@ -232,13 +236,11 @@ class DepositScreen(DepositPage):
     def do_follow(self) -> None:
         self.controls.navigation.open_order(self.service_id)
 
-    def do_accept_lower(self) -> None:
-        lower = lower_output(self.tracked)
-        if lower is None:
-            return
-        given, said = lower
-        question = Question("Accept less", said, ACCEPT, "accept")
-        self.confirm(question, partial(self._accept, given))
+    def do_accept_lower(self, tracked: TrackedOrder) -> None:
+        if (lower := lower_output(tracked)) is not None:
+            given, said = lower
+            question = Question("Accept less", said, ACCEPT, "accept")
+            self.confirm(question, partial(self._accept, given))
 
     def _accept(self, given: Decimal) -> None:
         link = self.link
@@ -289,7 +291,7 @@ class DepositCodeScreen(DepositPage):
         return self._code.text
 
     def show(self) -> None:
-        tracked, code = self.tracked, next(iter(self._ordered), None)
+        tracked, code = self.current, next(iter(self._ordered), None)
         if tracked is None:
             return
         self.say_money(tracked)

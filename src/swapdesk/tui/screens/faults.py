@@ -161,7 +161,7 @@ class FaultsScreen(Page):
     @on(LineTable.Highlighted)
     def _show_notes(self) -> None:
         """What was done last, what is set, and what the fault under the cursor does, whole."""
-        active, chosen = self._active, self._fault
+        active, chosen = self._active, self.current
         told = "; ".join(active[:MOST_TOLD])
         more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
         said = f"Set: {told}{more}." if active else "No fault is set."
@@ -173,7 +173,7 @@ class FaultsScreen(Page):
         self.refresh_keys()
 
     @property
-    def _fault(self) -> Fault | None:
+    def current(self) -> Fault | None:
         """The one that was chosen, else the one under the cursor."""
         return self._setting or FAULTS.get(self._table.cursor_key or "")
 
@@ -187,25 +187,26 @@ class FaultsScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        fault, setting = self._fault, self._setting
-        asking = "asking" if self.fetching else ""
-        chooses: CommandState | bool = fault is not None
+        setting, asking = self._setting, "asking" if self.fetching else ""
+        chooses: CommandState | bool = self.current is not None
         if setting is not None:
             nobody = "" if self.targets else "nothing is there to meet it"
             chooses = CommandState(verb=f"set {setting.name}", locked=nobody)
         return {
             SHOW_FAULTS: False,
             CHOOSE_FAULT: chooses,
-            VARY_FAULT: fault is not None and len(variants(fault)) > 1,
             ADVANCE_CLOCK: CommandState(verb=f"clock {CLOCK_STEPS[self._step]}", locked=asking),
             NEXT_STEP: CommandState(verb="other step"),
             CLEAR_FAULTS: CommandState(locked=asking),
             BACK: CommandState(verb="to the faults" if setting is not None else ""),
         }
 
+    def standings_of(self, fault: Fault) -> Standings:
+        return {VARY_FAULT: len(variants(fault)) > 1}
+
     @on(LineTable.Chosen)
     def do_choose_fault(self) -> None:
-        fault, triggers = self._fault, self._triggers
+        fault, triggers = self.current, self._triggers
         if fault is None or triggers is None or self.fetching:
             return
         if self._setting is None:
@@ -221,10 +222,9 @@ class FaultsScreen(Page):
             self._setting = None
             self._do(triggers, call.said, triggers.set(call))
 
-    def do_vary_fault(self) -> None:
-        if (fault := self._fault) is not None:
-            self._varied[fault.name] += 1
-            self.show()
+    def do_vary_fault(self, fault: Fault) -> None:
+        self._varied[fault.name] += 1
+        self.show()
 
     def do_next_step(self) -> None:
         self._step = (self._step + 1) % len(CLOCK_STEPS)

@@ -232,8 +232,8 @@ class InspectScreen(Page):
             self.show()
         elif self._search.next_cost is not None and not self.fetching:
             self._ask(self._search)
-        elif self._sheet is not None:
-            self.controls.navigation.open_order(self._sheet.order_id)
+        elif (sheet := self.current) is not None:
+            self.controls.navigation.open_order(sheet.order_id)
 
     def _ask(self, search: OrderSearch) -> None:
         self.fetch("inspect", self._go_on(search), self._was_searched)
@@ -260,7 +260,7 @@ class InspectScreen(Page):
     # drawing
 
     @property
-    def _sheet(self) -> CaseSheet | None:
+    def current(self) -> CaseSheet | None:
         """The order that is answered for."""
         if self._opened is not None:
             return self._sheets.get(self._opened)
@@ -273,7 +273,7 @@ class InspectScreen(Page):
         self._field.hint = read_as(pasted)
         self._field.redraw()
         self._take_sheets()
-        sheet = self._sheet
+        sheet = self.current
         many = len(self._sheets) > 1 and self._opened is None
         verdict = self._verdict
         unread = self._field_used and (verdict or not pasted.searchable)
@@ -304,8 +304,8 @@ class InspectScreen(Page):
     @property
     def _ready_reply(self) -> str:
         """What to write to the customer now."""
-        if self._sheet is not None:
-            return "\n".join(self._sheet.reply)
+        if (sheet := self.current) is not None:
+            return "\n".join(sheet.reply)
         if self._pasted.secret:
             return SECRET_REPLY
         return self._search.reply if self._search is not None and self._nothing else ""
@@ -374,17 +374,19 @@ class InspectScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        reads, found = not self._field.has_focus, self._sheet is not None
+        reads = not self._field.has_focus
         return {
             LOOK_UP: self._look_up_standing(),
             COPY_REPLY: reads and bool(self._ready_reply),
-            COPY_ESCALATION: reads and (found or self._nothing),
-            WRITE_BUNDLE: reads and found,
-            CASE_HISTORY: reads and found,
-            TRY_AGAIN: reads and bool(self._line_again()),
+            COPY_ESCALATION: reads and (self.current is not None or self._nothing),
             INSPECT: CommandState(verb="look for another", hidden=not reads),
             BACK: CommandState(verb="" if self._opened is None else "to the list"),
         }
+
+    def standings_of(self, sheet: CaseSheet) -> Standings:
+        reads = not self._field.has_focus
+        again = reads and bool(self._line_again(sheet))
+        return {WRITE_BUNDLE: reads, CASE_HISTORY: reads, TRY_AGAIN: again}
 
     def _look_up_standing(self) -> CommandState:
         if not self._pasted.searchable:
@@ -399,7 +401,7 @@ class InspectScreen(Page):
         cost = self._search.next_cost
         if cost is not None:
             return CommandState(verb="ask", cost=cost[1])
-        return CommandState(verb="order") if self._sheet is not None else HIDDEN
+        return CommandState(verb="order", hidden=self.current is None)
 
     def do_inspect(self) -> None:
         """Another one: the field, empty."""
@@ -413,28 +415,28 @@ class InspectScreen(Page):
         self.controls.copy_value("reply", self._ready_reply)
 
     def do_copy_escalation(self) -> None:
-        text = "\n".join(self._sheet.escalation) if self._sheet is not None else ""
+        sheet = self.current
+        text = "\n".join(sheet.escalation) if sheet is not None else ""
         if self._search is not None and self._nothing:
             text = self._search.escalation
         self.controls.copy_value("text for the service", text)
 
-    def do_case_history(self) -> None:
+    def do_case_history(self, sheet: CaseSheet) -> None:
         from swapdesk.tui.screens.order_history import OrderHistoryScreen
 
-        if self._sheet is not None:
-            self.app.push_screen(OrderHistoryScreen(self.session, self._sheet.order_id))
+        self.app.push_screen(OrderHistoryScreen(self.session, sheet.order_id))
 
-    def do_write_bundle(self) -> None:
-        facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
+    def do_write_bundle(self, sheet: CaseSheet) -> None:
+        facts = self._facts(sheet.order_id)
         if facts is not None:
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
-    async def do_try_again(self) -> None:
+    async def do_try_again(self, sheet: CaseSheet) -> None:
         """The first page with the line of this order; nothing is asked."""
-        await self.controls.navigation.begin_with(self._line_again())
+        await self.controls.navigation.begin_with(self._line_again(sheet))
 
-    def _line_again(self) -> str:
-        facts = self._facts(self._sheet.order_id) if self._sheet is not None else None
+    def _line_again(self, sheet: CaseSheet) -> str:
+        facts = self._facts(sheet.order_id)
         if facts is None or self.catalog is None:
             return ""
         return line_again(facts.tracked, self.catalog)
@@ -498,13 +500,13 @@ class BundleScreen(Page):
         )
         self.refresh_keys()
 
-    def standings(self) -> Standings:
-        kind = self._kind
-        does = f"mask {kind}" if kind in self._shown else f"show {kind}"
-        return {MASK_OR_SHOW: CommandState(verb=does, hidden=kind is None)}
+    def standings_of(self, kind: Shown) -> Standings:
+        does = "mask" if kind in self._shown else "show"
+        return {MASK_OR_SHOW: CommandState(verb=f"{does} {kind}")}
 
     @property
-    def _kind(self) -> Shown | None:
+    def current(self) -> Shown | None:
+        """What the row under the cursor masks or shows."""
         key = self._table.cursor_key
         return next((kind for kind in get_args(Shown) if kind == key), None)
 
@@ -512,12 +514,10 @@ class BundleScreen(Page):
     def _moved(self) -> None:
         self.refresh_keys()
 
-    def do_mask_or_show(self) -> None:
-        kind = self._kind
-        if kind is not None:
-            self._shown ^= {kind}
-            self._file = self._masked()
-            self.show()
+    def do_mask_or_show(self, kind: Shown) -> None:
+        self._shown ^= {kind}
+        self._file = self._masked()
+        self.show()
 
     @on(LineTable.Chosen)
     def do_write_file(self) -> None:

@@ -156,7 +156,7 @@ class OrderScreen(OneOrderPage):
 
     @property
     def counting(self) -> bool:
-        tracked = self.tracked
+        tracked = self.current
         return tracked is not None and not order_status(tracked, self.service_time()).closed
 
     def on_resize(self) -> None:
@@ -164,7 +164,7 @@ class OrderScreen(OneOrderPage):
 
     def session_changed(self) -> None:
         self.show()
-        if self.tracked is None and not self.fetching:
+        if self.current is None and not self.fetching:
             self.do_refresh()
 
     @property
@@ -180,7 +180,7 @@ class OrderScreen(OneOrderPage):
     def show(self) -> None:
         if not self.is_mounted:
             return
-        tracked = self.tracked
+        tracked = self.current
         self.set_class(tracked is None, "-not-known")
         if tracked is None:
             self._show_unknown()
@@ -258,7 +258,7 @@ class OrderScreen(OneOrderPage):
     def _not_read(self, error: ClientError) -> None:
         self.show()
         failure = failure_of_error(error)
-        if self.tracked is not None:
+        if self.current is not None:
             self.show_failure(error)
         elif isinstance(error, NotFound):
             self._said.show([FORGOTTEN, [Span(OLDER, "muted")]])
@@ -270,70 +270,68 @@ class OrderScreen(OneOrderPage):
     # keys
 
     def standings(self) -> Standings:
-        tracked, signing = self.tracked, signing_standing(self.signing)
-        reading = self.refresh_standing()
-        if tracked is None:
-            known = (verb for verb in self.VERBS if verb is not BACK)
-            return {**dict.fromkeys(known, False), REFRESH: reading, GO_ON_SIGNING: signing}
-        summary = order_status(tracked, self.service_time())
         return {
-            GO_ON_SIGNING: signing,
-            DEPOSIT_CARD: summary.payable or (tracked.withheld is not None and not summary.ended),
-            FUND: self.fund_standing(payable=summary.payable),
-            AGAIN: self.again_standing(),
-            PUT_AWAY: self.put_away_standing(),
-            OPEN_LINK: self._linked() is not None,
-            REFRESH: reading,
+            GO_ON_SIGNING: signing_standing(self.signing),
+            OPEN_LINK: self.current is not None and self._link != "",
+            REFRESH: self.refresh_standing(),
         }
 
-    def do_copy_fact(self) -> None:
+    def standings_of(self, tracked: TrackedOrder) -> Standings:
+        summary = order_status(tracked, self.service_time())
+        return {
+            **super().standings_of(tracked),
+            DEPOSIT_CARD: summary.payable or (tracked.withheld is not None and not summary.ended),
+            FUND: self.fund_standing(tracked, payable=summary.payable),
+        }
+
+    def do_copy_fact(self, tracked: TrackedOrder) -> None:
         """The fact under the cursor; the id when it has none to copy."""
         fact = self._facts.current
         if fact is not None and fact.copied:
             self.controls.copy_value(fact.label.lower(), fact.copied)
         else:
-            self.controls.copy_value("order id", self.service_id)
+            self.controls.copy_value("order id", tracked.service_id)
 
-    def _linked(self) -> str | None:
+    @property
+    def _link(self) -> str:
+        """That of the fact under the cursor; empty where it has none."""
         fact = self._facts.current
-        return fact.link if fact is not None and fact.link else None
+        return "" if fact is None else fact.link
 
     @on(DetailRows.Chosen)
     def do_open_link(self) -> None:
         """Nothing is opened: the link is shown in full, and copied."""
-        link = self._linked()
-        if link is None:
-            return
-        self.controls.copy_value("link", link)
-        self.app.push_screen(ReadingOverlay(partial(wrapped, link)))
+        if link := self._link:
+            self.controls.copy_value("link", link)
+            self.app.push_screen(ReadingOverlay(partial(wrapped, link)))
 
     def do_go_on_signing(self) -> None:
         if self.signing is not None:
             self.controls.signing.open(self.signing)
 
-    def do_inspect(self) -> None:
+    def do_inspect(self, tracked: TrackedOrder) -> None:
         from swapdesk.tui.screens.inspect import InspectScreen
 
-        self.app.push_screen(InspectScreen(self.session, self.service_id))
+        self.app.push_screen(InspectScreen(self.session, tracked.service_id))
 
-    def do_history(self) -> None:
+    def do_history(self, tracked: TrackedOrder) -> None:
         from swapdesk.tui.screens.order_history import OrderHistoryScreen
 
-        self.app.push_screen(OrderHistoryScreen(self.session, self.service_id))
+        self.app.push_screen(OrderHistoryScreen(self.session, tracked.service_id))
 
-    def do_deposit_card(self) -> None:
+    def do_deposit_card(self, tracked: TrackedOrder) -> None:
         from swapdesk.tui.screens.deposit import DepositScreen
 
         below = self.app.screen_stack[-2]
-        if isinstance(below, DepositScreen) and below.service_id == self.service_id:
+        if isinstance(below, DepositScreen) and below.service_id == tracked.service_id:
             self.app.pop_screen()
         else:
-            self.app.push_screen(DepositScreen(self.session, self.service_id))
+            self.app.push_screen(DepositScreen(self.session, tracked.service_id))
 
-    def do_raw_json(self) -> None:
+    def do_raw_json(self, tracked: TrackedOrder) -> None:
         from swapdesk.tui.screens.raw_order import RawOrderScreen
 
-        self.app.push_screen(RawOrderScreen(self.session, self.service_id))
+        self.app.push_screen(RawOrderScreen(self.session, tracked.service_id))
 
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:

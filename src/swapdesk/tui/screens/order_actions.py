@@ -23,7 +23,8 @@ from swapdesk.flows.orders.order_export import (
     write_export,
 )
 from swapdesk.flows.quotes.quote_request import PLAIN, WishRefused, cost_in_words
-from swapdesk.tui.commands.command import HIDDEN, CommandState
+from swapdesk.tui.commands.command import HIDDEN, CommandState, Standings
+from swapdesk.tui.commands.orders import AGAIN, PUT_AWAY
 from swapdesk.tui.page import Page
 from swapdesk.tui.session import PLAYED, Session
 from swapdesk.tui.spans import LineLike, Span, wrapped
@@ -51,7 +52,7 @@ class OrderActions(Page, bare=True):
         """Orders that the faucet pays from here."""
 
     @property
-    def tracked(self) -> TrackedOrder | None:
+    def current(self) -> TrackedOrder | None:
         return None
 
     def orders_changed(self, ids: frozenset[str]) -> None:
@@ -61,19 +62,22 @@ class OrderActions(Page, bare=True):
         hidden = self.link is None or self.link.connection.read_only
         return CommandState(cost="1 read", locked="reading" if self.fetching else "", hidden=hidden)
 
-    def again_standing(self) -> CommandState:
-        tracked = self.tracked
-        if tracked is None or not came_to_nothing(tracked):
+    def standings_of(self, tracked: TrackedOrder) -> Standings:
+        takes_back = "take back" if tracked.put_away else ""
+        return {
+            AGAIN: self._again_standing(tracked),
+            PUT_AWAY: CommandState(verb=takes_back, hidden=tracked.trouble is None),
+        }
+
+    def _again_standing(self, tracked: TrackedOrder) -> CommandState:
+        if not came_to_nothing(tracked):
             return HIDDEN
         asked = self.session.quote_options or PLAIN
         receive = tracked.intent is not None and tracked.intent.receive
         return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
 
-    def do_again(self) -> None:
+    def do_again(self, tracked: TrackedOrder) -> None:
         """Quotes for the same input; what was typed stands in the form that follows."""
-        tracked = self.tracked
-        if tracked is None:
-            return
         from swapdesk.tui.screens.quotes import QuotesScreen
 
         try:
@@ -86,36 +90,24 @@ class OrderActions(Page, bare=True):
             QuotesScreen(self.session, again.wish, recipient=recipient, typed=again.typed)
         )
 
-    def put_away_standing(self) -> CommandState:
-        tracked = self.tracked
-        if tracked is None:
-            return HIDDEN
-        back = "take back" if tracked.put_away else ""
-        return CommandState(verb=back, hidden=tracked.trouble is None)
-
-    def do_put_away(self) -> None:
+    def do_put_away(self, tracked: TrackedOrder) -> None:
         """Put it away, or take it back where it is."""
-        tracked, link = self.tracked, self.link
-        if tracked is None or link is None:
-            return
-        name = tracked.short_id
+        tracker, name = self.desk.link.tracker, tracked.short_id
         try:
             if tracked.put_away:
-                link.tracker.take_back(tracked.service_id)
+                tracker.take_back(tracked.service_id)
                 said = f"Order {name} needs you again."
             else:
-                link.tracker.put_away(tracked.service_id)
+                tracker.put_away(tracked.service_id)
                 said = f"Order {name} is put away and stays in the journal. D takes it back."
         except JournalUnavailable as error:
             self.show_notice(f"The journal does not take it: {error}.", "error")
             return
         self.show_notice(said)
 
-    def fund_standing(self, *, payable: bool) -> CommandState:
+    def fund_standing(self, tracked: TrackedOrder, *, payable: bool) -> CommandState:
         """``payable``: the order may be paid now."""
-        tracked, link, ways = self.tracked, self.link, self.desk.deposit_ways
-        if tracked is None or link is None:
-            return HIDDEN
+        ways = self.desk.deposit_ways
         if ways.under_way(tracked):
             return CommandState(verb=GO_ON if self.NAMES_PAYER else "")
         if not payable:
@@ -126,18 +118,16 @@ class OrderActions(Page, bare=True):
         if by is None:
             missing = ways.missing(tracked)
             return CommandState(locked=missing or "", hidden=missing is None)
-        faucet = link.faucet if by == "faucet" else None
+        faucet = self.desk.link.faucet if by == "faucet" else None
         refusal = ways.refusal(tracked) if faucet is None else faucet.refusal(tracked)
         if refusal is not None:
             return CommandState(locked=refusal.rstrip(".").lower())
         payer = FROM_WALLET if by == "wallet" else FROM_FAUCET
         return CommandState(verb=payer if self.NAMES_PAYER else "")
 
-    def do_fund(self) -> None:
+    def do_fund(self, tracked: TrackedOrder) -> None:
         """From the wallet nothing is paid yet: the screen that signs opens."""
-        tracked, ways = self.tracked, self.desk.deposit_ways
-        if tracked is None:
-            return
+        ways = self.desk.deposit_ways
         if ways.under_way(tracked) or ways.of(tracked) == "wallet":
             self.controls.signing.pay_from_wallet(tracked)
         elif self.controls.creates.pay_by_faucet(tracked):
@@ -155,7 +145,7 @@ class OneOrderPage(OrderActions, bare=True):
         self.service_id = service_id
 
     @property
-    def tracked(self) -> TrackedOrder | None:
+    def current(self) -> TrackedOrder | None:
         return self.link.tracker.recall(self.service_id) if self.link is not None else None
 
     def on_tick(self) -> None:

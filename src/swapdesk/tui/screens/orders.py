@@ -248,7 +248,7 @@ class OrdersScreen(OrderActions):
         return link.tracker.get(key) if link is not None and key is not None else None
 
     @property
-    def tracked(self) -> TrackedOrder | None:
+    def current(self) -> TrackedOrder | None:
         return self._tracked(self._table.cursor_key)
 
     @on(LineTable.Highlighted)
@@ -257,7 +257,7 @@ class OrdersScreen(OrderActions):
 
     def _show_pane(self) -> None:
         """The pane and the money line speak of the order under the cursor."""
-        tracked, now = self.tracked, self.service_time()
+        tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False
             self._side.show(None)
@@ -287,27 +287,29 @@ class OrdersScreen(OrderActions):
     # keys
 
     def standings(self) -> Standings:
-        tracked, rows, field = self.tracked, bool(self._table.rows), self._field
+        rows, field = bool(self._table.rows), self._field
         opens = "to the list" if field.has_focus else ""
         always: Standings = {
             ORDERS: False,
             BACK: CommandState(verb="clear the filter" if field.opened else ""),
-            OPEN_ORDER: CommandState(verb=opens, hidden=tracked is None),
+            OPEN_ORDER: CommandState(verb=opens, hidden=self.current is None),
         }
         if field.has_focus:
             return {**dict.fromkeys(self.VERBS, False), **always}
-        payable = tracked is not None and order_status(tracked, self.service_time()).payable
         return {
             **always,
-            COPY_ADDRESS: payable,
-            FUND: self.fund_standing(payable=payable),
-            AGAIN: self.again_standing(),
-            PUT_AWAY: self.put_away_standing(),
             FILTER_ROWS: rows or field.opened,
             SORT_ROWS: rows,
             EXPORT_ROWS: rows,
-            SAY_ROW: tracked is not None,
             REFRESH: self.refresh_standing(),
+        }
+
+    def standings_of(self, tracked: TrackedOrder) -> Standings:
+        payable = order_status(tracked, self.service_time()).payable
+        return {
+            **super().standings_of(tracked),
+            COPY_ADDRESS: payable,
+            FUND: self.fund_standing(tracked, payable=payable),
         }
 
     @on(LineTable.Chosen)
@@ -316,17 +318,13 @@ class OrdersScreen(OrderActions):
         if key is not None:
             self.controls.navigation.open_order(key)
 
-    def do_copy_address(self) -> None:
-        tracked = self.tracked
-        if tracked is not None and tracked.order.deposit_address is not None:
+    def do_copy_address(self, tracked: TrackedOrder) -> None:
+        if tracked.order.deposit_address is not None:
             self.controls.copy_value("address", tracked.order.deposit_address)
 
-    def do_say_row(self) -> None:
-        tracked = self.tracked
-        if tracked is not None:
-            self.app.push_screen(
-                ReadingOverlay(partial(wrapped, order_sentence(tracked, self.service_time())))
-            )
+    def do_say_row(self, tracked: TrackedOrder) -> None:
+        sentence = order_sentence(tracked, self.service_time())
+        self.app.push_screen(ReadingOverlay(partial(wrapped, sentence)))
 
     # which orders, and in which sequence
 

@@ -168,11 +168,13 @@ class RequestLogScreen(Page):
         return {
             REQUESTS: False,
             FILTER_CALLS: not typing and not self.whole,
-            COPY_REQUEST_ID: not typing and call is not None and bool(call.request_id),
-            COPY_AS_COMMAND: not typing and call is not None,
             SHOW_ALL: CommandState(verb=listed) if typing else call is not None and not self.whole,
             BACK: CommandState(verb=listed if self.whole else clears),
         }
+
+    def standings_of(self, call: Exchange) -> Standings:
+        reads = not self._field.has_focus
+        return {COPY_REQUEST_ID: reads and bool(call.request_id), COPY_AS_COMMAND: reads}
 
     @on(LineTable.Chosen, "#calls")
     def do_show_all(self) -> None:
@@ -181,15 +183,10 @@ class RequestLogScreen(Page):
             self._pane.focus()
             self.refresh_keys()
 
-    def do_copy_request_id(self) -> None:
-        call = self.current
-        if call is not None and call.request_id:
-            self.controls.copy_value("request id", call.request_id)
+    def do_copy_request_id(self, call: Exchange) -> None:
+        self.controls.copy_value("request id", call.request_id or "")
 
-    def do_copy_as_command(self) -> None:
-        call = self.current
-        if call is None:
-            return
+    def do_copy_as_command(self, call: Exchange) -> None:
         settings = self.session.settings
         named = settings.live and settings.profile.name != "SWAPDESK_API_URL"
         command = as_command(call, settings.profile.value if named else None)

@@ -312,10 +312,9 @@ class SignScreen(Page):
 
     def standings(self) -> Standings:
         signing, reading = self.signing, self._reading
-        review = signing.review
         unlocked = signing.stage is not Stage.LOCKED
         return {
-            **dict.fromkeys(self.verbs_here(), unlocked),
+            **dict.fromkeys((verb for verb in self.verbs_here() if not verb.current), unlocked),
             UNLOCK: not unlocked,
             GO_ON: signing.stage is Stage.STOPPED,
             BUMP: signing.replaceable,
@@ -323,27 +322,28 @@ class SignScreen(Page):
             READ_ON: unlocked and reading.max_scroll_y > reading.scroll_y,
             READ_BACK: unlocked and reading.scroll_y > 0,
             RAW_FIELDS: unlocked and signing.payload is not None,
-            SIGN: self._sign_standing(review.id) if review is not None else HIDDEN,
-            REFUSE: review is not None,
-            COPY_DIGEST: review is not None,
             BACK: True,
             everywhere.KEYS: True,
         }
 
-    def _sign_standing(self, review_id: str) -> CommandState:
+    @property
+    def current(self) -> Review | None:
+        return self.signing.review
+
+    def standings_of(self, review: Review) -> Standings:
+        return {SIGN: self._sign_standing(review)}
+
+    def _sign_standing(self, review: Review) -> CommandState:
         left = self.signing.left(self.now())
         if not left:
             return HIDDEN
-        if review_id not in self._read:
+        if review.id not in self._read:
             return CommandState(locked=READ_FIRST)
         # What is signed off chain is handed in by another key.
         sends = not isinstance(self.signing.payload, TypedDataPayload | OperationPayload)
         return CommandState(verb="sign and send") if sends else READY
 
-    def do_sign(self) -> None:
-        review = self.signing.review
-        if review is None:
-            return
+    def do_sign(self, review: Review) -> None:
         phrase = review.phrase
         if phrase is None:
             self.signing.agree(review.id)
@@ -352,10 +352,8 @@ class SignScreen(Page):
         asked = Question(heading, phrase_question(self.signing, review), phrase, "sign")
         self.confirm(asked, partial(self.signing.agree, review.id, phrase))
 
-    def do_refuse(self) -> None:
-        review = self.signing.review
-        if review is not None:
-            self.signing.refuse(review.id)
+    def do_refuse(self, review: Review) -> None:
+        self.signing.refuse(review.id)
 
     def do_go_on(self) -> None:
         self.controls.signing.go_on(self.signing)
@@ -383,9 +381,8 @@ class SignScreen(Page):
         screen = RawPayloadScreen(self.session, subject_of(self.signing), self.raw_lines())
         self.app.push_screen(screen)
 
-    def do_copy_digest(self) -> None:
-        if (review := self.signing.review) is not None:
-            self.controls.copy_value("digest", review.digest)
+    def do_copy_digest(self, review: Review) -> None:
+        self.controls.copy_value("digest", review.digest)
 
     def do_back(self) -> None:
         self._phrase.forget()

@@ -270,14 +270,14 @@ class TokensScreen(Page):
         self.set_money("in your wallet.", f"you: choose a token {self._next}".rstrip())
 
     @property
-    def row(self) -> TokenRow | None:
+    def current(self) -> TokenRow | None:
         """The token under the cursor."""
         key = self._table.cursor_key
         return self.catalog.row(key) if self.catalog is not None and key is not None else None
 
     def show_pane(self) -> None:
         """What is known of the token under the cursor."""
-        row, catalog = self.row, self.catalog
+        row, catalog = self.current, self.catalog
         self.settle_notice(row.id if row is not None else "")
         notes = self._notes(row, catalog) if row is not None and catalog is not None else None
         if notes is None:
@@ -345,9 +345,8 @@ class TokensScreen(Page):
         key = shown_key(ASK_LIMITS.key)
         return [Span(key, "accent", bold=True), Span(" asks the service, 1 read", "muted")]
 
-    def do_ask_limits(self) -> None:
-        row = self.row
-        token = self.desk.catalog.token(row.id) if row is not None else None
+    def do_ask_limits(self, row: TokenRow) -> None:
+        token = self.desk.catalog.token(row.id)
         pair = self._pair(token) if token is not None else None
         if pair is not None:
             question = self.desk.link.quotes.limits(*pair)
@@ -387,17 +386,20 @@ class TokensScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        row, ready = self.row, self.session.ready
         opening = "" if self.session.opened else OPENING
-        asked = "asked already" if "limits" in self.fetching else ""
-        unlisted = self._query.is_contract and not self._table.rows
+        unlisted = self._query.is_contract and not self._table.rows and self.session.ready
         return {
-            CHOOSE: CommandState(locked=opening, hidden=row is None),
+            CHOOSE: CommandState(locked=opening, hidden=self.current is None),
             NEXT_CHAIN: CommandState(locked=opening),
-            FETCH_UNLISTED: CommandState(cost="1 read", hidden=not (unlisted and ready)),
-            COPY_CONTRACT: row is not None and bool(row.contract),
-            ASK_LIMITS: CommandState(cost="1 read", locked=asked, hidden=row is None or not ready),
+            FETCH_UNLISTED: CommandState(cost="1 read", hidden=not unlisted),
             BACK: CommandState(verb="clear" if self._field.value else "back"),
+        }
+
+    def standings_of(self, row: TokenRow) -> Standings:
+        asked = "asked already" if "limits" in self.fetching else ""
+        return {
+            COPY_CONTRACT: bool(row.contract),
+            ASK_LIMITS: CommandState(cost="1 read", locked=asked, hidden=not self.session.ready),
         }
 
     def do_move(self, by: int) -> None:
@@ -415,9 +417,8 @@ class TokensScreen(Page):
     def do_next_sort(self) -> None:
         self._ask(self._query.in_next_order())
 
-    def do_copy_contract(self) -> None:
-        if self.row is not None and self.row.contract:
-            self.controls.copy_value("contract", self.row.contract)
+    def do_copy_contract(self, row: TokenRow) -> None:
+        self.controls.copy_value("contract", row.contract or "")
 
     def do_back(self) -> None:
         if self._field.value:
@@ -430,7 +431,7 @@ class TokensScreen(Page):
         if not self.session.opened:
             self.show_notice(f"Not yet: {OPENING}.", "warning")
             return
-        row = self.row
+        row = self.current
         token = self.desk.catalog.token(row.id) if row is not None else None
         if row is None or token is None:
             return

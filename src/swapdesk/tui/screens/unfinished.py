@@ -216,15 +216,14 @@ class CandidatesScreen(Page):
     def standings(self) -> Standings:
         if self.fetching:
             return dict.fromkeys(self.VERBS, CommandState(locked="the service is asked"))
-        return {TAKE_ORDER: self.current is not None, GIVE_UP: self.look is not None}
+        return {GIVE_UP: self.look is not None}
 
     def do_look_again(self) -> None:
         self._ask(self._candidates_seen())
 
-    def do_take_order(self) -> None:
-        current = self.current
-        if current is not None and self.look is not None:
-            self._ask(self._taken(self.look, current.service_id))
+    def do_take_order(self, order: OrderCandidate) -> None:
+        if self.look is not None:
+            self._ask(self._taken(self.look, order.service_id))
 
     def _ask(self, work: Awaitable[None]) -> None:
         self.fetch("candidates", self._or_told(work), lambda _: self.show())

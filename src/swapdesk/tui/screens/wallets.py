@@ -421,24 +421,27 @@ class WalletsScreen(Page):
     # keys
 
     def standings(self) -> Standings:
-        subject, told = self.current, self.told
-        signs = CommandState(locked=self.busy)
-        if told is not None and told.read_only:
-            signs = CommandState(locked=OTHER_DESK)
-        revokes = subject is not None and subject.allowance is not None
         return {
             WALLETS: False,
-            COPY_WALLET_ADDRESS: subject is not None,
             LOCK_WALLET: self.desk.wallet.locks_in is not None,
-            REVOKE_ALLOWANCE: signs if revokes else HIDDEN,
-            WITHDRAW_ALL: signs if subject is not None and subject.smart else HIDDEN,
-            SET_LIMITS: signs if told is not None else HIDDEN,
+            SET_LIMITS: self._signs if self.told is not None else HIDDEN,
             READ_CHAINS: CommandState(locked=self.busy),
         }
 
-    def do_copy_wallet_address(self) -> None:
-        if (subject := self.current) is not None:
-            self.controls.copy_value("address", subject.address)
+    def standings_of(self, subject: Subject) -> Standings:
+        return {
+            REVOKE_ALLOWANCE: self._signs if subject.allowance is not None else HIDDEN,
+            WITHDRAW_ALL: self._signs if subject.smart else HIDDEN,
+        }
+
+    @property
+    def _signs(self) -> CommandState:
+        """Of verbs for which the wallet signs."""
+        elsewhere = self.told is not None and self.told.read_only
+        return CommandState(locked=OTHER_DESK if elsewhere else self.busy)
+
+    def do_copy_wallet_address(self, subject: Subject) -> None:
+        self.controls.copy_value("address", subject.address)
 
     def do_lock_wallet(self) -> None:
         self.run_worker(self._lock(), group="wallet-lock", exclusive=True, exit_on_error=False)
@@ -451,11 +454,10 @@ class WalletsScreen(Page):
         else:
             self.call_later(self._finished, "Locked.")
 
-    def do_sign(self) -> None:
+    def do_sign(self, subject: Subject) -> None:
         """End the allowance of this row, or take back what its smart account holds."""
-        subject = self.current
-        link = self.desk.wallet.link(subject.chain) if subject is not None else None
-        if subject is None or link is None:
+        link = self.desk.wallet.link(subject.chain)
+        if link is None:
             self.show_notice("The chain is not connected any more.", "warning")
         elif subject.allowance is not None:
             self.controls.signing.revoke(subject.account, link, subject.allowance)
