@@ -198,7 +198,7 @@ SCREENS = (
         "first-payment-asks-for-nothing",
         "An address that was swapped on the clipboard is paid without its characters being asked.",
         "swapdesk/tui/screens/create.py",
-        "        challenge = challenge_for(self._form.checked().recipient, intent.id)\n",
+        "        challenge = challenge_for(self._form.checked.recipient, intent.id)\n",
         "        challenge = None\n",
         (
             "tests/tui/test_create.py"

@@ -139,7 +139,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         await run.press("at", "tab", "tab")
         await run.see("▌ @trading")
         await run.see("Your own wallet trading.")
-        checked = run.screen(CreateScreen).query_one(CreateForm).checked()
+        checked = run.screen(CreateScreen).query_one(CreateForm).checked
         (account,) = [
             one for one in (await desk.wallet.accounts()).accounts if one.kind is Kind.EVM
         ]
@@ -184,7 +184,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         await run.see("Own accounts, Ethereum")
         await run.type("@trading")
         await run.see("Your own wallet trading.")
-        refund = run.screen(CreateScreen).query_one(CreateForm).checked().refund
+        refund = run.screen(CreateScreen).query_one(CreateForm).checked.refund
         assert (refund.ok, refund.address) == (True, account.address)
 
 

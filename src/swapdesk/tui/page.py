@@ -168,12 +168,14 @@ class Page(DeskScreen):
         group: str,
         question: Awaitable[Answer],
         answered: Callable[[Answer], None],
-        failed: Callable[[ClientError], None] | None = None,
+        failed: Callable[[Any], None] | None = None,
+        failures: tuple[type[Exception], ...] = (),
     ) -> None:
         """Wait for the answer to ``question`` in a worker, in place of the one of its group.
-        ``answered`` hears it; ``failed`` hears why none came, or a notice says so."""
+        ``answered`` hears it; ``failed`` hears why none came, a ClientError or one of ``failures``;
+        without it a notice says so."""
         self.fetching.add(group)
-        work = self._fetch_answer(group, question, answered, failed or self.show_failure)
+        work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
 
     async def _fetch_answer(
@@ -181,13 +183,15 @@ class Page(DeskScreen):
         group: str,
         question: Awaitable[Answer],
         answered: Callable[[Answer], None],
-        failed: Callable[[ClientError], None],
+        failed: Callable[[Any], None],
+        failures: tuple[type[Exception], ...],
     ) -> None:
         from swapdesk.client.errors import ClientError
 
+        expected: tuple[type[Exception], ...] = (ClientError, *failures)
         try:
             answer = await question
-        except ClientError as error:
+        except expected as error:
             self.call_later(self._hear, group, failed, error)
         else:
             self.call_later(self._hear, group, answered, answer)

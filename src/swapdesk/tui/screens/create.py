@@ -6,10 +6,10 @@ The wallet is started by the first question to it; the form is there meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.widget import Widget
@@ -56,7 +56,7 @@ from swapdesk.tui.commands.create import (
     NEXT_FIELD,
 )
 from swapdesk.tui.commands.everywhere import HIDE_AMOUNTS, KEYS, PALETTE, RELEASE_MOUSE
-from swapdesk.tui.page import Page, budget_of
+from swapdesk.tui.page import Answer, Page, budget_of
 from swapdesk.tui.screens.create_form import (
     BUSY,
     CreateForm,
@@ -76,7 +76,6 @@ if TYPE_CHECKING:
     from swapdesk.flows.dex.swap_account import SwapAccount
     from swapdesk.flows.intents.intent import DexTerms
     from swapdesk.wallet.accounts import Account
-    from swapdesk.wallet.protocol import WalletError
 
 URGENT_SECONDS = 15
 ASKS_AGAIN = ("you: ask for new quotes", "you: try again")
@@ -141,7 +140,7 @@ class CreateScreen(Page):
         if quote_id != row.quote_id:
             consent = consent_for(self.state.board, row, self.desk.catalog, self.now())
             self._consented = (row.quote_id, consent)
-        for doubt in self._form.checked().doubts:
+        for doubt in self._form.checked.doubts:
             consent = consent.also(doubt)
         return consent
 
@@ -154,8 +153,8 @@ class CreateScreen(Page):
     # Of another size the locked intent may be seen whole now, or no longer.
     @on(IntentPanel.Laid)
     def show(self) -> None:
-        state, checked, now = self.state, self._form.checked(), self.now()
-        self._form.show(checked)
+        state, checked, now = self.state, self._form.checked, self.now()
+        self._form.show()
         lack = state.lack_check()
         if not checked.recipient.text and lack is not None:
             self._form.say_recipient(lack)
@@ -282,7 +281,7 @@ class CreateScreen(Page):
         state = self.state
         if lack := state.lack():
             return lack
-        if problems := self._form.checked().problems:
+        if problems := self._form.checked.problems:
             return counted(problems, "problem")
         consent = self.consent()
         if consent.refused is not None:
@@ -337,7 +336,7 @@ class CreateScreen(Page):
 
     def _lock(self) -> None:
         """What stands here now is what would be confirmed."""
-        state, checked = self.state, self._form.checked()
+        state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.board.private_send else IntentKind.EXCHANGE
         try:
             intent = lock_for_review(
@@ -386,6 +385,7 @@ class CreateScreen(Page):
 
     def _unlock(self) -> None:
         """What is locked is no longer what the form says: a name means another address now."""
+        self._form.check()
         if self.state.step != "ready" or self._stands():
             return
         # The focus stays: a key meant for the intent must not be typed into a field.
@@ -396,7 +396,7 @@ class CreateScreen(Page):
 
     def _stands(self) -> bool:
         """Whether an intent is locked, and is what the form says."""
-        intent, checked = self.state.intent, self._form.checked()
+        intent, checked = self.state.intent, self._form.checked
         return (
             self.state.step == "ready"
             and intent is not None
@@ -413,7 +413,7 @@ class CreateScreen(Page):
         intent, guard = self.state.intent, self.session.live_guard
         if intent is None or self.state.step != "ready":
             return
-        challenge = challenge_for(self._form.checked().recipient, intent.id)
+        challenge = challenge_for(self._form.checked.recipient, intent.id)
         consent = self.consent()
         asked: list[tuple[Question, frozenset[int]]] = []
         if guard.asks:
@@ -530,7 +530,7 @@ class CreateScreen(Page):
             self.show()
             return
         self._find_account()
-        if self._typing() or self._form.checked().problems:
+        if self._typing() or self._form.checked.problems:
             # Whoever types goes on typing: the next letter would be a key of the locked intent.
             self.show()
         else:
@@ -558,64 +558,56 @@ class CreateScreen(Page):
             on_chain = self.state.row.on_chain
             if on_chain:
                 self.fills_wallet()
-            self._ask_wallet(self._swap_account() if on_chain else self._own_accounts())
+                self._ask_account(self._swap_account())
+            else:
+                # A wallet that cannot be asked has none to name; nothing here depends on it.
+                self._ask_wallet(self._own_accounts(), self._balance_known, lambda error: None)
 
-    def _ask_wallet(self, question: Coroutine[Any, Any, None]) -> None:
-        self.run_worker(question, group="wallet", exclusive=True, exit_on_error=False)
+    def _ask_wallet(
+        self,
+        question: Awaitable[Answer],
+        answered: Callable[[Answer], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        from swapdesk.flows.dex.swap_account import NoSwapAccount
+        from swapdesk.wallet.protocol import WalletError
+
+        self.fetch("wallet", question, answered, failed, (NoSwapAccount, WalletError))
+
+    def _ask_account(self, question: Awaitable[SwapAccount]) -> None:
+        self._ask_wallet(question, self._account_read, self._no_account)
 
     def balances_changed(self) -> None:
+        from swapdesk.flows.dex.swap_account import read_again
+
         account = self.state.account
         if self.link is not None and account is not None and account.plan is not None:
-            self._ask_wallet(self._account_again(account))
+            self._ask_account(read_again(self.desk, account, self.state.board.token_in))
         elif self.link is not None:
             self.state.own_balance = None
             self._find_account()
         self.show()
 
-    async def _own_accounts(self) -> None:
-        """A wallet that cannot be asked has none to name; nothing here depends on it."""
+    async def _own_accounts(self) -> Decimal | None:
+        """Tells of the accounts; returns what the wallet has of the token sold."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
-        from swapdesk.wallet.protocol import WalletError
 
         board = self.state.board
-        try:
-            found = await own_accounts(self.desk, board.token_out, board.token_in)
-        except WalletError:
-            return
-        if found:
-            self.call_later(self._own_read, found)
+        accounts = await own_accounts(self.desk, board.token_out, board.token_in)
+        if accounts:
+            self.call_later(self._own_read, accounts)
         balance = await own_balance(self.desk, board.token_in)
-        self.call_later(self._balance_known, None if isinstance(balance, str) else balance.amount)
+        return None if isinstance(balance, str) else balance.amount
 
-    async def _swap_account(self) -> None:
-        from swapdesk.flows.dex.swap_account import NoSwapAccount, find_account, with_plan
-        from swapdesk.wallet.protocol import WalletError
+    async def _swap_account(self) -> SwapAccount:
+        """Tells of the account as far as it is known; returns it with its plan."""
+        from swapdesk.flows.dex.swap_account import find_account, with_plan
 
-        board, found = self.state.board, None
-        quote_id = self.state.row.quote_id
-        try:
-            async for found in find_account(
-                self.desk, board.token_in, board.token_out, payer=board.wish.account
-            ):
-                self.call_later(self._account_read, found)
-            if found is not None:
-                found = await with_plan(self.desk, found, quote_id)
-                self.call_later(self._account_read, found)
-        except NoSwapAccount as none:
-            self.call_later(self._account_failed, str(none))
-        except WalletError as error:
-            self.call_later(self._wallet_failed, error)
-
-    async def _account_again(self, account: SwapAccount) -> None:
-        from swapdesk.flows.dex.swap_account import read_again
-        from swapdesk.wallet.protocol import WalletError
-
-        try:
-            found = await read_again(self.desk, account, self.state.board.token_in)
-        except WalletError as error:
-            self.call_later(self._wallet_failed, error)
-        else:
-            self.call_later(self._account_read, found)
+        board, quote_id = self.state.board, self.state.row.quote_id
+        sold, bought = board.token_in, board.token_out
+        async for account in find_account(self.desk, sold, bought, payer=board.wish.account):
+            self.call_later(self._account_read, account)
+        return await with_plan(self.desk, account, quote_id)
 
     def _balance_known(self, amount: Decimal | None) -> None:
         self.state.own_balance = amount
@@ -640,15 +632,16 @@ class CreateScreen(Page):
             self._opened_locked = True
             self._lock()
 
-    def _wallet_failed(self, error: WalletError) -> None:
-        from swapdesk.flows.wallet.wallet_words import failure_of_wallet
-
-        failure = failure_of_wallet(error)
-        self._account_failed(f"{failure.cause} Next {failure.next}.")
-
-    def _account_failed(self, said: str) -> None:
+    def _no_account(self, error: Exception) -> None:
         """Why no account can pay this."""
-        self.state.problem = said
+        from swapdesk.flows.wallet.wallet_words import failure_of_wallet
+        from swapdesk.wallet.protocol import WalletError
+
+        problem = str(error)
+        if isinstance(error, WalletError):
+            failure = failure_of_wallet(error)
+            problem = f"{failure.cause} Next {failure.next}."
+        self.state.problem = problem
         self.show()
 
 

@@ -316,6 +316,8 @@ class CreateForm(Vertical):
         self._payee = ""
         """The own account that was filled in."""
         self._touched = typed.recipient != ""
+        self.checked = self.check()
+        """The fields as they stood when one of them last changed, each with its result."""
 
     def compose(self) -> ComposeResult:
         yield from self._inputs.values()
@@ -332,13 +334,14 @@ class CreateForm(Vertical):
             self._payee = payee.address
             self._recipient.field.grouped = True
             self._recipient.field.set_value(payee.address)
+        self.check()
         self.show_book()
 
     @property
     def complete(self) -> bool:
         """Whether nothing is left to type: the own account gets it, and no other field is here."""
-        one = self._payee != "" and self.values == (self._payee,)
-        return one and not self._touched and not self.checked().problems
+        filled_in = self._payee != "" and self.values == (self._payee,)
+        return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
         """What the empty field waits for."""
@@ -354,11 +357,13 @@ class CreateForm(Vertical):
         """The text of every field."""
         return tuple(field.value for field in self._fields().values())
 
-    def checked(self) -> Checked:
-        """The fields as they stand, each with its result."""
+    def check(self) -> Checked:
+        """Check every field again: after a change, and where a name may mean another address since.
+        A tick checks nothing."""
         typed = TypedBefore()
         self.keep_in(typed)
-        return self._checks.all(typed)
+        self.checked = self._checks.all(typed)
+        return self.checked
 
     def focus_first(self) -> None:
         self._recipient.field.focus()
@@ -371,8 +376,9 @@ class CreateForm(Vertical):
         whole = positions and not _is_address(value)
         self._recipient.field.hide(frozenset(range(len(value))) if whole else positions)
 
-    def show(self, checked: Checked) -> None:
+    def show(self) -> None:
         """Draw the results under their fields."""
+        checked = self.checked
         _show_address(self._recipient, checked.recipient, self._hidden)
         asked = bool(self._inputs["memo"].value) or checked.recipient.ok
         self._inputs["memo"].show_checks(checked.memo.lines if asked and checked.memo.used else ())
@@ -420,7 +426,7 @@ class CreateForm(Vertical):
     def at_end(self) -> bool:
         """Whether ``enter`` completes the form now: nothing is wrong and no field follows."""
         last = list(self._fields())[-1]
-        return self._focused() in ("", last) and self._wrong(self.checked()) is None
+        return self._focused() in ("", last) and self._wrong(self.checked) is None
 
     def step(self, by: int) -> None:
         """The focus goes up or down, round the form."""
@@ -459,6 +465,7 @@ class CreateForm(Vertical):
             self._bring("memo", self._checks.recipient(event.value).memo or "")
         elif name == "refund":
             self._bring("refund_memo", self._checks.memo_of_refund(event.value))
+        self.check()
         self.post_message(self.Edited())
 
     def _bring(self, name: str, memo: str) -> None:
@@ -477,7 +484,7 @@ class CreateForm(Vertical):
 
     def _go_on(self, name: str) -> None:
         """Check this field; go to the next one, or to the first that is wrong."""
-        checked, fields = self.checked(), self._fields()
+        checked, fields = self.check(), self._fields()
         check = self._result(name, checked)
         following = list(fields)[list(fields).index(name) + 1 :]
         wrong = self._wrong(checked)

@@ -351,15 +351,11 @@ class DemoScreen(Page):
         if self._shown is None:
             return
         wanted = min(FASTEST, max(SLOWEST, self._shown.speed * Decimal(factor)))
-        self.run_worker(self._take_speed(self._shown, wanted), group="speed", exclusive=True,
-                        exit_on_error=False)  # fmt: skip
+        changed = self._shown.change_speed(wanted)
+        self.fetch("speed", changed, lambda _: self.show(), self._speed_stayed)
 
-    async def _take_speed(self, shown: Demonstration, wanted: Decimal) -> None:
-        try:
-            await shown.change_speed(wanted)
-            self.call_later(self.show)
-        except ClientError as error:
-            self.call_later(self._stop, f"The speed stayed: {error}.")
+    def _speed_stayed(self, error: ClientError) -> None:
+        self._stop(f"The speed stayed: {error}.")
 
     def do_end(self) -> None:
         if self._more or self._linking:

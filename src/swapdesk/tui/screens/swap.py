@@ -579,7 +579,7 @@ class SwapScreen(Page):
         from swapdesk.tui.screens.tokens import TokensScreen
 
         beside = self._read.token_in if self._read is not None else None
-        self.app.push_screen(TokensScreen(self.session, choosing=True, beside=beside))
+        self.app.push_screen(TokensScreen(self.session, took=self.write_token, beside=beside))
 
     def do_options(self) -> None:
         from swapdesk.tui.screens.quote_options import open_options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -168,8 +168,8 @@ class TokenTable(LineTable):
 class TokensScreen(Page):
     """Finding a token by what is typed: symbol, name, chain or contract.
 
-    ``choosing``: the chosen token goes into the line that is being written; ``beside`` is the token
-    that stands there already.
+    ``took`` is handed the token that was chosen, as a line has it; without it the token goes into
+    the line of the first page. ``beside`` is the token that stands beside it already.
     """
 
     NAME = "Tokens"
@@ -196,10 +196,15 @@ class TokensScreen(Page):
     """
 
     def __init__(
-        self, session: Session, *, choosing: bool = False, beside: Token | None = None
+        self,
+        session: Session,
+        *,
+        took: Callable[[str], object] | None = None,
+        beside: Token | None = None,
     ) -> None:
-        self._next = ("to buy" if beside is not None else "to sell") if choosing else ""
-        super().__init__(session, context=f"choose what {self._next}" if choosing else "")
+        self._took = took
+        self._next = "" if took is None else "to sell" if beside is None else "to buy"
+        super().__init__(session, context=f"choose what {self._next}" if self._next else "")
         self._field = TextField(prompt="/", limit=LONGEST_TYPED, id="search")
         self._table = TokenTable()
         self._pane = TokenPane(id="pane")
@@ -453,7 +458,11 @@ class TokensScreen(Page):
         token = self.desk.catalog.token(row.id)
         if token is not None:
             spec = token_spec(TokenFacts.of(token), self.desk.catalog)
-            self.app.call_later(self.controls.navigation.write_token, spec)
+            if self._took is None:
+                self.app.call_later(self.controls.navigation.write_token, spec)
+            else:
+                self.app.pop_screen()
+                self._took(spec)
 
 
 def token_lines(notes: TokenNotes, width: int) -> list[Line]:

@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -314,8 +315,6 @@ class WalletsScreen(Page):
         super().__init__(session)
         self.told: WalletSnapshot | None = None
         self._subjects: dict[str, Subject] = {}
-        self.busy = ""
-        """What the wallet is being asked; empty when nothing."""
         self._stale = False
         """Whether money moved while it was asked."""
         self._table = LineTable(COLUMNS, empty=READING)
@@ -343,29 +342,27 @@ class WalletsScreen(Page):
 
     # reading
 
-    def do_read(self) -> None:
-        self.busy = "reading"
-        self.fills_wallet()
-        self.refresh_keys()
-        self.run_worker(self._ask(), group="wallets", exclusive=True, exit_on_error=False)
+    @property
+    def busy(self) -> str:
+        """What the wallet is being asked; empty when nothing."""
+        if "wallet-limits" in self.fetching:
+            return "asking the wallet"
+        return "reading" if "wallets" in self.fetching else ""
 
-    async def _ask(self) -> None:
+    def do_read(self) -> None:
+        self.fills_wallet()
         desk, link = self.desk, self.link
-        try:
-            told = await read_wallet(
-                desk.wallet,
-                self.told,
-                link.control if link is not None else None,
-                lambda: smart_accounts(desk.journal),
-                heard=lambda told: self.call_later(self.take, told, last=False),
-                made=lambda count: self.call_later(self._made, count),
-            )
-        except WalletError as error:
-            self.call_later(self._not_read, failure_of_wallet(error).cause)
-        except OSError as error:
-            self.call_later(self._not_read, f"{error}.")
-        else:
-            self.call_later(self.take, told)
+        reading = read_wallet(
+            desk.wallet,
+            self.told,
+            link.control if link is not None else None,
+            lambda: smart_accounts(desk.journal),
+            heard=lambda told: self.call_later(self.take, told, last=False),
+            made=lambda count: self.call_later(self._made, count),
+        )
+        failures = (WalletError, OSError)
+        self.fetch("wallets", reading, self.take, self._not_read, failures)
+        self.refresh_keys()
 
     def _made(self, count: int) -> None:
         """The sandbox made accounts, which its faucet fills."""
@@ -374,7 +371,7 @@ class WalletsScreen(Page):
     def take(self, told: WalletSnapshot, *, last: bool = True) -> None:
         """Show as much as was read; ``last``: all of it."""
         if last:
-            self._over()
+            self.call_next(self._read_stale)
         self.told = told
         rows, self._subjects = wallet_rows(told, self.desk.catalog.provider_name)
         self._table.set_empty(NO_ACCOUNT)
@@ -383,15 +380,12 @@ class WalletsScreen(Page):
             self.show_notice(told.problems[0], "warning")
         self._show_pane()
 
-    def _not_read(self, failure: str) -> None:
-        self._over()
+    def _not_read(self, error: WalletError | OSError) -> None:
+        self.call_next(self._read_stale)
+        failure = f"{error}." if isinstance(error, OSError) else failure_of_wallet(error).cause
         self._table.set_empty(failure)
         self.show_notice(failure, "error")
         self.refresh_keys()
-
-    def _over(self) -> None:
-        self.busy = ""
-        self.call_next(self._read_stale)
 
     def balances_changed(self) -> None:
         self._stale = True
@@ -444,15 +438,16 @@ class WalletsScreen(Page):
         self.controls.copy_value("address", subject.address)
 
     def do_lock_wallet(self) -> None:
-        self.run_worker(self._lock(), group="wallet-lock", exclusive=True, exit_on_error=False)
+        self.fetch(
+            "wallet-lock",
+            self.desk.wallet.lock(),
+            lambda _: self._finished("Locked."),
+            self._wallet_failed,
+            (WalletError,),
+        )
 
-    async def _lock(self) -> None:
-        try:
-            await self.desk.wallet.lock()
-        except WalletError as error:
-            self.call_later(self._finished, failure_of_wallet(error).cause, "error")
-        else:
-            self.call_later(self._finished, "Locked.")
+    def _wallet_failed(self, error: WalletError) -> None:
+        self._finished(failure_of_wallet(error).cause, "error")
 
     def do_sign(self, subject: Subject) -> None:
         """End the allowance of this row, or take back what its smart account holds."""
@@ -472,35 +467,32 @@ class WalletsScreen(Page):
 
     def _set_limits(self, change: PolicyChange | None, phrase: Secret | None = None) -> None:
         if change is not None:
-            self.busy = "asking the wallet"
-            self.refresh_keys()
             asked = self._change_policy(change, phrase)
-            self.run_worker(asked, group="wallet-limits", exclusive=True, exit_on_error=False)
+            failed, failures = partial(self._not_changed, change), (PolicyProblem, WalletError)
+            self.fetch("wallet-limits", asked, self._limits_set, failed, failures)
+            self.refresh_keys()
 
     async def _change_policy(self, change: PolicyChange, phrase: Secret | None) -> None:
         wallet = self.desk.wallet
-        try:
-            await wallet.set_policy(await proposed_policy(wallet, change), phrase)
-        except PolicyProblem as problem:
-            self.call_later(self._finished, str(problem), "error")
-        except WrongPassphrase:
-            why = "That is not the pass phrase of the wallet."
-            self.call_later(self._ask_phrase, change, why)
-        except Refused as refused:
-            if refused.code == "passphrase_needed":
-                why = "Only the pass phrase of the wallet allows more than before."
-                self.call_later(self._ask_phrase, change, why)
-            else:
-                self.call_later(self._finished, failure_of_wallet(refused).cause, "error")
-        except WalletError as error:
-            self.call_later(self._finished, failure_of_wallet(error).cause, "error")
+        await wallet.set_policy(await proposed_policy(wallet, change), phrase)
+
+    def _limits_set(self, _: None) -> None:
+        self._finished("The limits are set.")
+        self.do_read()
+
+    def _not_changed(self, change: PolicyChange, error: PolicyProblem | WalletError) -> None:
+        if isinstance(error, PolicyProblem):
+            self._finished(str(error), "error")
+        elif isinstance(error, WrongPassphrase):
+            self._ask_phrase(change, "That is not the pass phrase of the wallet.")
+        elif isinstance(error, Refused) and error.code == "passphrase_needed":
+            why = "Only the pass phrase of the wallet allows more than before."
+            self._ask_phrase(change, why)
         else:
-            self.call_later(self._finished, "The limits are set.")
-            self.call_later(self.do_read)
+            self._wallet_failed(error)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
         """A live wallet changes its limits by its pass phrase alone."""
-        self.busy = ""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:
@@ -511,11 +503,10 @@ class WalletsScreen(Page):
 
     def _finished(self, said: str, severity: str = "information") -> None:
         """What was asked of the wallet is over."""
-        self.busy = ""
         self.refresh_frame()
         self.refresh_keys()
         self.show_notice(said, severity)
 
     def work_failed(self, group: str) -> None:
-        self.busy = ""
+        super().work_failed(group)
         self.refresh_keys()
