@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -75,7 +75,8 @@ class Result(Struct, frozen=True):
         found = json.loads(self.stderr.splitlines()[-1])
         assert set(found) == {"schemaVersion", "error"}, self
         error: dict[str, Any] = found["error"]
-        assert set(error) == {"code", "message", "status", "requestId", "fields", "money", "next"}
+        names = {"code", "message", "status", "requestId", "fields", "money", "next"}
+        assert set(error) == {*names, "family", "noun"}
         return error
 
 
@@ -159,19 +160,30 @@ class Sandbox(Struct):
             return False
         return answer.status_code == 200
 
-    def stop(self) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+    def rpc(self, chain: str) -> str:
+        """Where a chain is asked."""
+        return rpc_of(self.ready["chains"], chain)
+
+
+def rpc_of(chains: Iterable[Mapping[str, Any]], name: str) -> str:
+    """Where a chain of those a sandbox names is asked."""
+    return next(str(chain["rpc"]) for chain in chains if chain["shortName"] == name)
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Ask a process to end; one that does not is killed."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def start_sandbox(
     home: Path, *, speed: float = 600, furnished: bool = True, wallet: bool = False
 ) -> Sandbox:
-    """A sandbox on the data directory of ``home``; its state survives :meth:`Sandbox.stop`.
+    """A sandbox on the data directory of ``home``; its state survives its end.
 
     On a new home it is one that was used before, unless it shall not be ``furnished``; with
     ``wallet`` the home has accounts with money, too."""
@@ -207,7 +219,7 @@ def running_sandbox(home: Path, **options: Any) -> Iterator[Sandbox]:
     try:
         yield sandbox
     finally:
-        sandbox.stop()
+        end(sandbox.process)
 
 
 def home_of(sandbox: Sandbox, home: Path, *, place: int = 1, wallet: bool = True) -> Sandbox:
@@ -231,7 +243,7 @@ def home_of(sandbox: Sandbox, home: Path, *, place: int = 1, wallet: bool = True
     return Sandbox(home, ready, sandbox.process)
 
 
-def wait_for(condition: Callable[[], T | None], *, what: str = "it") -> T:
+def wait_for(condition: Callable[[], T | None], what: str = "it") -> T:
     """The first true value of ``condition``, asked again and again until the time is over.
 
     What takes longer is asked for less often, and costs whom it waits for less.
@@ -243,7 +255,7 @@ def wait_for(condition: Callable[[], T | None], *, what: str = "it") -> T:
             return found
         waited = time.monotonic() - begun
         assert waited < PATIENCE, f"waited for {what}"
-        select.select([], [], [], min(max(0.05, waited / 8), 0.25))
+        select.select([], [], [], min(max(0.02, waited / 8), 0.25))
 
 
 def children(pid: int) -> list[int]:

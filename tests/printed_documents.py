@@ -10,9 +10,10 @@ from typing import Any
 
 import jsonschema_rs
 
-from swapdesk.cli.contract_commands import commands, error_codes
+from swapdesk.cli.contract_commands import error_codes
+from swapdesk.cli.main import commands
 from swapdesk.cli.output import json_text
-from swapdesk.cli.schemas import DOCUMENTS, error_schema, schema_of
+from swapdesk.cli.schemas import document_types, error_schema, schema_of
 
 OF_ALL = {"--profile": 1, "--json": 0, "--plain": 0, "--read-only": 0}
 
@@ -22,7 +23,7 @@ def check_printed(arguments: Sequence[str], stdout: str, stderr: str) -> None:
     if "--json" not in arguments or {"--plain", "-h", "--help"} & set(arguments):
         return
     command = command_of(arguments)
-    validator = _of_command(command) if command in DOCUMENTS else None
+    validator = _of_command(command) if command in document_types() else None
     for line in stdout.splitlines() if validator is not None else ():
         _check(validator, line, command)
     for line in stderr.splitlines():

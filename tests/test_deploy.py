@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from swapdesk.cli.contract_commands import commands as programs
+from swapdesk.cli.main import commands as programs
 from swapdesk.sandbox.service_file import ServiceConfig, read_service_file
 from swapdesk.service.router import PREFIX
 

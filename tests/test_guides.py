@@ -33,11 +33,16 @@ from furnished_home import furnish
 from harness import environment
 from patience import PATIENCE
 from swapdesk.wire.encoding.codec import encode_json
-from test_documents import GUIDES, command_of, options_of, text
+from test_documents import GUIDES, ROOT, command_of, options_of, text
 
 TOOLS = ("bash", "curl", "jq", "python3")
 """What the guides use beside the project."""
 DOCUMENTS = ("README.md", *GUIDES)
+SCRIPTER = "docs/guide/scripter.md"
+RECIPES = sorted(
+    path.relative_to(ROOT).as_posix() for path in (ROOT / "tests/releases").glob("*/scripter.md")
+)
+"""Blocks of the scripter's guide of each release."""
 RUN = ("", "bash", "python")
 FEW = 12
 """Blocks of all documents together that do not run."""
@@ -223,8 +228,7 @@ def script(document: str) -> str:
     return "\n".join(parts)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_block_runs(document: str, tmp_path: Path) -> None:
+def run_blocks(document: str, tmp_path: Path) -> None:
     if missing := [tool for tool in TOOLS if tool in script(document) and not shutil.which(tool)]:
         pytest.skip(f"a reader of this page has {', '.join(missing)}; this machine does not")
     home, work = tmp_path / "home", tmp_path / "work"
@@ -250,6 +254,24 @@ def test_every_block_runs(document: str, tmp_path: Path) -> None:
         printed = (work / f"{ran.line}.out").read_text()
         wanted = ".*?".join(map(re.escape, shown.body.strip().split("…")))
         assert re.fullmatch(wanted, printed.strip(), re.DOTALL), f"line {shown.line}: {printed}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_block_runs(document: str, tmp_path: Path) -> None:
+    run_blocks(document, tmp_path)
+
+
+@pytest.mark.parametrize("recipes", RECIPES)
+def test_the_recipes_of_an_earlier_release_run(recipes: str, tmp_path: Path) -> None:
+    """Where today's guide still has all of them, in their order, it runs them itself."""
+    blocks_of_today = map(as_written, blocks(SCRIPTER))
+    if any(as_written(block) not in blocks_of_today for block in blocks(recipes)):
+        run_blocks(recipes, tmp_path)
+
+
+def as_written(block: Block) -> tuple[str, str, str]:
+    """The block, wherever it stands."""
+    return block.marker, block.language, block.body
 
 
 def shown_output(document: str) -> Iterator[tuple[Block, Block]]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 import click
 
 from generator.markdown import code, codes, page, section, sentence, table
-from swapdesk.cli.cli_context import EFFECTS, READING, WithLists
-from swapdesk.cli.contract_commands import OF_ALL, every_command, option_value
-from swapdesk.cli.main import swapdesk
+from swapdesk.cli.cli_context import WithLists, declared_of
+from swapdesk.cli.contract_commands import OF_ALL, option_value
+from swapdesk.cli.main import every_command, swapdesk
 
 
 def commands_page() -> str:
@@ -20,7 +20,7 @@ def commands_page() -> str:
         (
             f"[`{name}`](#{name.replace(' ', '-').lower()})",
             sentence(paragraphs(one)[0]),
-            _effect(name),
+            _effect(one),
         )
         for name, one in found
         if not isinstance(one, click.Group)
@@ -42,9 +42,9 @@ def commands_page() -> str:
     )
 
 
-def _effect(name: str) -> str:
-    command = name.partition(" ")[2]
-    return f"{EFFECTS.get(command, '')}{' *' if command in EFFECTS.keys() - READING else ''}"
+def _effect(command: click.Command) -> str:
+    declared = declared_of(command)
+    return declared.effect if declared.reading else f"{declared.effect} *"
 
 
 def _command(name: str, command: click.Command) -> str:

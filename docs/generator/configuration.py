@@ -42,7 +42,7 @@ def configuration_page() -> str:
         section(
             "Keys of a profile",
             "They stand under `[profiles.NAME]`. `[profiles.sandbox]` takes"
-            f" {codes(_shared())} alone.",
+            f" {codes(config_file.SANDBOX_KEYS)} alone.",
             _keys(config_file.PROFILE_KEYS, given, said),
         ),
         section(
@@ -58,11 +58,6 @@ def configuration_page() -> str:
             ),
         ),
     )
-
-
-def _shared() -> list[str]:
-    """Keys that stand at the top and in every profile."""
-    return [one for one in config_file.TOP_KEYS if one in config_file.PROFILE_KEYS]
 
 
 def _keys(known: Mapping[str, str], given: Settings, said: Mapping[str, str]) -> str:

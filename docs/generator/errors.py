@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from generator.markdown import anchor, code, page, plain, section, sentence, table
 from generator.raised_codes import codes_in, said_at
 from generator.source import calls, modules, said_of
-from swapdesk.cli.command_error import CommandError, Exit
-from swapdesk.cli.contract_commands import Retry, error_codes
+from swapdesk.cli.command_error import CommandError, Exit, Retry
+from swapdesk.cli.contract_commands import error_codes
 from swapdesk.wallet.rule_codes import RULES
 
 
@@ -19,7 +19,8 @@ def errors_page() -> str:
         "Errors",
         "How a command ends, from the tables of the program; `swapdesk errors --json` prints the"
         " same. `money` says where the money is and `next` who acts; of the case at hand a command"
-        " may say more. Codes are stable; messages are not. A service may have codes of its own:"
+        " may say more. Codes are stable; messages are not. Codes that differ in the noun"
+        " alone share a `family`, and `noun` tells them apart. A service may have codes of its own:"
         " they are read by their HTTP status, `HTTP_418` where there is none.",
         section(
             "Exit codes",
@@ -67,11 +68,12 @@ def _codes() -> Iterator[str]:
     """A section each, which is what a link and a search lead to."""
     for one in error_codes():
         status = f"status {one.status}, " if one.status is not None else ""
+        family = f"\n- Family `{one.family}`, noun {one.noun}" if one.noun else ""
         yield section(
             one.code,
             sentence(one.means),
             f"- Money: {sentence(one.money)}\n- Next: {sentence(one.next)}\n"
-            f"- Exit {' or '.join(map(str, one.exits))}, {status}again: `{one.retry}`",
+            f"- Exit {' or '.join(map(str, one.exits))}, {status}again: `{one.retry}`{family}",
             level=3,
         )
 

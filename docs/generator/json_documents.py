@@ -11,13 +11,12 @@ from typing import Any
 
 from generator.markdown import codes, page, section
 from generator.source import defined
-from swapdesk.cli.main import REMOVED
+from swapdesk.cli.cli_context import declared_of, named
+from swapdesk.cli.main import REMOVED, commands
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
 from swapdesk.cli.schemas import (
-    DOCUMENTS,
-    OTHER_OUTPUT,
     all_schemas,
-    document_type,
+    document_types,
     schema_of,
     structs_in,
 )
@@ -56,7 +55,11 @@ def json_page() -> str:
         section(
             "Other output",
             "These print no document of this program.",
-            "\n".join(f"- `swapdesk {name}` {said}." for name, said in OTHER_OUTPUT.items()),
+            "\n".join(
+                f"- `swapdesk {name}` {declared_of(command).instead}."
+                for name, command in commands().items()
+                if declared_of(command).instead
+            ),
         ),
         section(
             "Columns of orders export",
@@ -87,7 +90,7 @@ def _columns() -> list[str]:
 def _places() -> dict[str, list[str]]:
     """The types of documents, each with the commands that print it."""
     found: dict[str, list[str]] = {}
-    for name, places in DOCUMENTS.items():
+    for name, places in document_types().items():
         for place in places:
             found.setdefault(place, []).append(name)
     return found
@@ -95,11 +98,11 @@ def _places() -> dict[str, list[str]]:
 
 def _told_once() -> set[str]:
     """Objects of more than one document, which are a section of their own as documents are."""
-    return {place.partition(":")[2] for place in DOCUMENTS["orders show"]}
+    return {place.partition(":")[2] for place in document_types()["orders show"]}
 
 
 def _printed(place: str, names: list[str]) -> str:
-    kind = document_type(place)
+    kind = named(place)
     defs = schema_of(names[0])["$defs"]
     ours = {one.__name__ for one in structs_in(kind)}
     said = defs[kind.__name__].get("description", "")

@@ -1,5 +1,4 @@
-"""How whatever makes an order or moves money stands: the journal's acts and the transactions of
-the wallet alike."""
+"""The states of whatever creates an order or moves money, in the journal and the wallet alike."""
 
 from __future__ import annotations
 
@@ -7,20 +6,20 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """How an act stands."""
+    """The state of an operation."""
 
     PREPARED = "prepared"
     """Nothing of it left."""
     SENT = "sent"
-    """It leaves now, or left and is not answered."""
+    """It leaves now, or left without an answer so far."""
     DONE = "done"
     REFUSED = "refused"
     """Nothing came of it, and nothing can: ``code`` says why."""
     UNKNOWN = "unknown"
-    """It left, and whether it arrived is not known."""
+    """It left, and whether it arrived is unknown."""
 
 
 OPEN = (State.PREPARED, State.SENT, State.UNKNOWN)
-"""How it ends is not known."""
+"""The states without a known end."""
 LEFT = (State.SENT, State.UNKNOWN)
-"""It left, or may have."""
+"""The states in which it left, or may have."""

@@ -7,7 +7,6 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,17 +30,11 @@ from swapdesk.agent.transactions.records import Records
 from swapdesk.chain.rpc.solana import SolanaClient
 from swapdesk.wallet.answers import SignedTransaction, TransactionWord
 from swapdesk.wallet.promise import Purpose
-from swapdesk.wallet.protocol import RefusalCode, Refused
+from swapdesk.wallet.protocol import Refused
+from wallet.refusals import refused
 from wallet.words import WORDS, standing
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-
-
-@contextmanager
-def refused(*codes: RefusalCode, match: str | None = None) -> Iterator[None]:
-    with pytest.raises(Refused, match=match) as raised:
-        yield
-    assert raised.value.code in codes
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.desks import Desk, InProcess, rpc_of
+from cli.desks import Desk, InProcess
 from harness import Sandbox, running_sandbox
 
 
@@ -55,7 +55,7 @@ def live_desk(clean: Sandbox, tmp_path: Path) -> Desk:
     partner = clean.partner("PRO", 1)
     (tmp_path / "secret").touch(0o600)
     (tmp_path / "secret").write_text(partner["apiSecret"])
-    base = rpc_of(clean)
+    base = clean.rpc("base")
     (tmp_path / "config.toml").write_text(
         f'[profiles.main]\nurl = "{clean.ready["url"]}"\nkey = "{partner["apiKey"]}"\n'
         f'secret_file = "secret"\n[profiles.main.rpc]\nbase = "{base}"\n'

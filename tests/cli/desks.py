@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from harness import Result, Sandbox, cli, environment
+from harness import Result, Sandbox, cli, environment, wait_for
 from patience import PATIENCE
 from printed_documents import check_printed
-from sandbox.running import until
 from swapdesk.cli.main import run
 from swapdesk.cli.output import escape_foreign
 from swapdesk.sandbox.world import WorldToken
@@ -121,11 +120,6 @@ class InProcess(Commands):
         return run_here(*arguments, home=self.home, env=self.environ)
 
 
-def rpc_of(sandbox: Sandbox, chain: str = "base") -> str:
-    """Where a chain of the sandbox is asked."""
-    return next(one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == chain)
-
-
 def account_of(sandbox: Sandbox, kind: str, chain: Any, *tokens: WorldToken) -> str:
     """The wallet's account of a kind, once the faucet's money is there."""
     desk = Desk(sandbox, sandbox.home, {})
@@ -133,7 +127,7 @@ def account_of(sandbox: Sandbox, kind: str, chain: Any, *tokens: WorldToken) -> 
     assert listed.code == 0, listed.stderr
     accounts = desk("wallet", "list", "--json").document["accounts"]
     found: str = next(one["address"] for one in accounts if one["kind"] == kind)
-    until(lambda: all(chain.balance(token, found) > 0 for token in tokens))
+    wait_for(lambda: all(chain.balance(token, found) > 0 for token in tokens))
     return found
 
 

@@ -25,11 +25,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from cli.desks import Desk, account_of, batch_file, rpc_of
-from harness import Result, Sandbox, start_command
+from cli.desks import Desk, account_of, batch_file
+from harness import Result, Sandbox, start_command, wait_for
 from patience import PATIENCE
 from sandbox.chain_money import Chain, SolanaChain, paid_once, sums
-from sandbox.running import until
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.smart_account import account_address
 from swapdesk.cli.command_error import Exit
@@ -105,8 +104,8 @@ class Home:
         self._running: dict[subprocess.Popen[bytes], str] = {}
         self._count = 0
         self._lock = threading.Lock()
-        self.base, self.arbitrum = (Chain(rpc_of(sandbox, name)) for name in ("base", "arbitrum"))
-        self.solana = SolanaChain(rpc_of(sandbox, "solana"))
+        self.base, self.arbitrum = (Chain(sandbox.rpc(name)) for name in ("base", "arbitrum"))
+        self.solana = SolanaChain(sandbox.rpc("solana"))
         self.account = account_of(sandbox, "evm", self.base, USDC, ETH)
         self.on_solana = account_of(sandbox, "solana", self.solana, SOL_USDC, SOL)
         self.smart = account_address(self.account)
@@ -222,7 +221,7 @@ class Home:
 
     def _until(self, settled: Callable[..., bool], *words: str) -> None:
         try:
-            until(lambda: settled(*words))
+            wait_for(lambda: settled(*words))
         except AssertionError:
             said = self.last and (self.last.stderr[-2000:], self.last.stdout[:2000])
             raise AssertionError(f"{settled.__name__} {words}: {said}") from None
@@ -247,7 +246,7 @@ class Home:
             assert result.code in (Exit.DONE, Exit.OWN_REFUSAL, Exit.RATE_LIMITED), result
             return result if result.code == Exit.DONE else None
 
-        found = until(tried, str(words))
+        found = wait_for(tried, str(words))
         assert found is not None
         return found
 

@@ -21,8 +21,8 @@ from patience import PATIENCE
 from swapdesk import __version__
 from swapdesk.cli.cli_context import named
 from swapdesk.cli.command_error import Exit
-from swapdesk.cli.contract_commands import OF_ALL, commands
-from swapdesk.cli.main import COMMANDS, REMOVED, run, swapdesk
+from swapdesk.cli.contract_commands import OF_ALL
+from swapdesk.cli.main import COMMANDS, REMOVED, commands, run, swapdesk
 from swapdesk.sandbox.tables import ON_CHAIN_NAMES, VENUE_ROWS
 from swapdesk.wire.operations import OPERATIONS
 

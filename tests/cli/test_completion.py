@@ -264,20 +264,14 @@ def test_at_a_prompt_names_are_completed_wherever_the_script_is(
     seen = {**shell_environment(home), "HOME": str(tmp_path), "TERM": "vt100"}
     window = TerminalWindow([sys.executable, "-c", _IN_FRONT, *command], seen, 120, 30)
     try:
-        window.press("echo rea''dy\n")
-        window.read_until("\nready")
+        window.press("echo rea''dy\n", sees="\nready")
         # Nothing fits, and the line stays as it is.
-        window.press("swapdesk xyz\t!")
-        window.read_until("swapdesk xyz!")
+        window.press("swapdesk xyz\t!", sees="swapdesk xyz!")
         window.press("\x15")
-        window.press("swapdesk swap 1 usdc.ba\t")
-        window.read_until("swapdesk swap 1 usdc.base")
-        window.press("eth.base --to @bo\t")
-        window.read_until("eth.base --to @bob")
-        window.press("--refund=@bi\t")
-        window.read_until("@bob --refund=@bill")
-        window.press("--to '@bo\t")
-        window.read_until("--refund=@bill --to '@bob'")
+        window.press("swapdesk swap 1 usdc.ba\t", sees="swapdesk swap 1 usdc.base")
+        window.press("eth.base --to @bo\t", sees="eth.base --to @bob")
+        window.press("--refund=@bi\t", sees="@bob --refund=@bill")
+        window.press("--to '@bo\t", sees="--refund=@bill --to '@bob'")
     finally:
         # It does not end by a kind word.
         window.kill()

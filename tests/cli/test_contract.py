@@ -21,23 +21,26 @@ from harness import Result, environment
 from patience import PATIENCE
 from printed_documents import check_printed
 from swapdesk.acts import State
-from swapdesk.cli.cli_context import EFFECTS, READING, Effect
+from swapdesk.cli.cli_context import Effect, declared_of
 from swapdesk.cli.command_error import (
+    FAMILIES,
     NOT_CREATED,
+    OWN_CODES,
     OWN_ROWS,
+    CommandError,
     Exit,
+    Retry,
     exit_of,
     exit_of_refused_create,
     of_client_error,
     of_unusable_file,
     of_wallet_error,
-    words_of,
 )
-from swapdesk.cli.contract_commands import _RETRY, RETRY_OF, Retry, commands, error_codes
+from swapdesk.cli.contract_commands import error_codes
 from swapdesk.cli.creation import _not_swapped
-from swapdesk.cli.main import REMOVED
+from swapdesk.cli.main import REMOVED, commands
 from swapdesk.cli.output import SCHEMA_VERSION, json_text
-from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, all_schemas, error_schema, schema_of
+from swapdesk.cli.schemas import all_schemas, document_types, error_schema, schema_of
 from swapdesk.client import errors
 from swapdesk.client.errors import ClientError, api_error
 from swapdesk.flows.failure_messages import OUTCOME_PENDING
@@ -50,11 +53,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_command_prints_a_document_or_says_what_else() -> None:
-    assert DOCUMENTS.keys() | OTHER_OUTPUT.keys() == commands().keys()
-    assert not DOCUMENTS.keys() & OTHER_OUTPUT.keys()
+    for name, command in commands().items():
+        declared = declared_of(command)
+        assert bool(declared.prints) is not bool(declared.instead), name
 
 
-@pytest.mark.parametrize("command", sorted(DOCUMENTS))
+@pytest.mark.parametrize("command", sorted(document_types()))
 def test_its_schema_is_one_and_asks_for_the_version(command: str) -> None:
     schema = json.loads(json_text(schema_of(command)))
     assert jsonschema_rs.meta.is_valid(schema)
@@ -83,7 +87,7 @@ def test_the_command_prints_one_or_all(tmp_path: Path) -> None:
         **json.loads(json_text(schema_of("config show"))),
     }
     whole = run_here("schema", "--json", home=tmp_path).document
-    assert whole["commands"].keys() == DOCUMENTS.keys()
+    assert whole["commands"].keys() == document_types().keys()
     assert whole["error"]["title"] == error_schema()["title"]
     for words, code in ((("api",), "NO_SCHEMA"), (("batch",), "NO_SUCH_COMMAND")):
         told = run_here("schema", *words, "--json", home=tmp_path)
@@ -107,7 +111,8 @@ def test_a_document_that_is_not_as_its_schema_says_is_found() -> None:
 def test_every_command_is_listed_with_its_effect(tmp_path: Path) -> None:
     told = run_here("commands", "--json", home=tmp_path).document
     listed = {one["name"]: one for one in told["commands"]}
-    assert listed.keys() == EFFECTS.keys()
+    assert listed.keys() == commands().keys()
+    assert {one["effect"] for one in listed.values()} == set(Effect)
     assert listed["swap"]["effect"] == Effect.MOVES_MONEY
     assert not listed["swap"]["readOnly"]
     assert listed["orders list"]["effect"] == Effect.ONLY_READS
@@ -231,6 +236,7 @@ def test_no_code_is_raised_that_is_not_in_the_table() -> None:
         and not one.startswith("SWAPDESK_")
         and one not in KNOWN
         and one not in NO_ENDS
+        and one not in FAMILIES
     }
     assert other == {}, "a code without a row in cli/command_error.py, or a word for NO_ENDS"
 
@@ -256,7 +262,8 @@ def test_what_ends_a_command_agrees_with_the_table_and_repeats_nothing_of_it() -
                 seen += 1
                 if ends and not ends & set(KNOWN[code].exits):
                     found.add(f"{path}:{call.lineno} ends with {ends}")
-                if repeated := words & set(words_of(code)):
+                usual = CommandError(Exit.BAD_INPUT, code, "")
+                if repeated := words & {usual.money, usual.next}:
                     found.add(f"{path}:{call.lineno} repeats {repeated}")
     assert found == set()
     assert seen > 150
@@ -278,11 +285,19 @@ def test_no_row_is_of_a_code_that_nothing_raises() -> None:
         for path in (ROOT / "src/swapdesk").rglob("*.py")
         if path.name != "rule_codes.py"
     )
-    # It stands in its row, and in the table of what may be given again.
-    rows = {code: 1 + (code in _RETRY) for code, *_ in OWN_ROWS}
+    # It stands in its row, and in its family.
+    rows = {code: 1 + any(code in nouns for nouns in FAMILIES.values()) for code in OWN_CODES}
     unused = [code for code, count in rows.items() if source.count(f'"{code}"') <= count]
     assert unused == []
-    assert len({code for code, *_ in OWN_ROWS}) == len(OWN_ROWS)
+    assert len(OWN_CODES) == len(OWN_ROWS)
+
+
+def test_a_code_of_a_family_is_told_with_its_noun() -> None:
+    told = [(one.family, one.noun) for one in KNOWN.values() if one.noun]
+    assert len(told) == len(set(told)) == sum(map(len, FAMILIES.values()))
+    assert all(one.family == code for code, one in KNOWN.items() if not one.noun)
+    error = CommandError(Exit.BAD_INPUT, "BAD_AMOUNT", "Why.")
+    assert (error.code, error.family, error.noun) == ("BAD_AMOUNT", "BAD", "amount")
 
 
 def test_every_refusal_of_a_payload_has_its_row() -> None:
@@ -305,7 +320,6 @@ def test_every_refusal_of_a_payload_has_its_row() -> None:
 def test_every_code_of_the_service_and_of_its_table_of_exits_is_told() -> None:
     assert STATUS_OF.keys() <= KNOWN.keys()
     assert NOT_CREATED.keys() <= KNOWN.keys()
-    assert RETRY_OF.keys() == set(Exit) - {Exit.DONE}
 
 
 def test_nothing_of_which_the_outcome_is_unknown_is_given_again_at_once() -> None:
@@ -328,6 +342,8 @@ def test_it_is_told_as_a_table_and_as_a_document(tmp_path: Path) -> None:
         "next": "you: type a larger amount",
         "exits": [4],
         "status": 422,
+        "family": "AMOUNT_TOO_LOW",
+        "noun": "",
     }
     assert {one["exit"] for one in told["exits"]} == set(Exit)
     shown = run_here("errors", home=tmp_path)
@@ -335,7 +351,7 @@ def test_it_is_told_as_a_table_and_as_a_document(tmp_path: Path) -> None:
     assert "OUTCOME_UNKNOWN" in shown.stdout
 
 
-WRITING = sorted(EFFECTS.keys() - READING)
+WRITING = sorted(name for name, command in commands().items() if not declared_of(command).reading)
 
 
 def words_for(path: str) -> list[str]:
@@ -349,11 +365,6 @@ def words_for(path: str) -> list[str]:
             choices = getattr(one.type, "choices", ["1"])
             words += [one.opts[0], str(choices[0])]
     return words
-
-
-def test_every_command_has_its_effect() -> None:
-    assert commands().keys() == EFFECTS.keys()
-    assert set(EFFECTS.values()) == set(Effect)
 
 
 @pytest.mark.parametrize("path", WRITING)

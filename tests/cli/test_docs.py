@@ -11,7 +11,8 @@ import pytest
 
 from cli.desks import InProcess
 from swapdesk import documents
-from swapdesk.cli.contract_commands import error_codes, every_command
+from swapdesk.cli.contract_commands import error_codes
+from swapdesk.cli.main import every_command
 from swapdesk.documents import SCREENS, WrittenPlace, all_places, place, places_of
 from swapdesk.tui import screens
 from swapdesk.tui.page import Page

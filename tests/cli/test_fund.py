@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from cli.desks import Desk, account_of, batch_file, rpc_of
-from harness import Sandbox, running_sandbox, start_command
+from cli.desks import Desk, account_of, batch_file
+from harness import Sandbox, running_sandbox, start_command, wait_for
 from patience import PATIENCE
 from sandbox.chain_money import Chain, SolanaChain
-from sandbox.running import until
 from swapdesk.cli.command_error import Exit
 from swapdesk.sandbox.world import WorldToken, find_token
 
@@ -35,7 +34,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 
 def chain_of(desk: Desk, name: str = "base") -> Chain:
-    return Chain(rpc_of(desk.sandbox, name))
+    return Chain(desk.sandbox.rpc(name))
 
 
 def order_of(desk: Desk, *words: str) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def order_of(desk: Desk, *words: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def account(sandbox: Sandbox) -> str:
-    return account_of(sandbox, "evm", Chain(rpc_of(sandbox)), USDC, ETH)
+    return account_of(sandbox, "evm", Chain(sandbox.rpc("base")), USDC, ETH)
 
 
 def transfers(chain: Chain, token: WorldToken, to: str) -> list[dict[str, Any]]:
@@ -130,7 +129,7 @@ def test_a_killed_payment_is_gone_on_with_and_made_once(
     nonce = int(chain("eth_getTransactionCount", account, "latest"), 16)
     service_id, place = order["serviceId"], order["deposit"]["address"]
     desk.killed(boundary, "fund", service_id, "--yes", "--json")
-    ended = until(lambda: _again(desk, service_id))
+    ended = wait_for(lambda: _again(desk, service_id))
     assert ended["hash"]
     (log,) = transfers(chain, USDC, place)
     assert log["transactionHash"] == ended["hash"]
@@ -183,7 +182,7 @@ def test_what_was_never_signed_is_told_and_what_may_have_been_stays_unknown(
     with (keys / "lock").open("rb") as others:
         fcntl.flock(others, fcntl.LOCK_EX)
         assert UNSIGNED in said_of(desk, shown), "the journal alone proves it"
-    until(lambda: _again(desk, shown))
+    wait_for(lambda: _again(desk, shown))
 
     desk.killed("wallet.sign.before.1", "fund", asked, "--yes", "--json")
     with (keys / "lock").open("rb") as others:
@@ -202,11 +201,11 @@ def test_what_was_never_signed_is_told_and_what_may_have_been_stays_unknown(
     shutil.rmtree(keys)
     aside.rename(keys)
     assert UNSIGNED in said_of(desk, asked)
-    until(lambda: _again(desk, asked))
+    wait_for(lambda: _again(desk, asked))
 
     desk.killed("wallet.sign.after.1", "fund", signed, "--yes", "--json")
     assert UNKNOWN in said_of(desk, signed)
-    until(lambda: _again(desk, signed))
+    wait_for(lambda: _again(desk, signed))
     assert int(chain("eth_getTransactionCount", account, "latest"), 16) == nonce + 3
     assert "The payment of order" not in desk("orders", "list").stderr
 
@@ -216,12 +215,12 @@ SOL_USDC, SOL = find_token("solana", "USDC"), find_token("solana", "SOL")
 
 @pytest.fixture
 def chain(sandbox: Sandbox) -> SolanaChain:
-    return SolanaChain(rpc_of(sandbox, "solana"))
+    return SolanaChain(sandbox.rpc("solana"))
 
 
 @pytest.fixture(scope="module")
 def solana(sandbox: Sandbox) -> str:
-    return account_of(sandbox, "solana", SolanaChain(rpc_of(sandbox, "solana")), SOL_USDC, SOL)
+    return account_of(sandbox, "solana", SolanaChain(sandbox.rpc("solana")), SOL_USDC, SOL)
 
 
 def deposits(chain: SolanaChain, order: dict[str, Any]) -> list[dict[str, Any]]:
@@ -243,7 +242,7 @@ def test_a_deposit_on_solana_is_paid_from_the_wallet_once(
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     paying = ("fund", order["serviceId"], "--yes", "--json")
     running = start_command(*paying, home=desk.home, env=desk.environ, **pipes)
-    until(lambda: running.poll() is not None or deposits(chain, order), "a payment")
+    wait_for(lambda: running.poll() is not None or deposits(chain, order), "a payment")
     # Blocks come by the clock: nobody waits until what was paid is final.
     desk.sandbox.control("POST", "/clock", {"advance": 15})
     out, err = running.communicate(timeout=PATIENCE)
@@ -294,7 +293,7 @@ def test_a_file_is_run_to_payouts_on_the_chain(desk: Desk, account: str, tmp_pat
     assert held - chain.balance(USDC, account) == 310 * 10**6
     assert chain.balance(USDC, bundle["smartAccount"]) == 0
     for receiver in (FIRST, SECOND, THIRD):
-        until(lambda to=receiver: paid_out.balance(ARBITRUM_ETH, to) > 0)
+        wait_for(lambda to=receiver: paid_out.balance(ARBITRUM_ETH, to) > 0)
     desk.made("orders", "watch", *(row["serviceId"] for row in batch["rows"]))
     arrived = desk("batch", "status", "--json").document
     assert arrived["money"] == "with the recipients; all 3 orders are completed"
@@ -383,7 +382,7 @@ def test_a_run_killed_while_it_creates_is_paid_by_whoever_goes_on(
     done = desk.made("batch", "resume", "--yes")
     (group,) = done["groups"]
     assert group["standing"] == "paid"
-    until(lambda: chain_of(desk, "arbitrum").balance(ARBITRUM_ETH, receiver) > 0)
+    wait_for(lambda: chain_of(desk, "arbitrum").balance(ARBITRUM_ETH, receiver) > 0)
 
 
 def test_a_bundle_that_fails_says_where_the_money_is(

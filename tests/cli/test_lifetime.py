@@ -28,6 +28,7 @@ from harness import (
     alive,
     children,
     cli,
+    end,
     environment,
     running_sandbox,
     start_command,
@@ -111,7 +112,7 @@ def test_a_watch_outlives_the_sandbox_of_another(tmp_path: Path) -> None:
         command = watching(tmp_path, name)
         try:
             assert len(family(command.pid)) == 0
-            other.stop()
+            end(other.process)
             wait_for(lambda: len(family(command.pid)) >= 3, what="its own sandbox")
             assert command.poll() is None
         finally:

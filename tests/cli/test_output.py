@@ -112,6 +112,8 @@ def test_a_failure_as_json_has_exactly_its_names() -> None:
             "fields": {"a": {}},
             "money": "here",
             "next": "you",
+            "family": "X",
+            "noun": "",
         },
     }
 

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from cli.desks import rpc_of, run_here
+from cli.desks import run_here
 from harness import Result, Sandbox, home_of
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.cli.cli_context import CliContext
@@ -95,7 +95,7 @@ def test_a_live_profile_pays_on_the_chain_that_the_service_names(
     def balance() -> Result:
         return run_here("--profile", "main", "wallet", "balance", "--json", home=tmp_path)
 
-    base = rpc_of(clean)
+    base = clean.rpc("base")
     for nodes in ("", f'[profiles.main.rpc]\npolygon = "{base}"\n'):
         (tmp_path / "config.toml").write_text(table + nodes)
         for nowhere in (read(), balance()):

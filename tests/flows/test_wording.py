@@ -135,7 +135,7 @@ def test_no_text_makes_a_slip_of_this_kind(kind: str) -> None:
 
 @pytest.mark.parametrize("row", OWN_ROWS, ids=lambda row: row[0])
 def test_an_error_is_a_sentence_a_place_and_an_actor(row: Row) -> None:
-    _, _, said, money, next_ = row
+    _, _, said, money, next_, *_ = row
     assert said[0].isupper()
     assert said.endswith(".")
     # Read as "The money is ...".

@@ -9,9 +9,10 @@ from typing import Any
 import httpx2
 from msgspec import Struct
 
+from harness import rpc_of, wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
-from sandbox.running import Running, until
+from sandbox.running import Running
 from swapdesk.chain.addresses.evm import checksummed
 from swapdesk.chain.calldata.erc20 import BALANCE_OF
 from swapdesk.sandbox.evm_world.genesis import COINS
@@ -82,7 +83,7 @@ class SolanaChain(Chain, frozen=True):
 
     def cost_of(self, hash_: str, sent: int) -> int:
         """Lamports: the fee, and the rent of what it opened."""
-        found = until(lambda: self.executed(hash_), hash_)
+        found = wait_for(lambda: self.executed(hash_), hash_)
         meta = found["meta"]
         gone = meta["preBalances"][0] - meta["postBalances"][0]
         return int(gone - (sent if meta["err"] is None else 0))
@@ -101,7 +102,7 @@ class SolanaChain(Chain, frozen=True):
 
 
 def chain_of(running: Running, name: str) -> Chain:
-    url = next(c["rpc"] for c in running.ready.chains if c["shortName"] == name)
+    url = rpc_of(running.ready.chains, name)
     return SolanaChain(url) if name == SOLANA else Chain(url)
 
 
@@ -175,5 +176,5 @@ def paid_once(running: Running) -> None:
             return chain_of(running, chain).payments_of(address)
 
         # The node books a payment one block before a reader of "confirmed" sees it.
-        until(lambda used=used, count=count: used() >= count, what=f"{count} payments of {name}")
+        wait_for(lambda used=used, count=count: used() >= count, what=f"{count} payments of {name}")
         assert used() == count, (chain, name)

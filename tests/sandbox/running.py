@@ -8,20 +8,18 @@ import select
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx2
 
 from forked_processes import runs_module
+from harness import alive, children, end, wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
 from swapdesk.sandbox.run_file import ReadyLine
-
-T = TypeVar("T")
 
 PROGRAM = """
 import sys
@@ -40,21 +38,6 @@ sys.exit(serve(ServeOptions(
 """
 
 
-def until(condition: Callable[[], T], what: str = "condition") -> T:
-    """The first true value of a condition, or an AssertionError.
-
-    What takes longer is looked at less often, and costs whom it waits for less.
-    """
-    begun = time.monotonic()
-    while True:
-        value = condition()
-        if value:
-            return value
-        waited = time.monotonic() - begun
-        assert waited < PATIENCE, f"{what} did not come true"
-        time.sleep(min(max(0.02, waited / 8), 0.25))  # between two looks at a condition
-
-
 def asked(api: httpx2.Client, path: str, **reading: Any) -> Any:
     """What the service answers; None while it says that it was asked too often.
 
@@ -71,28 +54,6 @@ def status_of(api: httpx2.Client, order: str) -> int | None:
     """The status of an order; None while the service answers that it was asked too often."""
     found = asked(api, f"/orders/{order}")
     return None if found is None else int(found["status"])
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; a zombie that only waits to be collected does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX"
-
-
-def children_of(pid: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if int(parent) == pid:
-                found.append(int(entry.name))
-    return found
 
 
 @dataclass
@@ -137,18 +98,12 @@ class Running:
         return self
 
     def __exit__(self, *_: object) -> None:
-        children = children_of(self.process.pid)
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        below = children(self.process.pid)
+        end(self.process)
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
                 stream.close()
-        until(lambda: not any(map(alive, children)), what="children ended")
+        wait_for(lambda: not any(map(alive, below)), what="children ended")
 
     def kill(self) -> None:
         os.kill(self.process.pid, signal.SIGKILL)
@@ -158,12 +113,12 @@ class Running:
         """The process that runs a module of the sandbox now."""
 
         def find() -> int | None:
-            for pid in children_of(self.process.pid):
+            for pid in children(self.process.pid):
                 if alive(pid) and runs_module(pid, module):
                     return pid
             return None
 
-        return int(until(find, what=f"a process of {module}") or 0)
+        return int(wait_for(find, what=f"a process of {module}") or 0)
 
     def api(self, partner: int = 0) -> httpx2.Client:
         keys = self.ready.partners[partner]
@@ -222,4 +177,4 @@ def ended(api: httpx2.Client, service_id: str) -> dict[str, Any]:
         order: dict[str, Any] | None = asked(api, f"/orders/{service_id}")
         return order if order is not None and order["status"] >= 4 else None
 
-    return until(look, f"order {service_id} ended") or {}
+    return wait_for(look, f"order {service_id} ended") or {}

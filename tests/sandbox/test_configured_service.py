@@ -21,11 +21,11 @@ from eth_account import Account
 from cli.desks import run_here
 from databases import Cluster
 from forked_processes import in_fresh_interpreters
-from harness import Result, environment
+from harness import Result, children, environment, wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.chain_money import chain_of
-from sandbox.running import Running, until
+from sandbox.running import Running
 from sandbox.service_files import BASE, CONTRACTS, written
 from sandbox.test_paid_calls import USDC, Payer, give, told
 from swapdesk.chain.addresses.evm import checksummed
@@ -114,7 +114,7 @@ def api(ready: dict[str, Any], home: Path) -> Iterator[httpx2.Client]:
     with httpx2.Client(
         base_url=ready["url"], headers=key, trust_env=False, timeout=PATIENCE, verify=PLAIN
     ) as client:
-        until(lambda: client.get("/rateLimits").status_code == 200, what="the key is taken")
+        wait_for(lambda: client.get("/rateLimits").status_code == 200, what="the key is taken")
         yield client
 
 
@@ -213,8 +213,8 @@ def test_calls_are_paid_in_a_token_of_the_chain(
     file = paid_file(tmp_path, chain, checksummed(USDC.address or ""))
     with served(tmp_path, file) as ready:
         payer = Payer(running, b"o" * 32, 1, ready["url"])
-        until(lambda: payer.balance(base) == 10**6, what="the dollars")
-        until(lambda: int(base("eth_getBalance", relayer, "latest"), 16) > 0, what="the gas")
+        wait_for(lambda: payer.balance(base) == 10**6, what="the dollars")
+        wait_for(lambda: int(base("eth_getBalance", relayer, "latest"), 16) > 0, what="the gas")
         asked = payer.http.get("/tokens")
         assert asked.status_code == 402
         (terms,) = told(asked, "payment-required")["accepts"]
@@ -458,11 +458,6 @@ async def cutting_commits(database: str) -> None:
     await connection.close()
 
 
-def children_of(process: int) -> list[int]:
-    told = Path(f"/proc/{process}/task/{process}/children").read_text()
-    return [int(each) for each in told.split()]
-
-
 def test_workers_beside_a_service_are_started_again_and_end_with_it(
     running: Running, chain: dict[str, Any], database: str, tmp_path: Path
 ) -> None:
@@ -480,7 +475,7 @@ def test_workers_beside_a_service_are_started_again_and_end_with_it(
     sender = parties_of(load_key(running.data))[TREASURY]
     pair = {"from": BASE["ETH"].token_id, "to": BASE["USDC"].token_id, "amount": "0.5"}
     with served(tmp_path, file, "--workers", "0") as ready:
-        assert children_of(ready["pid"]) == []
+        assert children(ready["pid"]) == []
         key = {"Authorization": f"{keys[0].api_key}:{keys[0].api_secret}"}
         with httpx2.Client(
             base_url=ready["url"], headers=key, trust_env=False, timeout=PATIENCE, verify=PLAIN
@@ -492,14 +487,14 @@ def test_workers_beside_a_service_are_started_again_and_end_with_it(
         begun = looked_at(0)
         with served(tmp_path, file, command="worker") as line:
             assert (line["chains"], line["venues"]) == (["base"], ["ba"])
-            then = until(lambda: looked_at(begun), what="a worker by itself")
+            then = wait_for(lambda: looked_at(begun), what="a worker by itself")
     with served(tmp_path, file, "--workers", "1") as ready:
-        then = until(lambda: looked_at(then), what="a worker beside")
-        (worker,) = children_of(ready["pid"])
+        then = wait_for(lambda: looked_at(then), what="a worker beside")
+        (worker,) = children(ready["pid"])
         os.kill(worker, signal.SIGKILL)
-        until(lambda: worker not in children_of(ready["pid"]), what="the end of the worker")
-        (another,) = until(lambda: children_of(ready["pid"]), what="another worker")
-    until(lambda: not Path(f"/proc/{another}").exists(), what="the end of all")
+        wait_for(lambda: worker not in children(ready["pid"]), what="the end of the worker")
+        (another,) = wait_for(lambda: children(ready["pid"]), what="another worker")
+    wait_for(lambda: not Path(f"/proc/{another}").exists(), what="the end of all")
 
 
 TAKEN_BY_NEWER = f"UPDATE schema_version SET number = {VERSION + 1}, serves_from = {VERSION + 1}"  # noqa: S608 - numbers of ours

@@ -16,9 +16,10 @@ import pytest
 import websockets
 from websockets.sync.client import ClientConnection, connect
 
+from harness import wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
-from sandbox.running import Running, create_order, ended, status_of, until
+from sandbox.running import Running, create_order, ended, status_of
 from swapdesk.sandbox.control import ControlRefused, gift_of
 from swapdesk.sandbox.world import find_token, world_tokens
 from swapdesk.wire.faults import FAULTS
@@ -357,7 +358,7 @@ def test_a_reordered_update_comes_after_the_next(
         one, other = watched(socket, api), watched(socket, api)
         fault(control, serviceId=one, fault="ws_reorder", seconds=20)
         fault(control, serviceId=one, fault="expire")
-        until(lambda: status_of(api, one) == 5, what="the first to expire")
+        wait_for(lambda: status_of(api, one) == 5, what="the first to expire")
         fault(control, serviceId=other, fault="expire")
         told = told_of(socket, {one, other}, 2)
         assert [each["serviceId"] for each in told] == [other, one]
@@ -406,7 +407,7 @@ def test_a_dropped_stream_stays_away_for_its_seconds(
     with pytest.raises((OSError, EOFError, websockets.InvalidHandshake)), stream(running):
         pass
     fault(control, serviceId=order, fault="expire")
-    until(lambda: status_of(api, order) == 5, what="orders go on")
+    wait_for(lambda: status_of(api, order) == 5, what="orders go on")
     control.post("/clock", json={"advance": 60})
     with stream(running) as socket:
         assert control.get("/state").json()["faults"] == []
@@ -459,7 +460,7 @@ def test_orders_on_a_chain_whose_node_is_down_wait_for_it(
     assert "bitcoin" not in control.get("/state").json()["heights"]
     control.delete("/faults")
     assert control.post("/deposits", json={"serviceId": order["serviceId"]}).status_code == 200
-    until(lambda: status_of(api, order["serviceId"]) == 4, what="the order to finish")
+    wait_for(lambda: status_of(api, order["serviceId"]) == 4, what="the order to finish")
 
 
 # Bodies

@@ -135,7 +135,7 @@ class DepositMachine(RuleBasedStateMachine):
             shutil.rmtree(self.directory)
 
     def _rows(self) -> list[StoredOrder]:
-        listed, _ = self.runner.run(self.store.orders.page(EVERYTHING))
+        listed, _ = self.runner.run(self.store.orders.page(*EVERYTHING))
         return [each.read() for each in listed]
 
     def _row(self, service_id: str) -> StoredOrder:

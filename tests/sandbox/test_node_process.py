@@ -21,9 +21,10 @@ import pytest
 from standardwebhooks import Webhook
 
 import manual_time
+from harness import wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
-from sandbox.running import Running, until
+from sandbox.running import Running
 from sandbox.traffic import Traffic, bundle
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.node_http import NodeUncertain, NodeUnreachable
@@ -157,8 +158,8 @@ def test_exchanges_and_bundler_tell_the_service_of_what_they_carry_out(running: 
 
     before = taken()
     bundle(Traffic(running, random.Random(2)), 70_000)
-    until(lambda: (taken() - before)["bundler"] >= 2, "the events of the bundler")
-    until(lambda: venues & (taken() - before).keys(), "an event of an exchange")
+    wait_for(lambda: (taken() - before)["bundler"] >= 2, "the events of the bundler")
+    wait_for(lambda: venues & (taken() - before).keys(), "an event of an exchange")
 
 
 class Service(httpx2.AsyncBaseTransport):

@@ -11,7 +11,8 @@ import httpx2
 import pytest
 from msgspec import Struct, field
 
-from sandbox.running import Running, asked, create_order, status_of, until
+from harness import wait_for
+from sandbox.running import Running, asked, create_order, status_of
 from sandbox.test_node import address
 from swapdesk.sandbox.world import find_token
 from swapdesk.wire.faults import ORDER_FAULTS
@@ -207,7 +208,7 @@ def played(api: httpx2.Client, control: httpx2.Client) -> dict[str, Played]:
         return len(found) == len(begun)
 
     try:
-        until(all_over, "every story")
+        wait_for(all_over, "every story")
     except AssertionError:
         raise AssertionError(f"not over: {sorted(begun.keys() - found.keys())}") from None
     return found
@@ -258,7 +259,7 @@ def test_a_hold_ends_when_it_is_released(
         assert control.post("/faults", json=ask).status_code == 200
         assert control.post("/faults", json=ask).status_code == 422, "nothing is on hold any more"
     for order in held:
-        until(lambda n=order: status_of(api, n) == 4, what="the end")  # type: ignore[misc]
+        wait_for(lambda n=order: status_of(api, n) == 4, what="the end")  # type: ignore[misc]
 
 
 @pytest.mark.proves("field rerouted", "field quotedInAmount", "field quotedOutAmount")
@@ -279,7 +280,7 @@ def test_another_exchange_carries_a_declined_deposit_out(played: dict[str, Playe
 def test_deletion(api: httpx2.Client, control: httpx2.Client) -> None:
     made = [create(api, Story(provider="cb"))["serviceId"] for _ in range(2)]
     control.post("/deposits", json={"serviceId": made[1]})
-    until(lambda: status_of(api, made[1]), what="the deposit")
+    wait_for(lambda: status_of(api, made[1]), what="the deposit")
     late = control.post("/faults", json={"serviceId": made[1], "fault": "delete"})
     assert (late.status_code, list(late.json()["fields"])) == (422, ["serviceId"])
     assert (

@@ -19,10 +19,11 @@ from websockets.sync.client import connect
 from x402.mechanisms.evm.exact.client import ExactEvmScheme
 from x402.schemas.payments import PaymentPayload, PaymentRequired
 
+from harness import wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.chain_money import Chain, chain_of
-from sandbox.running import Running, until
+from sandbox.running import Running
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.sandbox.world import find_token
 
@@ -97,7 +98,7 @@ def test_an_unpaid_client_pays_gets_its_quote_and_follows_its_order(
     running: Running, base: Chain
 ) -> None:
     payer = Payer(running, b"p" * 32, 1)
-    until(lambda: payer.balance(base) == 10**6, "the dollars")
+    wait_for(lambda: payer.balance(base) == 10**6, "the dollars")
     quotes = payer.call("GET", "/quotes", params=QUOTE)
     assert quotes.status_code == 200, told(quotes, "payment-required")
     settled = told(quotes, "payment-response")
@@ -150,7 +151,7 @@ def test_replays_are_refused_and_of_two_at_once_one_is_served(
     running: Running, base: Chain
 ) -> None:
     payer = Payer(running, b"r" * 32, 0.01)
-    until(lambda: payer.balance(base) == 10_000, "the dollars")
+    wait_for(lambda: payer.balance(base) == 10_000, "the dollars")
     header = {"payment-signature": payer.payment(payer.http.get("/tokens"))}
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(payer.http.get, "/tokens", headers=header) for _ in range(4)]
@@ -166,7 +167,7 @@ def test_what_the_chain_would_not_take_is_not_served(running: Running, base: Cha
     answer = poor.call("GET", "/tokens")
     assert told(answer, "payment-required")["error"] == "invalid_exact_evm_insufficient_balance"
     rich = Payer(running, b"s" * 32, 0.0001)
-    until(lambda: rich.balance(base) == 100, "the dollars")
+    wait_for(lambda: rich.balance(base) == 100, "the dollars")
     payment = json.loads(base64.b64decode(rich.payment(rich.http.get("/tokens"))))
     forged = json.loads(base64.b64decode(poor.payment(poor.http.get("/tokens"))))
     payment["payload"]["signature"] = forged["payload"]["signature"]

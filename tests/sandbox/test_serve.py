@@ -24,10 +24,11 @@ from websockets.sync.client import connect
 from cli.desks import run_here
 from databases import Cluster
 from forked_processes import in_fresh_interpreters
+from harness import alive, children, wait_for
 from patience import PATIENCE
 from plain_http import PLAIN
 from sandbox.chain_money import chain_of
-from sandbox.running import Running, alive, children_of, create_order, until
+from sandbox.running import Running, create_order
 from sandbox.test_configured_service import TAKEN_BY_NEWER, rows_of
 from swapdesk.sandbox.node.solana.node import OLDER_FILE
 from swapdesk.sandbox.partner_keys import KEY_FILE
@@ -101,10 +102,10 @@ def test_keys_and_orders_outlive_a_kill_and_other_options_are_refused(tmp_path: 
     with Running(tmp_path) as sandbox:
         with sandbox.api() as api:
             order = create_order(api, BTC, ETH, "0.5", ALICE)
-        children = children_of(sandbox.process.pid)
-        assert len(children) == 2
+        below = children(sandbox.process.pid)
+        assert len(below) == 2
         sandbox.kill()
-        until(lambda: not any(map(alive, children)), what="children ended")
+        wait_for(lambda: not any(map(alive, below)), what="children ended")
         assert read_run_file(tmp_path) == sandbox.ready, "nobody was left to remove it"
         assert find_running(tmp_path) is None
         with Running(tmp_path, seed=None, speed=None, lifeline=True) as again:
@@ -116,10 +117,10 @@ def test_keys_and_orders_outlive_a_kill_and_other_options_are_refused(tmp_path: 
             with again.control() as control:
                 state = control.get("/state").json()
                 assert (state["seed"], state["speed"]) == (7, 600)
-            children = children_of(again.process.pid)
+            below = children(again.process.pid)
             again.process.stdin.close()
             assert again.process.wait(PATIENCE) == 0
-            until(lambda: not any(map(alive, children)), what="children ended")
+            wait_for(lambda: not any(map(alive, below)), what="children ended")
     assert _refused(Running(tmp_path, seed=8)) == 2
     (tmp_path / "sandbox.key").chmod(0o644)
     assert _refused(Running(tmp_path)) == 2

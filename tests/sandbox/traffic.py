@@ -22,8 +22,9 @@ from msgspec import Struct, field
 from solders.keypair import Keypair
 from solders.transaction import VersionedTransaction
 
+from harness import wait_for
 from sandbox.chain_money import ChainError, chain_of, paid_once, solana_of, sums
-from sandbox.running import Running, until
+from sandbox.running import Running
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.chain.deployments import ENTRY_POINT, SANDBOX_CHAIN_IDS
 from swapdesk.chain.smart_account import account_address, read_operation, user_operation_hash
@@ -52,7 +53,7 @@ class Traffic(Struct):
     """Of each order that has to end well the address that is paid, which no other order has."""
 
     def kill(self) -> None:
-        until(lambda: self.tried(self.running.control, "GET", "/state"), "the sandbox answers")
+        wait_for(lambda: self.tried(self.running.control, "GET", "/state"), "the sandbox answers")
         for module in self.rng.choice([PROCESSES[:1], PROCESSES[:1], PROCESSES[1:], PROCESSES]):
             with suppress(ProcessLookupError):
                 os.kill(self.running.child(module), signal.SIGKILL)
@@ -70,10 +71,10 @@ class Traffic(Struct):
 
     def api(self, method: str, path: str, **asked: Any) -> Any:
         """Once there is an answer: for what may be asked any number of times."""
-        return until(lambda: self.tried(self.running.api, method, path, **asked), path)
+        return wait_for(lambda: self.tried(self.running.api, method, path, **asked), path)
 
     def control(self, path: str, **body: Any) -> Any:
-        return until(lambda: self.tried(self.running.control, "POST", path, json=body), path)
+        return wait_for(lambda: self.tried(self.running.control, "POST", path, json=body), path)
 
     def created(self, sell: WorldToken, buy: WorldToken, to: str, query: Any, body: Any) -> Any:
         """An order. One whose create was not answered is paid by nobody."""
@@ -85,7 +86,7 @@ class Traffic(Struct):
             wanted = {"quoteId": found[0]["quoteId"], "addressTo": to, **body} if found else None
             return wanted and self.tried(self.running.api, "POST", "/exchanges", json=wanted)
 
-        order = until(tried, "an order")
+        order = wait_for(tried, "an order")
         self.orders[order["serviceId"]] = to
         return order
 
@@ -109,7 +110,7 @@ class Traffic(Struct):
         while self.balance(token, address) < units:
             before = self.kills
             self.control("/faucet", **body)
-            until(lambda b=before: self.balance(token, address) >= units or self.kills != b)
+            wait_for(lambda b=before: self.balance(token, address) >= units or self.kills != b)
 
     def mined(self, name: str, raw: str, hash_: str) -> Any:
         """The receipt of a transaction whose bytes are handed in until it has one."""
@@ -118,7 +119,7 @@ class Traffic(Struct):
             self.chain(name, "eth_sendRawTransaction", raw)
             return self.chain(name, "eth_getTransactionReceipt", hash_)
 
-        receipt = until(tried, f"a block of {name}")
+        receipt = wait_for(tried, f"a block of {name}")
         assert receipt["status"] == "0x1", receipt
         return receipt
 
@@ -127,7 +128,7 @@ class Traffic(Struct):
             order = self.tried(self.running.api, "GET", f"/orders/{service_id}")
             return order if order is not None and order["status"] >= 4 else None
 
-        end = until(look, f"the end of {service_id}")
+        end = wait_for(look, f"the end of {service_id}")
         assert end["status"] == 4, end
 
 
@@ -192,7 +193,7 @@ def swap_on_chain(traffic: Traffic, number: int) -> None:
         "senderAddress": me.address,
         "slippage": "3",
     }
-    quoted = until(lambda: quotes_of(traffic, query), "a quote")
+    quoted = wait_for(lambda: quotes_of(traffic, query), "a quote")
     asked = {"quoteId": quoted["quoteId"], "addressFrom": me.address, "usePermit": False}
     for call in traffic.api("POST", "/dex/approve", json=asked)["approvals"]:
         send(call)
@@ -231,7 +232,7 @@ def group(
         )
         return told if whole else None
 
-    made = until(tried, "a group")
+    made = wait_for(tried, "a group")
     for each, asked in zip(made["orders"], orders, strict=True):
         traffic.orders[each["order"]["serviceId"]] = str(asked["addressTo"])
     return f"/exchanges/multi/{made['multiId']}"
@@ -257,14 +258,14 @@ def bundle(traffic: Traffic, number: int) -> None:
         traffic.tried(traffic.running.api, "POST", f"{place}/tx", json={"signatures": signatures})
         return traffic.api("GET", place)["bundleStatus"] != "pending"
 
-    until(submitted, "a bundle")
+    wait_for(submitted, "a bundle")
 
     def confirmed() -> Any:
         told = traffic.api("GET", place)
         assert told["bundleStatus"] not in ("failed", "withdrawn"), told
         return told if told["bundleStatus"] == "confirmed" else None
 
-    for order in until(confirmed, "the bundle")["orders"]:
+    for order in wait_for(confirmed, "the bundle")["orders"]:
         traffic.ended(order["serviceId"])
     with traffic.running.api() as client:
         again = client.post(f"{place}/tx", json={"signatures": sent[-1]})
@@ -298,7 +299,7 @@ def solana_group(traffic: Traffic, number: int) -> None:
             with suppress(ChainError, httpx2.TransportError, ValueError):
                 return solana_of(traffic.running).executed(name)
 
-        assert until(executed, "a transaction")["meta"]["err"] is None
+        assert wait_for(executed, "a transaction")["meta"]["err"] is None
     for order in traffic.api("GET", place)["orders"]:
         traffic.ended(order["serviceId"])
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from service.orders_fixtures import Floor
 from service.venue import PlainVenue
+from swapdesk.service.orders.creation import OrderDesk
+from swapdesk.service.room import Shared
 from swapdesk.service.store.database import Database
 from swapdesk.service.store.orders import Orders
 from swapdesk.service.store.store import Store
@@ -70,3 +74,11 @@ class CutVenue(PlainVenue):
         if self.blade is None:
             return await super().open(leg)
         return await self.blade.pass_through("open", lambda: PlainVenue.open(self, leg))
+
+
+def cut_desk(floor: Floor, blade: Blade, rng: random.Random) -> OrderDesk:
+    """The desk of a process whose store the blade cuts."""
+    store = CutStore(floor.store, blade)
+    return OrderDesk(
+        Shared(store, floor.catalog, floor.venues, floor.clock, rng), floor.engine, floor.dex
+    )

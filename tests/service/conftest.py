@@ -74,9 +74,9 @@ def partner_list() -> Sequence[Partner]:
 
 
 @pytest.fixture
-def onchain() -> Onchain | None:
+def onchain() -> Onchain:
     """What it has of chains: nothing, unless a module brings some."""
-    return None
+    return Onchain()
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def service(
     venue_list: list[CentralizedVenue],
     token_list: Sequence[Token],
     partner_list: Sequence[Partner],
-    onchain: Onchain | None,
+    onchain: Onchain,
     dialect: Dialect,
 ) -> ServiceParts:
     return assemble(

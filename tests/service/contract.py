@@ -159,8 +159,8 @@ OPERATIONS = {found.ok().label: found.ok() for found in schema.get_all_operation
 def hold(label: str, chosen: settings) -> None:
     """All phases over one operation.
 
-    Made when the test runs: ``schema.parametrize`` makes the cases of every operation while tests
-    are collected, in each worker anew, and that takes longer than the tests themselves.
+    Made when the test runs: ``parametrize`` of schemathesis makes the cases of every operation
+    while tests are collected, in each worker anew, which takes longer than the tests themselves.
     """
     load_all_checks()
     feedback = FeedbackSources(constants_value_source=make_constants_value_source(schema))

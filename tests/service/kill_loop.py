@@ -3,8 +3,8 @@
 One process, the nursery, imports everything once and forks a service whenever it is asked
 to, so that a restart costs milliseconds. The service is uvicorn on a loopback socket over a
 store file; its venues keep their accounts in a file of their own, as venues elsewhere do.
-:func:`run` is the harness; a test asserts on its :class:`Tally`, a benchmark prints how long the
-restarts took.
+:func:`run` is the harness over one process and its file, ``process_kills`` that over several and a
+database. A test asserts on the :class:`Tally`, a benchmark prints how long the restarts took.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import signal
 import sqlite3
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -116,86 +116,154 @@ def nursery() -> None:
 
 
 class Tally(Struct):
-    """What happened. ``doubtful`` maps a quote without an answer to the body that was sent."""
+    """What happened."""
 
-    cycles: int = 0
     sent: set[str] = field(default_factory=set)
     acknowledged: dict[str, dict[str, Any]] = field(default_factory=dict)
-    doubtful: dict[str, dict[str, str]] = field(default_factory=dict)
     groups: dict[str, list[str]] = field(default_factory=dict)
     """Orders of the groups that were acknowledged."""
     contradictions: list[str] = field(default_factory=list)
     restart_seconds: list[float] = field(default_factory=list)
 
 
-class Load:
-    """Clients that quote and create as fast as they are answered."""
+class Service:
+    """The processes of a service, each in its place by its role; ``urls`` are those that answer."""
 
-    def __init__(self, url: str, tally: Tally, rng: random.Random) -> None:
+    def __init__(
+        self,
+        nursery: asyncio.subprocess.Process,
+        asked: Mapping[str, str],
+        roles: Sequence[str] = ("BOTH",),
+    ) -> None:
+        self._nursery = nursery
+        self._asked = asked
+        self._there: dict[int, dict[str, Any]] = {}
+        self.roles = roles
+        self.kills = 0
+
+    @property
+    def urls(self) -> list[str]:
+        return [process["url"] for process in self._there.values() if "url" in process]
+
+    async def start(self, place: int = 0) -> None:
+        """The process at a place, once it says that it is there."""
+        line = json.dumps({**self._asked, "role": self.roles[place]})
+        self._nursery.stdin.write(line.encode() + b"\n")
+        async with asyncio.timeout(PATIENCE):
+            self._there[place] = json.loads(await self._nursery.stdout.readline())
+
+    def kill(self, place: int = 0) -> None:
+        os.kill(self._there.pop(place)["pid"], signal.SIGKILL)
+        self.kills += 1
+
+    def kill_all(self) -> None:
+        for place in tuple(self._there):
+            self.kill(place)
+
+
+class Callers:
+    """So many that quote and create one order after the other until it is ``over``, with a ``rest``
+    of some seconds in between; what has no answer is asked for again until it has one. The last
+    ``limited`` of them are of a partner with a limit, and with ``groups`` one creates groups."""
+
+    def __init__(
+        self,
+        service: Service,
+        tally: Tally,
+        rng: random.Random,
+        *,
+        count: int,
+        limited: int = 0,
+        groups: bool = False,
+        rest: float = 0.0,
+    ) -> None:
+        self._service = service
         self._tally = tally
         self._rng = rng
-        limits = httpx2.Limits(max_connections=32)
-        self._client = httpx2.AsyncClient(
-            base_url=url, headers=HEADERS, limits=limits, timeout=PATIENCE, trust_env=False
+        self._headers = [HEADERS] * (count - limited) + [
+            {"Authorization": credentials(LIMITED)}
+        ] * limited
+        self._creates_groups = groups
+        self._rest = rest
+        self._http = httpx2.AsyncClient(
+            limits=httpx2.Limits(max_connections=count + 16), timeout=PATIENCE, trust_env=False
         )
+        self.over = False
+        self.refused = 0
+        """Creates of the partner with a limit that were refused for it."""
 
     async def run(self) -> None:
-        """Until the service is gone."""
-        doubtful = list(self._tally.doubtful.items())
-        try:
+        async with self._http:
             await asyncio.gather(
-                self._confirm(),
-                *(self._create(body) for _, body in doubtful[:8]),
-                *(self._client_loop(n) for n in range(12)),
-                self._groups(),
-                return_exceptions=False,
+                *(self._calls(number, headers) for number, headers in enumerate(self._headers)),
+                *([self._groups()] if self._creates_groups else []),
             )
-        except httpx2.TransportError:
-            return
-        finally:
-            await self._client.aclose()
 
-    async def _confirm(self) -> None:
-        """What was acknowledged before the kill is there after it."""
+    async def confirm(self) -> None:
+        """What was acknowledged before a kill is there after it."""
         known = list(self._tally.acknowledged.values())
         for order in self._rng.sample(known, min(10, len(known))):
-            answer = await self._client.get(f"/orders/{order['serviceId']}")
+            answer = await self._asked("GET", f"/orders/{order['serviceId']}", HEADERS)
             if answer.status_code != 200:
                 self._tally.contradictions.append(f"{order['serviceId']}: {answer.status_code}")
             elif answer.json()["depositAddress"] != order["depositAddress"]:
                 self._tally.contradictions.append(f"{order['serviceId']}: another address")
 
-    async def _client_loop(self, number: int) -> None:
+    async def _calls(self, number: int, headers: Mapping[str, str]) -> None:
         kind = "private" if number % 4 == 0 else "standard"
         query = {"amount": "0.5", "from": ETH.id, "to": BITCOIN.id, "types": kind}
-        while True:
-            quotes = (await self._client.get("/quotes", params=query)).json()["quotes"]
-            for quote in quotes[:3]:
-                await self._create({"quoteId": quote["quoteId"], "addressTo": BTC})
+        while not self.over:
+            answer = await self._asked("GET", "/quotes", headers, params=query)
+            if answer is None or answer.status_code != 200:
+                continue
+            for quote in answer.json()["quotes"][:3]:
+                await self._create({"quoteId": quote["quoteId"], "addressTo": BTC}, headers)
+            # Spread, so that some are under way at any moment.
+            await asyncio.sleep(self._rng.uniform(0, 2 * self._rest))
 
     async def _groups(self) -> None:
         row = {"from": ETH.id, "to": BITCOIN.id, "amount": 0.5, "addressTo": BTC}
         orders = [row, {**row, "anonymous": True}, {**row, "amount": 0.75}]
-        while True:
-            answer = await self._client.post("/exchanges/multi", json={"orders": orders})
-            told = answer.json()
-            ids = [each["order"]["serviceId"] for each in told["orders"]]
-            self._tally.groups[told["multiId"]] = ids
+        while not self.over:
+            answer = await self._asked("POST", "/exchanges/multi", HEADERS, json={"orders": orders})
+            if answer is not None and answer.status_code == 200:
+                group = answer.json()
+                ids = [each["order"]["serviceId"] for each in group["orders"]]
+                self._tally.groups[group["multiId"]] = ids
 
-    async def _create(self, body: dict[str, str]) -> None:
+    async def _create(self, body: dict[str, str], headers: Mapping[str, str]) -> None:
+        """Until it is definite: an order, or a refusal."""
         quote_id = body["quoteId"]
         self._tally.sent.add(quote_id)
-        self._tally.doubtful[quote_id] = body
-        answer = await self._client.post("/exchanges", json=body)
-        if answer.status_code == 200:
-            order = answer.json()
-            before = self._tally.acknowledged.setdefault(quote_id, order)
-            if before["serviceId"] != order["serviceId"]:
-                self._tally.contradictions.append(f"{quote_id}: two orders")
-        elif answer.status_code not in (422, 503):
-            self._tally.contradictions.append(f"{quote_id}: {answer.status_code} {answer.text}")
-        if answer.status_code != 503:
-            del self._tally.doubtful[quote_id]
+        while True:
+            answer = await self._asked("POST", "/exchanges", headers, json=body)
+            if answer is None or answer.status_code == 503:
+                continue
+            if answer.status_code == 200:
+                order = answer.json()
+                before = self._tally.acknowledged.setdefault(quote_id, order)
+                if before["serviceId"] != order["serviceId"]:
+                    self._tally.contradictions.append(f"{quote_id}: two orders")
+            elif answer.status_code == 429 and headers is not HEADERS:
+                self.refused += 1
+            elif answer.status_code != 422:
+                told = f"{quote_id}: {answer.status_code} {answer.text}"
+                self._tally.contradictions.append(told)
+            return
+
+    async def _asked(
+        self, method: str, path: str, headers: Mapping[str, str], **more: Any
+    ) -> httpx2.Response | None:
+        """None where the process died before it answered."""
+        urls = self._service.urls
+        if not urls:
+            await asyncio.sleep(0.01)
+            return None
+        try:
+            url = self._rng.choice(urls) + path
+            return await self._http.request(method, url, headers=headers, **more)
+        except httpx2.TransportError:
+            return None
 
 
 @contextlib.asynccontextmanager
@@ -214,36 +282,40 @@ async def forking() -> AsyncIterator[asyncio.subprocess.Process]:
 
 
 async def _moment(
-    load: asyncio.Task[None], tally: Tally, rng: random.Random, *, early: bool
+    calling: asyncio.Task[None], tally: Tally, rng: random.Random, *, early: bool
 ) -> None:
     """Until the service is to die: in the middle of some orders, or soon after its start."""
     wanted = 0 if early else len(tally.acknowledged) + rng.randint(10, 30)
     async with asyncio.timeout(PATIENCE):
-        while len(tally.acknowledged) < wanted and not load.done():
-            await asyncio.wait({load}, timeout=0.005)
-    await asyncio.wait({load}, timeout=rng.uniform(0, 0.3 if early else 0.05))
+        while len(tally.acknowledged) < wanted and not calling.done():
+            await asyncio.wait({calling}, timeout=0.005)
+    await asyncio.wait({calling}, timeout=rng.uniform(0, 0.3 if early else 0.05))
 
 
 async def run(directory: Path, *, cycles: int, seed: int) -> Tally:
-    """Start, load, kill, ``cycles`` times; the files stay in ``directory`` for :func:`verify`."""
+    """Start and kill a service under load, ``cycles`` times; the files stay in ``directory`` for
+    :func:`verify`."""
     rng = random.Random(seed)
     tally = Tally()
-    asked = json.dumps({"store": str(directory / "s.db"), "venues": str(directory / "v.db")})
-    async with forking() as process:
-        for _ in range(cycles):
-            begin = time.monotonic()
-            process.stdin.write(asked.encode() + b"\n")
-            async with asyncio.timeout(PATIENCE):
-                ready = json.loads(await process.stdout.readline())
-            tally.restart_seconds.append(time.monotonic() - begin)
-            load = asyncio.create_task(Load(ready["url"], tally, rng).run())
-            try:
-                await _moment(load, tally, rng, early=tally.cycles % 4 == 3)
-            finally:
-                os.kill(ready["pid"], signal.SIGKILL)
-            async with asyncio.timeout(PATIENCE):
-                await load
-            tally.cycles += 1
+    async with forking() as nursery:
+        files = {"store": str(directory / "s.db"), "venues": str(directory / "v.db")}
+        service = Service(nursery, files)
+        callers = Callers(service, tally, rng, count=12, groups=True)
+        calling = asyncio.create_task(callers.run())
+        try:
+            for cycle in range(cycles):
+                begin = time.monotonic()
+                await service.start()
+                tally.restart_seconds.append(time.monotonic() - begin)
+                await callers.confirm()
+                await _moment(calling, tally, rng, early=cycle % 4 == 3)
+                assert not calling.done(), calling.result()
+                service.kill()
+        finally:
+            # It holds on to the nursery's pipes, which are waited for.
+            service.kill_all()
+            calling.cancel()
+            await asyncio.wait({calling})
     return tally
 
 

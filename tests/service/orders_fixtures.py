@@ -19,12 +19,19 @@ from swapdesk.clock import ManualClock
 from swapdesk.service.access import ApiKey, Caller, Partner, Tier, digest
 from swapdesk.service.app import assemble
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.store.records import OrderFilter, StoredOrder, StoredQuote
+from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.store.store import Store
 from swapdesk.wire.account import RateWindows
 from swapdesk.wire.encoding.codec import decode
 from swapdesk.wire.errors import ErrorCode
-from swapdesk.wire.orders import ExchangeRequest, Order, OrderList, OrderQuery, PrivateSendRequest
+from swapdesk.wire.orders import (
+    ExchangeRequest,
+    Order,
+    OrderList,
+    OrderQuery,
+    PrivateSendRequest,
+)
+from swapdesk.wire.quotes import SortOrder
 from swapdesk.wire.tokens import Token
 
 BTC, XRP = BTC_ADDRESS, XRP_ADDRESS
@@ -58,19 +65,12 @@ def credentials(of: Partner) -> str:
 
 
 ALICE, BOB, FRANK = partner("alice"), partner("bob"), partner("frank", Tier.FREE)
-EVERYTHING = OrderFilter(
-    partner_id=ALICE.partner_id,
-    since=START - timedelta(days=1),
-    until=None,
-    statuses=(),
-    private=None,
-    token_in_id=None,
-    token_out_id=None,
-    sort="created",
-    descending=False,
-    offset=0,
-    limit=1000,
+EVERYTHING = (
+    ALICE.partner_id,
+    START - timedelta(days=1),
+    OrderQuery.model_construct(page_size=1000, sort_order=SortOrder.ASC),
 )
+"""What a page of all her orders is asked for by."""
 
 
 def caller(of: Partner = ALICE) -> Caller:
@@ -112,6 +112,7 @@ class Floor:
         self.venues = parts.venues
         self.engine = parts.engine
         self.desk = parts.orders
+        self.dex = parts.dex
         self.worker = parts.worker
 
     def venue(self, code: str) -> PlainVenue:

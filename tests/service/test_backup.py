@@ -41,7 +41,7 @@ def run(program: str, *words: str) -> None:
 
 
 async def orders_of(store: Store) -> set[str]:
-    rows, _ = await store.orders.page(EVERYTHING)
+    rows, _ = await store.orders.page(*EVERYTHING)
     return {row.service_id for row in rows}
 
 

@@ -242,7 +242,7 @@ def test_chains_with_the_lowest_priority_come_first() -> None:
     turned = [
         chain.model_copy(update={"priority": Decimal(order[chain.short_name])}) for chain in CHAINS
     ]
-    found, _ = ServiceCatalog(turned, []).list_chains(ChainQuery())
+    found = ServiceCatalog(turned, []).list_chains(ChainQuery()).chains
     assert [chain.short_name for chain in found] == ["xrp", "solana", "ethereum", "bitcoin"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 import manual_time
-from service.blade import Blade, Cut, CutStore, CutVenue
+from service.blade import Blade, Cut, CutVenue, cut_desk
 from service.new_store import announced
 from service.orders_fixtures import (
     ALICE,
@@ -32,7 +32,6 @@ from service.orders_fixtures import (
 )
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.clock import ManualClock
-from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
@@ -232,14 +231,7 @@ async def _crash_and_recover(path: Path, route: str, trouble: str, blade: Blade)
     quote = await floor.quote(route=route)
     if trouble != "none":
         floor.venue(quote.legs[0]).trouble.reject = True
-    desk = OrderDesk(
-        CutStore(floor.store, blade),
-        floor.catalog,
-        floor.venues,
-        floor.engine,
-        floor.clock,
-        random.Random(1),
-    )
+    desk = cut_desk(floor, blade, random.Random(1))
     for venue in adapters:
         venue.blade = blade
     cut = False

@@ -26,12 +26,11 @@ from msgspec.structs import replace
 
 import databases
 from sampling import examples
-from service.blade import Blade, Cut, CutStore, CutVenue
+from service.blade import Blade, Cut, CutVenue, cut_desk
 from service.new_store import announced, stores_of
 from service.orders_fixtures import ALICE, BOB, EVERYTHING, EVM, START, Floor, caller, exchange
 from swapdesk.clock import ManualClock
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.states import allowed
 from swapdesk.service.store.records import StoredOrder, StoredQuote
 from swapdesk.service.venues.adapter import LegReport
@@ -71,7 +70,7 @@ class OrderMachine(RuleBasedStateMachine):
         shutil.rmtree(self.directory)
 
     def _rows(self) -> list[StoredOrder]:
-        rows, total = self.runner.run(self.floor.store.orders.page(EVERYTHING))
+        rows, total = self.runner.run(self.floor.store.orders.page(*EVERYTHING))
         assert total == len(rows)
         return [row.read() for row in rows]
 
@@ -113,14 +112,7 @@ class OrderMachine(RuleBasedStateMachine):
             quote = await self.floor.quote(route=route)
             self.quotes[quote.quote_id] = quote
             floor, blade = self.floor, Blade(at, after=after)
-            desk = OrderDesk(
-                CutStore(floor.store, blade),
-                floor.catalog,
-                floor.venues,
-                floor.engine,
-                floor.clock,
-                self.rng,
-            )
+            desk = cut_desk(floor, blade, self.rng)
             for venue in self.adapters:
                 venue.blade = blade
             with contextlib.suppress(Cut):

@@ -297,7 +297,7 @@ async def test_windows_are_exact_over_processes(stores: list[Store]) -> None:
     made = await asyncio.gather(*map(create, numbers))
     assert sum(made) == 25
     assert await used(stores[0]) == {25}
-    assert len((await stores[0].orders.page(EVERYTHING))[0]) == 25
+    assert len((await stores[0].orders.page(*EVERYTHING))[0]) == 25
     free = await found(stores[0], "SELECT COUNT(*) AS n FROM quotes WHERE consumed_by IS NULL")
     assert free == [(15,)]
 

@@ -35,6 +35,8 @@ from swapdesk.service.store.records import (
 )
 from swapdesk.service.store.schema import VERSION
 from swapdesk.service.store.store import Store
+from swapdesk.wire.orders import OrderSort
+from swapdesk.wire.quotes import SortOrder
 
 
 def quote(number: int, *, partner_id: str = ALICE.partner_id) -> StoredQuote:
@@ -296,12 +298,14 @@ async def test_amounts_sort_exactly_where_doubles_tie(store: Store) -> None:
     amounts = ["10", "9.000000000000000002", "9.000000000000000001", "0.1", "100000000000000000001"]
     for n, amount in enumerate(amounts, start=1):
         await begun(store, n, amount=amount)
-    wanted = replace(EVERYTHING, sort="amount")
-    rows, total = await store.orders.page(wanted)
+    *whose, everything = EVERYTHING
+    wanted = everything.model_copy(update={"sort_by": OrderSort.AMOUNT})
+    rows, total = await store.orders.page(*whose, wanted)
     assert [row.read().amount_in for row in rows] == sorted(map(Decimal, amounts))
     assert total == 5
-    rows, total = await store.orders.page(replace(wanted, descending=True, offset=1, limit=2))
-    assert [row.read().amount_in for row in rows] == [Decimal(10), Decimal("9.000000000000000002")]
+    last = {"sort_order": SortOrder.DESC, "page": 2, "page_size": 2}
+    rows, total = await store.orders.page(*whose, wanted.model_copy(update=last))
+    assert [str(row.read().amount_in) for row in rows] == amounts[1:3]
     assert total == 5
 
 
@@ -541,7 +545,7 @@ async def test_a_step_is_taken_once_and_leaves_the_release_before_it_at_work(
     row = await begun(store, 1)
     known: list[Usage] = []
     await counted(store, known)
-    assert (await store.orders.page(EVERYTHING))[1] == 1
+    assert (await store.orders.page(*EVERYTHING))[1] == 1
 
     def process() -> None:
         async def life() -> None:
@@ -555,7 +559,7 @@ async def test_a_step_is_taken_once_and_leaves_the_release_before_it_at_work(
     ]
     assert await found(store, "SELECT number FROM notes") == [(1,)]
     # What was prepared before the step is good for nothing now, and nobody notices.
-    assert await store.orders.page(EVERYTHING) is not None
+    assert await store.orders.page(*EVERYTHING) is not None
     assert await store.orders.get(ALICE.partner_id, row.service_id) == row
     await counted(store, known)
     assert await store.orders.advance(row, expected_version=1)

@@ -36,6 +36,7 @@ from swapdesk.service.venues.registry import (
     Venues,
     within,
 )
+from swapdesk.wire.chains import ProviderQuery
 
 HALF = Decimal("0.5")
 
@@ -221,7 +222,7 @@ async def test_open_is_not_stopped_by_the_breaker(clock: ManualClock) -> None:
 async def test_registry(clock: ManualClock) -> None:
     venues = Venues([PriceVenue("bb"), PriceVenue("aa", trades=frozenset({"XRP"}))], clock)
     assert [venue.provider.short_name for venue in venues] == ["aa", "bb"]
-    assert [provider.short_name for provider in venues.providers()] == ["aa", "bb"]
+    assert [provider.short_name for provider in venues.providers(ProviderQuery())] == ["aa", "bb"]
     assert [venue.provider.short_name for venue in venues.trading(BTC, ETH)] == ["bb"]
     assert venues.by_code("zz") is None
     with pytest.raises(ValueError, match="share one code"):

@@ -143,11 +143,14 @@ class DeskRun(Struct):
 
         await self.settle(shown, repr(words))
 
-    async def press(self, *keys: str) -> None:
+    async def press(self, *keys: str, sees: str = "") -> None:
+        """Press keys, and wait for the words that are seen then."""
         await self.pilot.press(*keys)
         await self.pilot.pause()
+        if sees:
+            await self.see(sees)
 
-    async def type(self, text: str) -> None:
+    async def type(self, text: str, sees: str = "") -> None:
         """Type as a terminal hands a fast typist over: key after key, and one rest at the end."""
         for char in text:
             key = char if char.isalnum() else _character_to_key(char)
@@ -155,11 +158,13 @@ class DeskRun(Struct):
             event.set_sender(self.app)
             self.app.post_message(event)
         await self.pilot.pause()
+        if sees:
+            await self.see(sees)
 
-    async def enter(self, text: str) -> None:
+    async def enter(self, text: str, sees: str = "") -> None:
         """Type a text and submit it."""
         await self.type(text)
-        await self.press("enter")
+        await self.press("enter", sees=sees)
 
     async def retype(self, text: str) -> None:
         """Type a text in place of what stands in the field."""
@@ -171,10 +176,10 @@ class DeskRun(Struct):
         self.screen(DeskScreen).clear_notice()
         await self.pilot.pause()
 
-    async def press_still(self, key: str) -> None:
+    async def press_still(self, key: str, sees: str = "") -> None:
         """A money key, once the screen stood still for it."""
         await self.still()
-        await self.press(key)
+        await self.press(key, sees=sees)
 
     def advance(self, seconds: float) -> None:
         """Let the time of the desk go on, and the desk notice it."""
@@ -199,8 +204,7 @@ class DeskRun(Struct):
     async def to_orders(self, words: str = "Open") -> OrdersScreen:
         """The tracker with its rows."""
         await self.ready()
-        await self.press("o")
-        await self.see(words)
+        await self.press("o", sees=words)
         return self.screen(OrdersScreen)
 
     async def to_order(self, service_id: str) -> OrderScreen:

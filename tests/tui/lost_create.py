@@ -54,8 +54,7 @@ async def to_candidates(run: DeskRun) -> None:
         ExchangeRequest(quote_id=other.quote_id, address_to=bob.address)
     )
     await run.enter("@bob")
-    await run.press_still("c")
-    await run.see("The service did not answer.")
+    await run.press_still("c", sees="The service did not answer.")
     clock = run.clock
     sent_at = clock.now()
     intent = await looked_for_in_vain(run)

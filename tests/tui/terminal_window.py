@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyte
 
+from harness import end
 from patience import PATIENCE
 
 QUIET = 0.3
@@ -67,14 +68,17 @@ class TerminalWindow:
             got += chunk
         return got
 
-    def press(self, *keys: str | bytes) -> None:
+    def press(self, *keys: str | bytes, sees: str = "") -> None:
+        """Press keys, and wait for the words that are seen then."""
         for key in keys:
             self.keys += 1
             os.write(self.master, key.encode() if isinstance(key, str) else key)
+        if sees:
+            self.read_until(sees)
 
-    def type(self, text: str) -> None:
+    def type(self, text: str, sees: str = "") -> None:
         """One key per character."""
-        self.press(*text)
+        self.press(*text, sees=sees)
 
     def paste(self, text: str) -> None:
         """A bracketed paste, which counts as two keys."""
@@ -92,13 +96,7 @@ class TerminalWindow:
         self.master = -1
 
     def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        end(self.process)
         if self.master >= 0:
             os.close(self.master)
 

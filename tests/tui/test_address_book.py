@@ -65,15 +65,13 @@ async def test_a_name_is_added_after_the_address_was_compared(market: Market) ->
         await run.enter("carol")
         await run.type(CAROL)
         assert "checksum correct" in run.text
-        await run.press("enter", "enter")
-        await run.see("A name for this address")
+        await run.press("enter", "enter", sees="A name for this address")
         await run.type("no")
         await run.press("enter", "escape")
         assert run.app.session.desk.book.entry("carol") is None
         assert "•" not in run.text
 
-        await run.press("enter")
-        await run.see("A name for this address")
+        await run.press("enter", sees="A name for this address")
         asked = run.screen(TypedConfirm).question
         assert asked.phrase not in run.text
         await run.enter(asked.phrase)
@@ -106,8 +104,7 @@ async def test_renaming_the_own_wallet_and_deleting_change_one_table_of_the_file
         assert "own" not in tomllib.loads(path.read_text(encoding="utf-8"))["robert"]
 
         await run.press("d")
-        await run.enter("robert")
-        await run.see("@robert is deleted.")
+        await run.enter("robert", sees="@robert is deleted.")
         assert run.app.session.desk.book.entry("robert") is None
         text = path.read_text(encoding="utf-8")
         assert text.startswith("# mine\n")

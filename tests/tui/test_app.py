@@ -65,16 +65,13 @@ async def test_tokens_are_searched_while_the_desk_is_loaded(market: Market) -> N
     async with app_of_market as desk:
         gate = await held_desk(desk)
         await desk.press("t")
-        await desk.type("usdc")
-        await desk.see("USD Coin")
+        await desk.type("usdc", sees="USD Coin")
         assert "Its checks come once the desk is open." in desk.text
         assert ", scanned" not in desk.text
         assert not desk.app.session.opened
-        await desk.press("enter")
-        await desk.see("Not yet: the desk is opening.")
+        await desk.press("enter", sees="Not yet: the desk is opening.")
         assert isinstance(desk.app.screen, TokensScreen)
-        await desk.press("tab")
-        await desk.see("the desk is opening")
+        await desk.press("tab", sees="the desk is opening")
         assert "by rank" in desk.text
         gate.open.set()
         await desk.see(", scanned")
@@ -125,10 +122,8 @@ async def test_other_pages_open_with_the_desk(market: Market) -> None:
     market.known = b""
     async with market.desk() as desk:
         gate = await held_desk(desk)
-        await desk.press("o")
-        await desk.see("The desk is starting. This is open in a moment.")
-        await desk.press("t")
-        await desk.see("The list of tokens is not here yet.")
+        await desk.press("o", sees="The desk is starting. This is open in a moment.")
+        await desk.press("t", sees="The list of tokens is not here yet.")
         gate.open.set()
         await desk.ready()
         await desk.see("Bitcoin")
@@ -141,13 +136,10 @@ async def test_a_list_that_cannot_be_read_is_said_and_tried_again(market: Market
     async with market.desk() as desk:
         await desk.see("r tries the sandbox again")
         assert desk.app.session.catalog is None
-        await desk.press("o")
-        await desk.see("This page needs the desk, whose start failed.")
+        await desk.press("o", sees="This page needs the desk, whose start failed.")
         await desk.press("i")
-        await desk.type("h8Kq2PdT5mXcVbN3wRtY7z")
-        await desk.see("Next you: connect again on the first page")
-        await desk.press("escape")
-        await desk.see("r tries the sandbox again")
+        await desk.type("h8Kq2PdT5mXcVbN3wRtY7z", sees="Next you: connect again on the first page")
+        await desk.press("escape", sees="r tries the sandbox again")
         places.root.chmod(0o700)
         await desk.press("r")
         await desk.ready()
@@ -216,10 +208,8 @@ async def test_the_first_frame_stands_before_anything_is_connected_and_letters_a
         assert home.line.value == "0.5 tnop"
         await run.press("escape")
         assert home.line.value == ""
-        await run.press("p")
-        await run.see("What do you want to send privately?")
-        await run.press("n")
-        await run.see("What do you want to swap?")
+        await run.press("p", sees="What do you want to send privately?")
+        await run.press("n", sees="What do you want to swap?")
         await run.press("q")
         assert run.app.return_code == 0
 
@@ -248,8 +238,7 @@ async def test_without_an_answer_the_funds_may_be_in_an_open_order(market: Marke
     async with market.desk() as run:
         await run.see("r tries the sandbox again")
         assert "Funds in your wallet or in 1 open order." in run.text
-        await run.press("r")
-        await run.see("Funds in your wallet.")
+        await run.press("r", sees="Funds in your wallet.")
 
 
 async def test_the_frame_follows_the_screen_and_going_back_never_destroys_what_was_typed(

@@ -64,8 +64,7 @@ async def test_problems_are_walked_put_right_or_skipped_and_the_others_created(
         assert walked == ["2", "3", "6", "2"]
         await put_right(run, screen, "2", "500")
         # What was put right is there again.
-        await run.press("escape", "escape", "b")
-        await run.see("2 problems")
+        await run.press("escape", "escape", "b", sees="2 problems")
         assert run.screen(BatchScreen) is not screen
         screen = run.screen(BatchScreen)
         await run.settle(partial(planned_anew, screen, None), "the plan of before")
@@ -76,16 +75,14 @@ async def test_problems_are_walked_put_right_or_skipped_and_the_others_created(
         assert "Row 6, sell_amount" in run.text
         await run.press("escape")
         for shown in ("1 skipped", "1 problem", "1 skipped"):
-            await run.press("minus")
-            await run.see(shown)
+            await run.press("minus", sees=shown)
         assert "- keep row" in run.text
         assert "It is skipped: no order is created." in run.text
         # A cell that is written anew changes nothing of that.
         await run.press("home")
         await put_right(run, screen, "1", "@bob")
         assert screen.plan.creatable
-        await run.press_still("c")
-        await run.see("created, not funded")
+        await run.press_still("c", sees="created, not funded")
         (batch,) = newest_batches(run.app.session.desk.journal.ledger, 9)
         assert [group.word for group in batch.groups] == ["ACKED"]
         assert [row.became for row in batch.rows] == ["created"] * 5
@@ -99,15 +96,12 @@ async def test_a_row_with_a_spoilt_memo_is_created_once_it_is_agreed_to(market: 
         await loaded(run, spoilt + "\n")
         assert "1 to look at" in run.text
         assert "This looks like a number that was rounded" in run.text
-        await run.press_still("c")
-        await run.see("Before these orders are created")
+        await run.press_still("c", sees="Before these orders are created")
         assert "Row 1: This looks like a number" in run.text
         await run.press("escape")
         assert market.network.posts() == 0
-        await run.press_still("c")
-        await run.see("Before these orders are created")
-        await run.enter("yes")
-        await run.see("created, not funded")
+        await run.press_still("c", sees="Before these orders are created")
+        await run.enter("yes", sees="created, not funded")
         assert market.network.posts() == 1
 
 
@@ -117,8 +111,7 @@ async def test_a_row_that_failed_is_told_and_taken_again_by_itself(market: Marke
         for venue in market.venues:
             # 100 USDC were enough when the file was planned.
             venue._bounds_usd = (Decimal(1_000), Decimal(1_000_000))
-        await run.press_still("c")
-        await run.see("✗ failed")
+        await run.press_still("c", sees="✗ failed")
         await run.see("● created")
         made = screen.made
         assert [row.became for row in made.rows] == ["failed", "created"]
@@ -129,8 +122,7 @@ async def test_a_row_that_failed_is_told_and_taken_again_by_itself(market: Marke
         assert [row.cells for row in plan.rows] == [sheet_of(made).rows[0].cells]
         assert "at least 999.90001" in run.text
         # The others are still to be paid, and nothing of them is lost.
-        await run.press("r")
-        await run.see("u build")
+        await run.press("r", sees="u build")
         await run.settle(lambda: screen.plan is not None and not screen.busy, "its rows")
         assert screen.made == made
         plan = screen.plan
@@ -138,10 +130,8 @@ async def test_a_row_that_failed_is_told_and_taken_again_by_itself(market: Marke
         await run.settle(partial(planned_anew, screen, plan), "the row that failed")
         await run.press("enter")
         await run.retype("1200")
-        await run.press("enter")
-        await run.see("c create, 1 exchange")
-        await run.press_still("c")
-        await run.see("created, not funded")
+        await run.press("enter", sees="c create, 1 exchange")
+        await run.press_still("c", sees="created, not funded")
         assert market.network.posts() == 2
 
 
@@ -163,8 +153,7 @@ async def test_a_create_goes_on_when_the_screen_is_left_and_another_run_shows_it
         await opened(run)
         await run.see("created, not funded")
         await loaded(run, CLEAN)
-        await run.press_still("c")
-        await run.see("Nothing was created.")
+        await run.press_still("c", sees="Nothing was created.")
         assert market.network.posts() == 1
     async with market.desk() as run:
         asked = len([one for one in market.network.seen if "minMax" in one])
@@ -172,8 +161,7 @@ async def test_a_create_goes_on_when_the_screen_is_left_and_another_run_shows_it
         await run.see("u build")
         assert "created, not funded" in run.text
         assert "c create" not in run.text
-        await run.press("x")
-        await run.see("Written: ")
+        await run.press("x", sees="Written: ")
         (written,) = (market.home / "exports").glob("swapdesk-batch-*.csv")
         rows = list(csv.DictReader(written.read_text().splitlines()))
         assert [row["orderState"] for row in rows] == ["WAITING_FOR_DEPOSIT"] * 2
@@ -209,8 +197,7 @@ async def test_a_file_that_is_none_says_why_and_a_problem_is_seen_before_all_row
         screen: Any = await opened(run)
         for name in ("/nowhere/payout.csv", f"/{'long' * 70}/payout.csv"):
             screen._field.field.set_value(name)
-            await run.press("enter")
-            await run.see("cannot be read")
+            await run.press("enter", sees="cannot be read")
             # It is there to be put right.
             assert screen.writing
             assert screen._field.value == name
@@ -248,12 +235,10 @@ async def test_a_file_is_found_by_its_first_letters_and_again_by_one_key(
         await run.press("tab")
         assert screen._field.value == "people/pay"
         await run.type("m")
-        await run.press("tab", "enter")
-        await run.see("payments.csv · 2 rows")
+        await run.press("tab", "enter", sees="payments.csv · 2 rows")
     async with market.desk() as run:
         screen = await opened(run)
-        await run.press("down", "enter")
-        await run.see("payments.csv · 2 rows")
+        await run.press("down", "enter", sees="payments.csv · 2 rows")
 
 
 SHEET = read_sheet("a.csv", b"to,sell_amount,buy\n@bob,20,ETH\n")

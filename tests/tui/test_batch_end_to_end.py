@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from harness import Sandbox, home_of
+from harness import Sandbox, home_of, wait_for
 from sandbox.chain_money import Chain
-from sandbox.running import until
 from swapdesk.chain.addresses.kinds import derive_address
 from swapdesk.sandbox.world import find_token
 from tui.test_end_to_end import ENTER, STILL, DeskWindow
@@ -52,8 +51,7 @@ class Batcher:
         self.desk.ready()
 
     def chain(self, name: str) -> Chain:
-        (rpc,) = [one["rpc"] for one in self.sandbox.ready["chains"] if one["shortName"] == name]
-        return Chain(rpc)
+        return Chain(self.sandbox.rpc(name))
 
     def load(self, name: str, rows: Sequence[str], head: str = HEAD) -> None:
         path = self.sandbox.home / name
@@ -63,8 +61,7 @@ class Batcher:
         desk.press("b")
         desk.until(lambda: "a CSV: comma" in desk.text or "l load" in self.keys, "the batch")
         if "a CSV: comma" not in desk.text:
-            desk.press("l")
-            desk.read_until("a CSV: comma")
+            desk.press("l", sees="a CSV: comma")
         desk.paste(str(path))
         desk.press(ENTER)
         told = rf"{len(rows)} rows(.|\n)*Gas +told by the build"
@@ -74,8 +71,7 @@ class Batcher:
         desk = self.desk
         desk.read_until("c create")
         desk.read_until_quiet(STILL)
-        desk.press("c")
-        desk.read_until("created, not funded")
+        desk.press("c", sees="created, not funded")
 
     def build(self) -> None:
         self.desk.press("u")
@@ -115,20 +111,17 @@ class Batcher:
         desk = self.desk
         desk.until(lambda: "c submit" in self.keys, "that all is signed")
         desk.read_until_quiet(STILL)
-        desk.press("c")
-        desk.read_until("submitted")
+        desk.press("c", sees="submitted")
 
     def follow(self) -> None:
         """The tracker filtered to the group: all of it arrived."""
         desk = self.desk
         desk.until(lambda: "o shows the orders" in desk.text, "that it is paid")
-        desk.press("o")
-        desk.read_until("group:")
+        desk.press("o", sees="group:")
         desk.until(lambda: "Completed" in desk.text and "Open " not in desk.text, "its orders")
         desk.press(ESCAPE)
         desk.until(lambda: "group:" not in desk.text, "all orders")
-        desk.press(ESCAPE)
-        desk.read_until("l load a file")
+        desk.press(ESCAPE, sees="l load a file")
         desk.press(ESCAPE)
         desk.until(lambda: "l load a file" not in desk.text, "the first screen")
 
@@ -136,7 +129,7 @@ class Batcher:
 def everybody_paid(has: Callable[[str], int], people: Sequence[str]) -> None:
     """Everybody has something on the chain, who had nothing before."""
     for to in people:
-        until(lambda to=to: has(to), to)
+        wait_for(lambda to=to: has(to), to)
 
 
 def place_in(text: str) -> str:
@@ -199,8 +192,7 @@ def test_a_file_with_problems_is_put_right_in_place_and_goes_through(batch: Batc
         if number == 15:
             # The one before it among the problems: another amount would not be what is meant.
             desk.read_until("Row 14   Wallet trading has ")
-            desk.press("-")
-            desk.read_until("1 skipped")
+            desk.press("-", sees="1 skipped")
             desk.press("]", ENTER)
         field = f"Row {number}, {column}"
         desk.read_until(field)

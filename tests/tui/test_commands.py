@@ -228,7 +228,6 @@ async def test_quotes_are_compared_and_lead_nowhere(market: Market) -> None:
     prepare(market, every_state(market.clock))
     async with market.desk() as run:
         await run.to_quotes()
-        await run.press("enter")
-        await run.see("This desk only reads: no order is created.")
+        await run.press("enter", sees="This desk only reads: no order is created.")
         assert isinstance(run.app.screen, QuotesScreen)
         nothing_was_written(run)

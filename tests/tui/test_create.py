@@ -38,8 +38,7 @@ async def test_a_hundred_presses_behind_a_still_screen_are_one_order(market: Mar
         assert "f1 keys" in run.text
         await run.type("@bob")
         assert "enter lock intent" in run.text
-        await run.press("f1")
-        await run.see("Everywhere")
+        await run.press("f1", sees="Everywhere")
         await run.press("escape", "enter", "c")
         assert "? keys" in run.text
         assert "The screen just changed." in run.text
@@ -136,8 +135,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         await run.to_form("0.5 btc eth")
         await run.see("Own accounts, Ethereum")
         assert run.text.count("your own account") == 1, "the one on the chain that is paid"
-        await run.press("at", "tab", "tab")
-        await run.see("▌ @trading")
+        await run.press("at", "tab", "tab", sees="▌ @trading")
         await run.see("Your own wallet trading.")
         checked = run.screen(CreateScreen).query_one(CreateForm).checked
         (account,) = [
@@ -172,18 +170,14 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         market.network.after = fixed_are(FIXED)
         await run.press("escape")
         await run.to_quotes("5 eth btc")
-        await run.press("f")
-        await run.see("fixed and floating")
+        await run.press("f", sees="fixed and floating")
         board = run.screen(QuotesScreen).board
         fixed = next(row for row in board.ranking.rows if row.quote.fixed)
         run.screen(QuotesScreen)._table.move_to(fixed.quote_id)
-        await run.press("enter")
-        await run.see("Refund address")
+        await run.press("enter", sees="Refund address")
         assert "Own accounts" not in run.text, "none on Bitcoin"
-        await run.press("down")
-        await run.see("Own accounts, Ethereum")
-        await run.type("@trading")
-        await run.see("Your own wallet trading.")
+        await run.press("down", sees="Own accounts, Ethereum")
+        await run.type("@trading", sees="Your own wallet trading.")
         refund = run.screen(CreateScreen).query_one(CreateForm).checked.refund
         assert (refund.ok, refund.address) == (True, account.address)
 
@@ -240,8 +234,7 @@ async def test_another_tag_than_that_of_the_name_is_agreed_to(market: Market) ->
         await run.press("enter")
         await run.still()
         assert "c asks you to agree first" in run.text
-        await run.press("c")
-        await run.see("Before this order is created")
+        await run.press("c", sees="Before this order is created")
         assert market.network.posts() == 0
         await run.enter("yes")
         await run.settle(lambda: isinstance(run.app.screen, DepositScreen), "the card")
@@ -271,8 +264,7 @@ async def test_an_end_keeps_the_fields_and_r_shows_what_changed_and_stays_locked
         await run.press("escape")
         assert run.app.screen is screen
         market.venues[0]._spread *= 4
-        await run.press("enter", "r")
-        await run.see("was 14.5")
+        await run.press("enter", "r", sees="was 14.5")
         await run.settle(lambda: screen.state.step == "ready", "the new quote, locked")
         assert "@bob" in run.text
         assert screen.state.row.key < before
@@ -331,8 +323,7 @@ async def test_a_lost_answer_is_looked_up_and_never_sent_again(
             await run.to_frozen()
             with subtests.test(lose.__name__):
                 market.network.after = lose
-                await run.press("c")
-                await run.see("The service did not answer.")
+                await run.press("c", sees="The service did not answer.")
                 market.network.after = None
                 await run.later("The order exists:")
                 run.screen(DepositScreen)
@@ -345,8 +336,7 @@ async def test_what_created_nothing_ends_in_words_and_can_be_asked_anew(market: 
         await run.to_frozen()
         screen = run.screen(CreateScreen)
         market.network.before = never_arrives
-        await run.press("c")
-        await run.see("The service did not answer.")
+        await run.press("c", sees="The service did not answer.")
         await run.later("The service shows no such")
         assert screen.state.step == "failed"
         assert len(run.app.session.desk.journal.orders.ids()) == 0
@@ -384,8 +374,7 @@ async def test_leaving_cancels_no_create_and_a_second_one_waits_for_it(market: M
     async with market.desk() as run:
         await run.to_frozen()
         market.venues[0].trouble.hang = True
-        await run.press("c")
-        await run.see("asked at 14:02:11")
+        await run.press("c", sees="asked at 14:02:11")
         assert "esc back" in run.text
         await run.press("escape", "escape")
         run.screen(SwapScreen)
@@ -409,8 +398,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
     async with market.desk() as run:
         # The user copied ME; what was pasted is another address, and the user reads ME elsewhere.
         await run.to_frozen(recipient=other)
-        await run.press("c")
-        await run.see("First payment to this address")
+        await run.press("c", sees="First payment to this address")
         question = run.screen(TypedConfirm).question
         group = int(re.search(r"group (\d+)", question.what[1])[1])  # type: ignore[index]
         await run.enter(ME[2:][(group - 1) * 4 : group * 4])
@@ -423,8 +411,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         await run.still()
         assert "▲ Never paid before." in run.text
         assert ME in run.text.replace(" ", "").replace("\n", "")
-        await run.press("c")
-        await run.see("First payment to this address")
+        await run.press("c", sees="First payment to this address")
         asked = run.screen(TypedConfirm).question
         assert asked.phrase not in run.text
         assert "••••" in run.text
@@ -436,8 +423,7 @@ async def test_the_first_payment_to_a_pasted_address_asks_for_what_is_hidden(
         await run.enter("ethereum:")
         await run.still()
         assert f"ethereum:{ME}" in run.text
-        await run.press("c")
-        await run.see("First payment to this address")
+        await run.press("c", sees="First payment to this address")
         asked = run.screen(TypedConfirm).question
         assert asked.phrase not in run.text, "it can be read in the link"
         await run.press("escape")

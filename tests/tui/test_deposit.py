@@ -54,11 +54,9 @@ async def test_what_is_to_be_paid_is_copied_exactly_and_found_again_until_the_de
         await run.see("28:59 left")
         assert "you: send the deposit within 28:59" in run.text
         # A faucet that is gone is said.
-        await run.press_still("f")
-        await run.see("Nothing was sent: the sandbox cannot be reached")
+        await run.press_still("f", sees="Nothing was sent: the sandbox cannot be reached")
         assert "Funds in your wallet." in run.text
-        await run.press("escape")
-        await run.see("Waiting for you")
+        await run.press("escape", sees="Waiting for you")
         assert screen.service_id[:6] in run.text
         assert "2500 xrp eth" in run.text
         run.app.push_screen(DepositScreen(run.app.session, screen.service_id))
@@ -109,10 +107,8 @@ def test_a_card_that_hides_its_address_has_none_in_its_data() -> None:
 
 
 async def accept(run: DeskRun, asked: str) -> None:
-    await run.press_still("c")
-    await run.see(asked)
-    await run.enter("accept")
-    await run.see("Send this, once, on Bitcoin")
+    await run.press_still("c", sees=asked)
+    await run.enter("accept", sees="Send this, once, on Bitcoin")
 
 
 async def test_less_than_confirmed_at_once_or_later_hides_the_address_until_it_is_accepted(
@@ -276,8 +272,7 @@ async def test_a_code_says_what_is_inside_can_be_hidden_and_goes_when_a_deposit_
         await run.press("v")
         await run.pilot.resize_terminal(140, 44)
         await run.settle(lambda: CODE.search(run.text), "the code")
-        await run.press("f9")
-        await run.see("Hidden; f9 shows the code.")
+        await run.press("f9", sees="Hidden; f9 shows the code.")
         assert not CODE.search(run.text)
         assert screen.shown
         await run.press("f9")

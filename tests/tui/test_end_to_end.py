@@ -63,16 +63,12 @@ class DeskWindow(TerminalWindow):
     def to_locked(self, line: str, recipient: str) -> None:
         """From the first screen to an intent that one key creates."""
         self.press("n")
-        self.type(line)
-        self.read_until("enter ask for quotes")
-        self.press(ENTER)
-        self.read_until("enter review")
-        self.press(ENTER)
-        self.read_until("Create")
+        self.type(line, sees="enter ask for quotes")
+        self.press(ENTER, sees="enter review")
+        self.press(ENTER, sees="Create")
         if recipient:
             self.type(recipient)
-        self.press(ENTER)
-        self.read_until("c create")
+        self.press(ENTER, sees="c create")
         self.read_until_quiet(STILL)
 
     def fund(self) -> None:
@@ -195,15 +191,13 @@ def test_a_private_send_reaches_bob(sandbox: Sandbox, windows: list[DeskWindow])
     desk.press("\x1b")
     desk.until(lambda: "Orders" in desk.text.split("\n")[0], "the tracker")
     desk.keys = 0
-    desk.press("i")
-    desk.read_until("Paste whatever names the order")
+    desk.press("i", sees="Paste whatever names the order")
     whole = next(one for one in orders_of_the_service(sandbox.ready) if one.startswith(order))
     desk.paste(f"Hello,\n\nwhere is my money? My order was {whole}.\n\nKind regards\nBob")
     desk.read_until("an order id")
     desk.press(ENTER)
     desk.read_until("rule completed, certain", "y copy reply")
-    desk.press("y")
-    desk.read_until("Copied the reply")
+    desk.press("y", sees="Copied the reply")
     assert desk.keys <= MOST_KEYS_TO_ANSWER
 
 
@@ -250,8 +244,7 @@ def test_a_killed_desk_goes_on_with_the_payment_and_pays_once(
         for name, one in orders_of_the_service(sandbox.ready).items()
         if name.startswith(order)
     ]
-    (rpc,) = [one["rpc"] for one in sandbox.ready["chains"] if one["shortName"] == "base"]
-    chain, usdc = Chain(rpc), find_token("base", "USDC")
+    chain, usdc = Chain(sandbox.rpc("base")), find_token("base", "USDC")
     desk.to_review()
     assert chain.balance(usdc, place) == 0
     desk.press("s")
@@ -289,29 +282,21 @@ def test_nine_stages_of_a_demonstration_with_transactions_that_are_on_the_chains
         desk.read_until(f"{number} of 9  {row.title}")
         if number < 9:
             desk.press(" ")
-    desk.press("e")
-    desk.read_until(PRIVATE.rows[-1].more[:40])
+    desk.press("e", sees=PRIVATE.rows[-1].more[:40])
     desk.press("l")
     desk.read_until("no path", "none in common", "none equal")
     desk.press("l")
     desk.read_until("What the chain shows", "wallet paid Bob", "link search")
     hashes = re.findall("0x[0-9a-f]{64}", pane(desk.text, "What the chain shows"))
     assert len(hashes) == 3, desk.text
-    chains = [
-        Chain(one["rpc"])
-        for one in sandbox.ready["chains"]
-        if one["shortName"] in ("base", "ethereum")
-    ]
+    chains = [Chain(sandbox.rpc(name)) for name in ("base", "ethereum")]
     for each in hashes:
         receipts = [chain("eth_getTransactionReceipt", each) for chain in chains]
         assert [found["status"] for found in receipts if found is not None] == ["0x1"]
-    desk.press("b")
-    desk.read_until("8 of 9")
-    desk.press(">")
-    desk.read_until("speed x1200")
+    desk.press("b", sees="8 of 9")
+    desk.press(">", sees="speed x1200")
     desk.read_until("esc close")
-    desk.press("\x1b")
-    desk.read_until("esc end")
+    desk.press("\x1b", sees="esc end")
     desk.press("\x1b")
     desk.ready()
     wait_for(

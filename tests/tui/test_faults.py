@@ -43,8 +43,7 @@ def table(run: DeskRun, name: str) -> LineTable:
 async def near_faults(run: DeskRun, market: Market) -> None:
     await run.ready()
     run.app.session.desk.link.control = near_control(market.parts)
-    await run.press("F")
-    await run.see("lost_response")
+    await run.press("F", sees="lost_response")
 
 
 async def test_every_fault_has_a_target_and_is_set_by_keys(market: Market) -> None:
@@ -65,13 +64,11 @@ async def test_every_fault_has_a_target_and_is_set_by_keys(market: Market) -> No
                 continue
             while table(run, "targets").cursor_key not in here:
                 await run.press("down")
-            await run.press("enter")
-            await run.see(f"{name} is set on")
+            await run.press("enter", sees=f"{name} is set on")
             await run.press("down")
         control = run.app.session.desk.link.control
         assert {one["fault"] for one in await control.active_faults()} >= KEPT
-        await run.press("x")
-        await run.see("No fault is set.")
+        await run.press("x", sees="No fault is set.")
         assert await control.active_faults() == []
 
 
@@ -86,10 +83,8 @@ async def test_what_a_fault_is_given_is_gone_through_and_a_refusal_is_told(marke
         await run.press("escape")
         while table(run, "faults").cursor_key != "release":
             await run.press("up")
-        await run.press("v")
-        await run.see("leg in")
-        await run.press("enter", "enter")
-        await run.see("The sandbox refused: ")
+        await run.press("v", sees="leg in")
+        await run.press("enter", "enter", sees="The sandbox refused: ")
         await run.press("escape", "escape")
         assert not isinstance(run.app.screen, FaultsScreen)
 
@@ -99,14 +94,12 @@ async def test_clock_goes_on_by_the_step_that_is_shown(market: Market) -> None:
         await near_faults(run, market)
         await run.press("s", "s", "s")
         assert "+ clock 1h" in run.text
-        await run.press("plus")
-        await run.see("The sandbox's clock shows 20")
+        await run.press("plus", sees="The sandbox's clock shows 20")
 
 
 async def test_sandbox_that_does_not_answer_is_told(market: Market) -> None:
     async with market.ready_desk() as run:
-        await run.press("F")
-        await run.see("The sandbox gave no answer: ")
+        await run.press("F", sees="The sandbox gave no answer: ")
 
 
 async def test_live_desk_has_no_page_of_faults(market: Market) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,14 @@ from flows.faulty_network import never_arrives
 from flows.orders import NOW, intent
 from swapdesk.acts import State
 from swapdesk.clock import ManualClock
-from swapdesk.flows.batch.bundles import Bundle, accept_bundle, add_bundle, move_bundle, sign_bundle
+from swapdesk.flows.batch.bundles import (
+    Bundle,
+    accept_bundle,
+    add_bundle,
+    begin_withdrawal,
+    move_bundle,
+    sign_bundle,
+)
 from swapdesk.flows.batch.group_payment import begin_group, groups_left_open, standing_of
 from swapdesk.flows.batch.progress import Until
 from swapdesk.flows.creation.creates import begin_create, intent_of
@@ -50,16 +58,16 @@ async def test_q_with_open_orders_has_its_key_in_view_on_small_screens(market: M
     async with market.ready_desk() as run:
         for small in ((60, 15), (80, 24), (80, 30)):
             await run.pilot.resize_terminal(*small)
-            await run.press("q")
-            await run.see("▲ 1 order waits for you. q quits.")
+            await run.press("q", sees="▲ 1 order waits for you. q quits.")
             # So late it is told again.
             market.clock.advance(AGAIN_SECONDS + 1)
             run.app.screen.clear_notice()
             await run.settle(lambda: "q quits" not in run.text, "no warning")
         await run.pilot.resize_terminal(100, 30)
-        await run.press("q")
-        await run.see(
-            "1 order waits for you. It goes on without the desk and is here when you come back."
+        await run.press(
+            "q",
+            sees="1 order waits for you. It goes on without the desk and is here when you come"
+            " back.",
         )
         assert run.app.is_running
         await run.press("q")
@@ -94,23 +102,19 @@ async def test_what_was_never_created_is_said_at_the_start(market: Market, sent:
         assert "Next you: go on" in run.text
         await run.press("enter")
         assert isinstance(run.app.screen, UnfinishedScreen)
-        await run.press("o")
-        await run.see("No orders yet.")
+        await run.press("o", sees="No orders yet.")
 
 
 async def test_nothing_is_created_before_the_word(market: Market) -> None:
     async with market.desk() as run:
         run.app.session.live_guard = LiveGuard(live=True)
         await run.to_frozen()
-        await run.press("c")
-        await run.see("This is LIVE")
-        await run.enter("Live")
-        await run.see('Not the same: type "live".')
+        await run.press("c", sees="This is LIVE")
+        await run.enter("Live", sees='Not the same: type "live".')
         await run.press("escape")
         await run.settle(lambda: isinstance(run.app.screen, CreateScreen), "the form")
         assert not any(call.startswith("POST") for call in market.network.seen)
-        await run.press_still("c")
-        await run.see("This is LIVE")
+        await run.press_still("c", sees="This is LIVE")
         await run.enter("live")
         await run.settle(lambda: type(run.app.screen).__name__ == "DepositScreen", "the card")
         assert sum(call.startswith("POST") for call in market.network.seen) == 1
@@ -121,8 +125,7 @@ async def to_unknown(market: Market, run: DeskRun) -> str:
     """A create that was carried out, and no answer for the whole look; its intent id."""
     await run.to_frozen()
     market.network.after = unheard
-    await run.press("c")
-    await run.see("The service did not answer.")
+    await run.press("c", sees="The service did not answer.")
     intent = await looked_for_in_vain(run)
     market.network.after = None
     await run.app.push_screen(CandidatesScreen(run.app.session, intent))
@@ -163,8 +166,7 @@ LOOKS = "An order may exist: the desk looks."
 
 async def left(run: DeskRun) -> None:
     """Create, hear nothing, and go back to the first screen."""
-    await run.press("c")
-    await run.see("The service did not answer.")
+    await run.press("c", sees="The service did not answer.")
     await run.press("escape", "escape", "escape")
     await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the first screen")
     await run.see(LOOKS)
@@ -176,8 +178,7 @@ async def test_what_created_nothing_is_told_where_the_desk_is(market: Market) ->
         market.network.before = never_arrives
         await left(run)
         market.network.before = None
-        await run.press("o")
-        await run.see(LOOKS)
+        await run.press("o", sees=LOOKS)
         await run.press("escape")
         await run.later("0.5 BTC to ETH", 2)
         await run.see("nothing was paid.")
@@ -254,3 +255,17 @@ async def test_what_was_begun_is_taken_up_once_and_what_is_over_or_only_built_le
             move_bundle(ledger, bundle, state, code=code)
             assert groups_left_open(begun()) == [], state
             bundle = add_bundle(ledger, group, bundle)
+
+
+async def test_a_withdrawal_that_an_earlier_run_signed_is_taken_up_at_the_start(
+    market: Market,
+) -> None:
+    """It was under way when that desk was killed; nobody presses a key for it."""
+    places = load_settings({}, Home.at(market.home)).places
+    places.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with closing(Journal.open(places.journal, market.clock)) as journal:
+        owner = "0x" + "11" * 20
+        act = begin_withdrawal(journal.ledger, "w#0", owner, "0x" + "22" * 20, "base", ())
+        journal.ledger.move(act.id, State.SENT, hash="0x" + "33" * 32)
+    async with market.desk() as run:
+        await run.settle(lambda: run.app.signing.begun, "looked for")

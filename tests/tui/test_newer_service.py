@@ -146,8 +146,7 @@ async def pages_of(sandbox: Sandbox, home: Path, newer: Newer) -> set[str]:
             await run.press("escape", "escape")
             await run.to_frozen()
             look(run)
-            await run.press("c")
-            await run.see(" left, until ")
+            await run.press("c", sees=" left, until ")
             look(run)
             made = re.search(r"order (\w{6})", run.text)
             assert made is not None, run.text
@@ -160,8 +159,7 @@ async def pages_of(sandbox: Sandbox, home: Path, newer: Newer) -> set[str]:
             # Orders of other tests are in the list, too.
             await run.press("slash")
             await run.type(made[1])
-            await run.press("enter", "enter")
-            await run.see("Payout tx")
+            await run.press("enter", "enter", sees="Payout tx")
             run.screen(OrderScreen)
             look(run)
             assert run.app.session.desk.link.stream.unusable_frames == 0

@@ -266,8 +266,7 @@ async def test_rows_are_sorted_said_and_diagnosed(market: Market) -> None:
     prepare(market, [waiting(market.clock), exchanging(market.clock), held(market.clock)])
     async with market.desk() as run:
         screen = await run.to_orders()
-        await run.press("s")
-        await run.see("Sorted by newest")
+        await run.press("s", sees="Sorted by newest")
         keys = [row.key[:6] for row in screen._table.rows if row.selectable]
         assert keys == ["m1Xc7D", "h8Kq2P", "w2Bn8L"]
         assert screen._table.cursor_key.startswith("w2Bn8L")
@@ -294,16 +293,13 @@ async def test_what_was_dealt_with_is_put_away_and_taken_back_by_one_key(market:
         await run.see("Needs you")
         screen._table.move_to(stuck.id)
         await run.see("P put away")
-        await run.press("P")
-        await run.see("Put away")
+        await run.press("P", sees="Put away")
         assert "Needs you" not in run.text
         assert "needs you" not in screen.funds().where
         assert stuck.id == screen._table.cursor_key
-        await run.press("enter")
-        await run.see("Order id")
+        await run.press("enter", sees="Order id")
         await run.see("P take back")
-        await run.press("P", "escape")
-        await run.see("Needs you")
+        await run.press("P", "escape", sees="Needs you")
 
 
 async def test_an_expired_order_is_asked_for_again_with_its_input(
@@ -332,8 +328,7 @@ async def test_an_expired_order_is_asked_for_again_with_its_input(
                 screen._table.move_to(expired.service_id)
                 await run.see("A again, 1 quote")
                 for key in keys:
-                    await run.press(key)
-                    await run.see("Order id" if key == "enter" else "0.25 BTC")
+                    await run.press(key, sees="Order id" if key == "enter" else "0.25 BTC")
                 await run.settle(lambda: run.screen(QuotesScreen).board is not None, "quotes")
                 await run.press("enter")
                 await run.settle(lambda: isinstance(run.app.screen, CreateScreen), "the form")
@@ -349,18 +344,15 @@ async def test_a_filter_that_is_none_is_told_keeps_the_rows_and_is_not_taken(
     async with market.desk() as run:
         screen = await run.to_orders()
         await run.press("slash")
-        await run.type("hold")
-        await run.see("1 of 2")
-        await run.type(" >1x")
-        await run.see("an age is a number with s, m, h or d")
+        await run.type("hold", sees="1 of 2")
+        await run.type(" >1x", sees="an age is a number with s, m, h or d")
         # What is shown is said where the notice covers it, too.
         screen.clear_notice()
         await run.see("? no filter; shown: hold")
         assert "w2Bn8L" in run.text
         assert "1 of 2" in run.text
         screen.clear_notice()
-        await run.press("enter")
-        await run.see("an age is a number with s, m, h or d")
+        await run.press("enter", sees="an age is a number with s, m, h or d")
         assert screen._field.has_focus
         await run.retype("hold")
         await run.press("enter")
@@ -373,10 +365,8 @@ async def test_what_is_shown_is_exported(market: Market) -> None:
         await run.to_orders()
         await run.press("slash")
         await run.type("hold")
-        await run.press("enter", "x")
-        await run.see("Export 1 order")
-        await run.press("enter")
-        await run.see("1 order written to")
+        await run.press("enter", "x", sees="Export 1 order")
+        await run.press("enter", sees="1 order written to")
         (csv,) = (market.home / "exports").glob("*.csv")
         rows = csv.read_text(encoding="utf-8").splitlines()
         assert len(rows) == 2
@@ -384,11 +374,9 @@ async def test_what_is_shown_is_exported(market: Market) -> None:
         assert csv.stat().st_mode & 0o777 == 0o600
         while not isinstance(run.app.screen, OrdersScreen):
             await run.press("escape")
-        await run.press("escape", "x")
-        await run.see("Export 3 orders")
+        await run.press("escape", "x", sees="Export 3 orders")
         await run.retype(f"/{'n' * 256}/x.csv")
-        await run.press("enter")
-        await run.see(f"✗ /{'n' * 59}")
+        await run.press("enter", sees=f"✗ /{'n' * 59}")
 
 
 async def test_the_history_of_an_order(market: Market) -> None:
@@ -400,12 +388,12 @@ async def test_the_history_of_an_order(market: Market) -> None:
         await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the history")
         await run.see("SECOND_EXCHANGE_IN_PROGRESS")
         # Above the update stands the request that was made since.
-        await run.press("right_square_bracket")
-        await run.see(f"{len(known.states)} of {len(known.states)}")
+        await run.press("right_square_bracket", sees=f"{len(known.states)} of {len(known.states)}")
         await run.press("y")
         assert "Z SECOND_EXCHANGE_IN_PROGRESS; " in run.app.clipboard
-        await run.press("left_square_bracket")
-        await run.see(f"{len(known.states) - 1} of {len(known.states)}")
+        await run.press(
+            "left_square_bracket", sees=f"{len(known.states) - 1} of {len(known.states)}"
+        )
         await run.press("escape")
         assert isinstance(run.app.screen, OrderScreen)
 
@@ -491,8 +479,7 @@ async def test_a_long_list_is_laid_out_in_steps(market: Market) -> None:
         assert "Deposit seen" not in run.text
         # Its cells are not kept from before: there is one version of each order.
         assert isinstance(screen._table.rows[-1], Sketch)
-        await run.press("end")
-        await run.see("Deposit seen")
+        await run.press("end", sees="Deposit seen")
         assert len(screen._table.shown) == count + 1
         # What was in view and is not any more is no older when it comes back.
         await run.press("home")
@@ -500,5 +487,4 @@ async def test_a_long_list_is_laid_out_in_steps(market: Market) -> None:
         following._apply(sent, "list")
         await following._writes.flush()
         await run.settle(lambda: not screen._changed, "the update")
-        await run.press("end")
-        await run.see("Sending")
+        await run.press("end", sees="Sending")

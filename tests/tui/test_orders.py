@@ -89,8 +89,9 @@ async def test_orders_that_cannot_be_read_are_said_and_are_no_empty_list(market:
         assert "No orders yet" not in run.text
         assert "in your wallet. 2 orders of the service cannot be read." in run.text
         listed.append(json.loads(encode_json(waiting(market.clock).states[-1])))
-        await run.press("r")
-        await run.see("1 order, read now. 2 orders of the service's list cannot be read")
+        await run.press(
+            "r", sees="1 order, read now. 2 orders of the service's list cannot be read"
+        )
         assert "2, left out or as last known" in run.text
         del listed[:2]
         await run.press("r")
@@ -106,8 +107,7 @@ async def test_an_address_that_must_not_be_paid_is_nowhere(market: Market) -> No
         assert "copy address" not in run.text
         assert "fund" not in run.text
         await run.press("y", "f")
-        await run.press("enter")
-        await run.see("the recipient differs")
+        await run.press("enter", sees="the recipient differs")
         assert "hidden, see above" in run.text
         await run.press("J")
         await run.settle(lambda: isinstance(run.app.screen, RawOrderScreen), "the raw view")
@@ -141,8 +141,7 @@ async def test_an_order_that_fails_with_its_deposit_comes_to_the_top_and_says_yo
         assert told == [("Needs you", "1"), ("Open", "1"), ("Finished", "1")]
         line = next(row for row in run.text.split("\n") if "Failed" in row and "h8Kq2P" in row)
         assert "you" in line.split("Failed")[1].split()
-        await run.press("escape")
-        await run.see("in 1 order that needs you")
+        await run.press("escape", sees="in 1 order that needs you")
 
 
 async def test_the_cursor_stays_on_its_order_whose_cells_change_in_place_until_it_ends(
@@ -190,14 +189,11 @@ async def test_the_filter_keeps_what_matches(market: Market) -> None:
         await run.to_orders()
         for text, found in (("private", "r3Tz9W"), (HASH, "c5Rf1J"), ("6f1d-22", "h8Kq2P")):
             await run.press("slash")
-            await run.type(text)
-            await run.see(found)
+            await run.type(text, sees=found)
             assert "m1Xc7D" not in run.text or found == "h8Kq2P"
-            await run.press("enter", "escape")
-            await run.see("n3Fo6R")
+            await run.press("enter", "escape", sees="n3Fo6R")
         await run.press("slash")
-        await run.type("nothing like it")
-        await run.see("No order matches")
+        await run.type("nothing like it", sees="No order matches")
         await run.see("all addresses and hashes, and request ids")
 
 
@@ -211,16 +207,13 @@ async def test_values_are_copied_under_the_cursor_and_times_move_with_the_clock(
         assert "27:12" in run.text
         await run.press("y")
         assert run.app.clipboard == known.states[0].deposit_address
-        await run.press("enter")
-        await run.see("Order id")
+        await run.press("enter", sees="Order id")
         await run.press("y")
         assert run.app.clipboard == known.id
         await run.press("j", "y")
         assert run.app.clipboard == "2500"
-        await run.press("d")
-        await run.see("Send this, once,")
-        await run.press("enter")
-        await run.see("Order id")
+        await run.press("d", sees="Send this, once,")
+        await run.press("enter", sees="Order id")
         while not isinstance(run.app.screen, OrdersScreen):
             await run.press("escape")
         # The service knows no such order, and its answer would stand in place of the time.
@@ -272,11 +265,9 @@ async def test_the_newest_come_first_and_the_others_while_the_desk_is_in_use(
         newest = {name_of(number) for number in range(PAST - LOAD_STEP, PAST)}
         assert newest < {one.service_id for one in tracker.known()}
         assert tracker.get(name_of(0)) is None
-        await run.press("o")
-        await run.see("Open")
+        await run.press("o", sees="Open")
         await run.see(f"{LOAD_STEP}, {COMING}")
-        await run.press("x")
-        await run.see("Older orders are still being read.")
+        await run.press("x", sees="Older orders are still being read.")
         run.screen(OrdersScreen)
         # An order of the past is opened before it is read.
         run.app.navigation.open_order(name_of(0))
@@ -288,8 +279,7 @@ async def test_the_newest_come_first_and_the_others_while_the_desk_is_in_use(
         assert tracker.count == PAST + 1
         await run.settle(lambda: COMING not in run.text, "the end of reading")
         await run.press("slash")
-        await run.type(name_of(0)[:6])
-        await run.see(f"1 of {PAST}")
+        await run.type(name_of(0)[:6], sees=f"1 of {PAST}")
         # What ended before the start is no news once it is read.
         old = tracker.get(name_of(0))
         assert run.app.orders.ends.changed([old], market.clock.now()) == []
@@ -314,8 +304,7 @@ UNKNOWN = "h8Kq2PdT5mXcVbN3wRtY7z"
 
 
 async def pasted(run: DeskRun, text: str) -> None:
-    await run.press("i")
-    await run.see("Paste whatever names the order")
+    await run.press("i", sees="Paste whatever names the order")
     run.app.screen.post_message(Paste(text))
     await run.see("look up")
 
@@ -324,19 +313,16 @@ async def test_five_keys_lead_from_the_journal_to_the_copied_reply(market: Marke
     known = held(market.clock)
     prepare(market, [known])
     async with market.ready_desk() as run:
-        await run.press("o")
-        await run.see("Orders")
+        await run.press("o", sees="Orders")
         # i, paste, enter, y
         await pasted(run, f"Where is my order {known.id}?")
-        await run.press("enter")
-        await run.see("rule held")
+        await run.press("enter", sees="rule held")
         await run.press("y")
         assert run.app.clipboard.startswith(f"Order {known.id}\nYour payment arrived.")
         await run.press("escape", "escape")
         # i, paste, enter, enter, y
         await pasted(run, f"Where is my order {UNKNOWN}?")
-        await run.press("enter")
-        await run.see("2 reads by id")
+        await run.press("enter", sees="2 reads by id")
         await run.press("enter")
         await run.settle(lambda: "belongs to another partner" in " ".join(run.text.split()))
         await run.press("y")

@@ -183,11 +183,9 @@ def test_a_hidden_line_keeps_to_its_room(text: str) -> None:
 async def test_f9_hides_and_shows_in_place(market: Market) -> None:
     prepare(market, every_state(market.clock))
     async with market.ready_desk() as run:
-        await run.press("o")
-        await run.see("14.524108")
+        await run.press("o", sees="14.524108")
         before = run.body
-        await run.press("f9")
-        await run.see("Amounts are hidden")
+        await run.press("f9", sees="Amounts are hidden")
         for key in ("j", "enter", "i", "escape", "h", "escape", "escape"):
             for amount in AMOUNTS:
                 assert not amount.search(run.text), run.text
@@ -198,13 +196,11 @@ async def test_f9_hides_and_shows_in_place(market: Market) -> None:
         await run.press("y")
         # What is copied is exact.
         run.screen(OrdersScreen)._table.move_to(waiting(market.clock).id)
-        await run.press("enter")
-        await run.see("Order id")
+        await run.press("enter", sees="Order id")
         await run.press("j", "y")
         assert run.app.clipboard == "2500"
         assert "2,500" not in run.text
-        await run.press("escape", "f9")
-        await run.see("Amounts are shown")
+        await run.press("escape", "f9", sees="Amounts are shown")
         assert "14.524108" in run.body
         assert "14.524108" in before
 

@@ -86,8 +86,7 @@ async def test_expiry_locks_enter_and_offers_a_refresh_at_its_cost(market: Marke
         await run.press("enter")
         run.screen(QuotesScreen)
         assert "This quote ended at 14:03." in run.text
-        await run.press("r")
-        await run.see("1:00")
+        await run.press("r", sees="1:00")
         assert quotes_asked(market) == 2
         await run.press("enter")
         run.screen(CreateScreen)
@@ -113,8 +112,7 @@ async def test_an_error_says_cause_code_and_request(market: Market) -> None:
         assert "request 6f1d-22c9" in run.text
         assert "Funds in your wallet." in run.text
         market.network.after = None
-        await run.press("r")
-        await run.see("best")
+        await run.press("r", sees="best")
         assert "is disabled" not in run.text
 
 
@@ -141,10 +139,8 @@ async def test_a_full_window_is_told_and_asked_again_by_itself_for_who_is_there(
         await run.see("r refresh, 1 quote ")
 
         market.network.after = LIMITED
-        await run.press("r")
-        await run.see("again in 21 s")
-        await run.press("o")
-        await run.see("Orders")
+        await run.press("r", sees="again in 21 s")
+        await run.press("o", sees="Orders")
         run.advance(40)
         await run.press("escape")
         run.app.tick()
@@ -158,8 +154,7 @@ async def test_a_new_quote_of_a_full_window_is_asked_for_again(market: Market) -
         await run.to_frozen()
         run.advance(70)
         market.network.after = LIMITED
-        await run.press("r")
-        await run.see("r new quote, again in 21 s")
+        await run.press("r", sees="r new quote, again in 21 s")
         market.network.after = None
         run.advance(21)
         await run.see("c creates the order")
@@ -172,8 +167,7 @@ async def test_an_error_leaves_the_rows_and_a_repeated_call_says_what_the_next_m
     async with market.desk() as run:
         await run.to_quotes()
         market.network.after = failing(403, ERROR % b"FIXED_RATE_NOT_ALLOWED")
-        await run.press("f")
-        await run.see("FIXED_RATE_NOT_ALLOWED")
+        await run.press("f", sees="FIXED_RATE_NOT_ALLOWED")
         assert "Alder" in run.text
         assert "f fixed too, 1 quote" in run.text
 
@@ -312,8 +306,7 @@ async def test_routes_out_of_view_are_counted_and_the_explanation_leaves_the_hea
 
         await run.press("home")
         await run.resize(120, 40)
-        await run.press("e")
-        await run.see("Provider pays out")
+        await run.press("e", sees="Provider pays out")
         head = next(row for row in run.text.split("\n") if "Sell " in row)
         assert "on Ethereum  " in head
         assert "by net received" in head
@@ -329,8 +322,7 @@ async def test_the_waterfall_walks_the_quotes_and_reviews(market: Market) -> Non
         await run.press("e")
         run.screen(WaterfallScreen)
         assert "inside the rate" in run.text
-        await run.press("right_square_bracket")
-        await run.see("$61.12 ÷ $3,311.06")
+        await run.press("right_square_bracket", sees="$61.12 ÷ $3,311.06")
         await run.press("u")
         assert "u net ranking" in run.text
         await run.press("left_square_bracket", "enter")
@@ -356,8 +348,7 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
     async with market.desk() as run:
         await run.to_quotes()
         assert "f fixed too, 1 quote" in run.text
-        await run.press("f")
-        await run.see("fixed and floating")
+        await run.press("f", sees="fixed and floating")
         assert asked == ["false", "true"]
         assert "r refresh, 2 quotes" in run.text
         assert "f fixed too" not in run.text
@@ -384,8 +375,7 @@ async def test_fixed_rates_are_merged_and_a_route_is_asked_for_again_at_its_own(
 async def test_options_ask_only_when_a_key_says_so(market: Market) -> None:
     async with market.desk() as run:
         await run.to_quotes()
-        await run.press("f2")
-        await run.see("How to ask for quotes")
+        await run.press("f2", sees="How to ask for quotes")
         await run.press("ctrl+n", "down", "down")
         await run.enter("5")
         assert "A markup is 0 to 4 percent." in run.text

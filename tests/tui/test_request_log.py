@@ -7,8 +7,7 @@ from tui.desk_run import DeskRun, Market
 
 
 async def opened(run: DeskRun) -> RequestLogScreen:
-    await run.press("g")
-    await run.see("Requests")
+    await run.press("g", sees="Requests")
     return run.screen(RequestLogScreen)
 
 
@@ -32,8 +31,7 @@ async def test_every_call_stands_there_is_found_and_copied_and_no_secret(market:
         await run.press("Y")
         assert run.app.clipboard.startswith("swapdesk api GET /quotes -q amount=0.5 -q from=")
         await run.press("slash")
-        await run.type(" nothing like this")
-        await run.see("No call matches.")
+        await run.type(" nothing like this", sees="No call matches.")
         await run.press("escape")
         assert len(screen._table.rows) > 5
 

@@ -28,8 +28,7 @@ async def test_configured_keys_work_and_are_shown_everywhere(market: Market) -> 
         await run.to_quotes()
         assert "ctrl+r refresh, 1 quote" in run.text
         assert run.text.endswith("f1 keys")
-        await run.press("f1")
-        await run.see("Everywhere")
+        await run.press("f1", sees="Everywhere")
         rows = run.text.split("\n")
         assert any(" z " in row and "Open orders" in row for row in rows)
         assert any("ctrl+r" in row and "Ask again for all routes" in row for row in rows)
@@ -88,8 +87,7 @@ async def test_what_is_wrong_is_said_in_one_notice_and_kept(market: Market) -> N
                 said,
             )
         assert run.app.theme == "ink"
-        await run.press("g")
-        await run.see("mine.toml:1: acent")
+        await run.press("g", sees="mine.toml:1: acent")
         await run.press("escape", "t")
         run.screen(TokensScreen)
 
@@ -116,8 +114,7 @@ async def test_glyphs_and_palette_are_of_the_files_and_an_edit_is_drawn_on_the_n
 async def choose_theme(run: DeskRun, name: str) -> None:
     await run.ready()
     await run.press("ctrl+p")
-    await run.enter(f"theme {name}")
-    await run.see(f"Theme {name}")
+    await run.enter(f"theme {name}", sees=f"Theme {name}")
     assert run.app.theme == name
 
 
@@ -148,8 +145,7 @@ async def test_ctrl_q_tells_how_to_leave_and_who_comes_back_from_the_shell_sees_
     async with market.ready_desk() as run:
         for key in ("ctrl+q", "ctrl+c"):
             run.app.screen.clear_notice()
-            await run.press(key)
-            await run.see("q quits.")
+            await run.press(key, sees="q quits.")
         assert run.app.is_running
         painted: list[object] = []
         display = run.app._display

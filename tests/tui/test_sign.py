@@ -60,8 +60,7 @@ async def test_only_s_on_a_still_screen_signs_x_refuses_and_a_review_that_ended_
 ) -> None:
     async with market.desk() as run:
         one = await asked(run, review())
-        await run.press("s")
-        await run.see("The screen just changed.")
+        await run.press("s", sees="The screen just changed.")
         assert one.answers == []
         await run.still()
         await run.press("enter", "space")
@@ -86,8 +85,7 @@ async def test_only_s_on_a_still_screen_signs_x_refuses_and_a_review_that_ended_
 async def test_what_was_not_read_to_its_end_or_not_drawn_yet_is_not_signed(market: Market) -> None:
     async with market.desk((80, 24)) as run:
         one = await asked(run, review(lines=LONG))
-        await run.press_still("s")
-        await run.see("read to the end first")
+        await run.press_still("s", sees="read to the end first")
         assert one.answers == []
         for key in ("space", "end", "pagedown"):
             before = run.text
@@ -126,10 +124,8 @@ async def test_what_weighs_more_than_a_label_asks_for_words_and_what_moves_keeps
     many = replace(MOVES.changes[0], decimals=18, units=-(10**30) - 1)
     async with market.desk((120, 40)) as run:
         one = await asked(run, review(lines=heavy, phrase=PHRASE))
-        await run.press_still("s")
-        await run.see("It is not in the quote.")
-        await run.enter("sign it")
-        await run.see("Not the same")
+        await run.press_still("s", sees="It is not in the quote.")
+        await run.enter("sign it", sees="Not the same")
         assert one.answers == []
         await run.retype(PHRASE)
         await run.press("enter")
@@ -147,13 +143,11 @@ async def test_leaving_keeps_the_question_and_home_leads_back(market: Market) ->
         await run.press("s")
         run.screen(SignScreen)
         await run.see("sign or refuse in")
-        await run.press("J")
-        await run.see("sellAmount")
+        await run.press("J", sees="sellAmount")
         await run.press("escape", "y")
         assert DIGEST in str(getattr(run.app, "_clipboard", "")) or "digest" in run.text.lower()
         assert one.signing.review is not None
-        await run.press("escape", "q")
-        await run.see("q quits")
+        await run.press("escape", "q", sees="q quits")
 
 
 async def test_a_pass_phrase_is_drawn_as_dots_and_kept_nowhere(market: Market) -> None:
@@ -185,10 +179,8 @@ async def test_plus_asks_for_a_higher_fee_and_c_for_a_cancellation(market: Marke
     """The wallet knows of no such transaction, and each key is told so in its own words."""
     async with market.desk() as run:
         await waiting.reach(run)
-        await run.press("+")
-        await run.see("No higher fee was sent")
-        await run.press("c")
-        await run.see("No cancellation was sent")
+        await run.press("+", sees="No higher fee was sent")
+        await run.press("c", sees="No cancellation was sent")
 
 
 EVM = "0x d502 5181 635c 6707 50c7 ED7F df05 B972 3497 4e69"

@@ -10,19 +10,16 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
 
-from harness import wait_for
-from plain_http import PLAIN
+from harness import rpc_of, wait_for
+from sandbox.chain_money import Chain
+from swapdesk.sandbox.world import WorldToken, find_token
 from tui.test_end_to_end import ENTER, STILL, DeskWindow
 
 MOST_KEYS = 22
-USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
-WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
-BALANCE_OF = "0x70a08231"
+USDC, WETH = (find_token("ethereum", symbol) for symbol in ("USDC", "WETH"))
 TAPE = Path(__file__).parents[2] / "docs" / "tapes" / "dex.tape"
 
 
@@ -44,35 +41,19 @@ class Trader:
         self.desk.kill()
         self.desk = DeskWindow(self.desk.home)
 
-    @property
-    def _ready(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.desk.home / "sandbox" / "run.json").read_text())
-        return found
-
-    @property
-    def _rpc(self) -> str:
-        (chain,) = [one for one in self._ready["chains"] if one["shortName"] == "ethereum"]
-        return str(chain["rpc"])
-
-    def holds(self, token: str, owner: str) -> int:
-        asked = {"to": token, "data": f"{BALANCE_OF}{owner[2:].lower().rjust(64, '0')}"}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": [asked, "latest"]}
-        answer: dict[str, Any] = httpx2.post(
-            self._rpc, json=body, trust_env=False, verify=PLAIN
-        ).json()
-        return int(answer["result"], 16)
+    def holds(self, token: WorldToken, owner: str) -> int:
+        """Units of a token, asked of the node."""
+        ready = json.loads((self.desk.home / "sandbox" / "run.json").read_text())
+        return Chain(rpc_of(ready["chains"], "ethereum")).balance(token, owner)
 
     def to_form(self, venue: str) -> None:
         """``n``, the line, the on-chain routes, the row of the venue, enter."""
         desk = self.desk
         desk.keys = 0
-        desk.press("n")
-        desk.read_until("What do you want to swap?")
+        desk.press("n", sees="What do you want to swap?")
         desk.read_until_quiet(STILL)
-        desk.type("1000 usdc weth")
-        desk.read_until("enter ask for quotes")
-        desk.press(ENTER)
-        desk.read_until("d dex only")
+        desk.type("1000 usdc weth", sees="enter ask for quotes")
+        desk.press(ENTER, sees="d dex only")
         desk.press("d")
         desk.until(lambda: "d all routes" in desk.text, "the on-chain routes")
         for _ in range(20):

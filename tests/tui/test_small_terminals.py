@@ -49,8 +49,7 @@ async def test_the_state_of_an_order_and_its_whole_deposit_card_can_be_read(mark
         assert row.rstrip().endswith("Waiting for you")
         run.app.navigation.open_order(known.id)
         await run.settle(lambda: isinstance(run.app.screen, OrderScreen), "the order")
-        await run.press("d")
-        await run.see("↓ more")
+        await run.press("d", sees="↓ more")
         assert "1   Destination tag   104882716" in run.text
         assert "Waiting for" not in run.text
         assert "↑ back up" not in run.text
@@ -100,8 +99,7 @@ async def test_every_screen_says_what_holds_funds(market: Market) -> None:
     prepare(market, [waiting(market.clock), held(market.clock)])
     async with market.ready_desk((100, 30)) as run:
         await run.see("Funds in your wallet, and in 1 open order; o shows where.")
-        await run.press("g")
-        await run.see("Funds in your wallet, and in 1 open order; o shows where.")
+        await run.press("g", sees="Funds in your wallet, and in 1 open order; o shows where.")
         await run.press("escape")
         await run.pilot.resize_terminal(*SMALLEST)
         await run.see("Funds also in 1 order.")
@@ -113,8 +111,7 @@ async def test_the_meanings_of_notes_are_those_of_the_rows_in_view(market: Marke
     async with market.desk((120, 40)) as run:
         await run.to_quotes()
         await run.see("refund this route needs a refund address")
-        await run.press("1")
-        await run.see("standard only")
+        await run.press("1", sees="standard only")
         assert "Meridian" not in run.text
         assert "needs a refund address" not in run.text
 
@@ -126,8 +123,7 @@ async def test_a_covered_screen_fits_the_terminal_when_it_comes_back(market: Mar
         await run.pilot.pause()
         wide = run.body
         for size in ((80, 24), (120, 40)):
-            await run.press("at")
-            await run.see("@cold")
+            await run.press("at", sees="@cold")
             await run.resize(*size)
             assert below.region.size != size
             await run.press("escape")
@@ -147,8 +143,7 @@ async def test_every_hash_of_a_demonstration_can_be_read_and_esc_ends_what_it_ex
             await run.see(stage.row.title)
             assert "…" not in "".join(run.text.split("\n")[-3:]), "no sentence is cut"
             await run.press("space")
-        await run.press("e")
-        await run.see("Privacy here is a crowd")
+        await run.press("e", sees="Privacy here is a crowd")
         # The middle column, in which hashes are broken over rows.
         seen = ""
         while True:
@@ -159,16 +154,14 @@ async def test_every_hash_of_a_demonstration_can_be_read_and_esc_ends_what_it_ex
                 await run.press("down")
         assert len(hashes) == 3
         assert [one for one in hashes if one not in seen] == []
-        await run.press("l")
-        await run.see("no path on the chains")
+        await run.press("l", sees="no path on the chains")
         assert "Privacy here is a crowd" in run.text
         await run.see("esc close")
         await run.press("escape")
         await run.settle(lambda: "esc end" in run.text, "the stage without its explanation")
         assert "Privacy here is a crowd" not in run.text
         assert "no path" not in run.text
-        await run.press("escape")
-        await run.see("What do you want to swap?")
+        await run.press("escape", sees="What do you want to swap?")
 
 
 async def shrink_and_grow(run: DeskRun) -> None:

@@ -21,8 +21,7 @@ async def test_a_wrong_line_says_what_and_asks_nothing(market: Market) -> None:
         assert "▲ An amount has one point." in run.text
         assert not [call for call in market.network.seen if "quotes" in call]
         assert run.screen(SwapScreen).line.value == "1..5 btc eth"
-        await run.press("home", "right", "delete")
-        await run.see("Sell  1.5 BTC")
+        await run.press("home", "right", "delete", sees="Sell  1.5 BTC")
         assert "An amount has one point." not in run.text
 
 
@@ -59,8 +58,7 @@ async def test_letters_are_typed_while_the_line_has_text_wherever_the_focus_is(
 
 async def test_both_tokens_have_a_key_for_another_chain(market: Market) -> None:
     async with market.ready_desk() as run:
-        await run.type("900 usdc eth")
-        await run.see("USDC is on ")
+        await run.type("900 usdc eth", sees="USDC is on ")
         assert ": shift+tab · ETH is on " in run.text
         await run.press("tab", "shift+tab")
         read = re.search(r"Sell +900 USDC +on (\w+) +Buy +ETH +on (\w+)", run.text)
@@ -78,8 +76,7 @@ async def test_an_amount_outside_the_limits_is_said_and_costs_no_quote(market: M
             read = " ".join(run.text.split())
             bound = re.search(r"(small|larg)est usable amount is ([0-9.,]+ BTC)\.", read)
             assert bound is not None, run.text
-            await run.press("enter")
-            await run.see(f"▲ {bound[1].capitalize()}est: {bound[2]}")
+            await run.press("enter", sees=f"▲ {bound[1].capitalize()}est: {bound[2]}")
             run.screen(SwapScreen)
 
 
@@ -93,8 +90,7 @@ async def test_a_chosen_token_is_written_into_the_line_and_its_amount_may_come_l
         await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
         await run.type("40")
         await run.press("end")
-        await run.type("btc")
-        await run.see("Sell  40 SOL  on Solana")
+        await run.type("btc", sees="Sell  40 SOL  on Solana")
         assert "Buy  BTC  on Bitcoin" in run.text
 
         await cleared(run)
@@ -122,24 +118,23 @@ async def test_a_private_send_names_its_recipient_here_or_in_the_form(market: Ma
         await run.press("space", "p")
         assert run.screen(SwapScreen).private, "a key of the desk stays one on the empty line"
         assert run.screen(SwapScreen).line.value == ""
-        await run.type("10 usdc.e")
-        await run.see("cannot be sent privately")
+        await run.type("10 usdc.e", sees="cannot be sent privately")
         await run.press("enter")
         assert isinstance(run.app.screen, SwapScreen)
 
         for asked, to in enumerate(("", " @bob", f" {address}"), 1):
             await cleared(run)
             assert run.screen(SwapScreen).private
-            await run.type(f"0.5 eth{to}")
-            await run.see("Send privately  0.5 ETH  on Ethereum")
+            await run.type(f"0.5 eth{to}", sees="Send privately  0.5 ETH  on Ethereum")
             assert ("to  @bob" in run.text) == (to == " @bob")
             assert ("to  0x5aAe" in run.text.replace("0x ", "0x")) == to.endswith(address)
             await run.press("enter")
             await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
             assert market.network.seen.count("GET /v2/quotes/private-send") == asked
             if to.endswith(address):
-                await run.press("enter")
-                await run.see("0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed")
+                await run.press(
+                    "enter", sees="0x 5aAe b605 3F3E 94C9 b9A0 9f33 6694 35E7 Ef1B eAed"
+                )
             else:
                 await run.press("escape")
 

@@ -31,10 +31,8 @@ async def test_a_token_that_is_not_what_it_seems_is_refused_or_agreed_to_by_typi
         assert "malicious. It cannot be chosen." in run.text
 
         await anew(run, "usdc.e arbitrum")
-        await run.press("enter")
-        await run.see("This token needs a second look")
-        await run.enter("no")
-        await run.see('Not the same: type "yes".')
+        await run.press("enter", sees="This token needs a second look")
+        await run.enter("no", sees='Not the same: type "yes".')
         await run.press("backspace", "backspace")
         await run.enter("yes")
         await run.settle(lambda: isinstance(run.app.screen, SwapScreen), "the line")
@@ -75,15 +73,15 @@ async def test_an_unlisted_contract_is_asked_for_once(market: Market) -> None:
         await search(run, "0x" + "ab" * 20)
         assert "f4 asks the service for it." in run.text
         asked = market.network.seen.count("GET /v2/tokens")
-        await run.press("f4")
-        await run.see("The service does not know this contract either.")
+        await run.press("f4", sees="The service does not know this contract either.")
         assert market.network.seen.count("GET /v2/tokens") == asked + 1
 
         await anew(run, contract)
         file = run.app.session.desk.catalog._file
         file._connection.execute("PRAGMA query_only = ON")
-        await run.press("f4")
-        await run.see("cannot be written: attempt to write a readonly database; make room.")
+        await run.press(
+            "f4", sees="cannot be written: attempt to write a readonly database; make room."
+        )
         file._connection.execute("PRAGMA query_only = OFF")
         await run.press("f4")
         await run.settle(lambda: "No token is called" not in run.text, "the token")
@@ -104,20 +102,16 @@ async def test_limits_are_asked_for_by_a_key_and_then_known(market: Market) -> N
         market.network.after = lambda request, _: httpx2.Response(
             403, content=b'{"code":"FORBIDDEN","message":"no"}', request=request
         )
-        await run.press("f5")
-        await run.see("FORBIDDEN")
+        await run.press("f5", sees="FORBIDDEN")
         await run.see("f5 asks the service")
         assert asked() == 1
 
         market.network.after = None
-        await run.press("f5")
-        await run.see("USDC sold for BTC")
+        await run.press("f5", sees="USDC sold for BTC")
         assert re.search(r"standard [\d.,]+ to [\d.,]+   private [\d.,]+ to ", run.text)
         assert asked() == 2
-        await run.press("down")
-        await run.see("EPjF Wdd5")
-        await run.press("up")
-        await run.see("USDC sold for BTC")
+        await run.press("down", sees="EPjF Wdd5")
+        await run.press("up", sees="USDC sold for BTC")
         assert asked() == 2
 
 
@@ -128,5 +122,4 @@ async def test_a_token_for_a_line_is_the_other_side_of_its_limits(market: Market
         assert "choose what to buy" in run.text.split("\n")[0]
         assert "Next you: choose a token to buy" in run.text
         await run.type("usdc")
-        await run.press("f5")
-        await run.see("BTC sold for USDC")
+        await run.press("f5", sees="BTC sold for USDC")

@@ -96,8 +96,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
         await run.settle(lambda: whole(run), "the chains")
         # The line was read before there was a wallet: what it says of one is read anew.
-        await run.press("escape")
-        await run.see("you have 10,000 USDC")
+        await run.press("escape", sees="you have 10,000 USDC")
         await run.press("escape", "w")
         await run.settle(lambda: isinstance(run.app.screen, WalletsScreen), "the wallets")
         await run.settle(lambda: whole(run), "the chains again")
@@ -117,11 +116,9 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
                 await desk.clock.sleep(0.1)
 
         await run.settle(lambda: whole(run), "the first reading")
-        await run.press("r")
-        await run.see("May take")
+        await run.press("r", sees="May take")
         await run.see("to Fathom AMM")
-        await run.press("end")
-        await run.see("0x 568b a200 66d0")
+        await run.press("end", sees="0x 568b a200 66d0")
         # A money key counts on a still screen only.
         await run.press_still("x")
         await run.settle(lambda: isinstance(run.app.screen, SignScreen), "what is signed")
@@ -136,10 +133,10 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
 
         await run.settle(lambda: whole(run), "what is left to take")
         assert "No spending policy" in run.text
-        await run.press("m")
-        await run.see("What the wallet may sign at most")
-        await run.enter("per-day usdc.base=15, per-payment usd=50 price usdc.base=1")
-        await run.see("The limits are set.")
+        await run.press("m", sees="What the wallet may sign at most")
+        await run.enter(
+            "per-day usdc.base=15, per-payment usd=50 price usdc.base=1", sees="The limits are set."
+        )
         await run.settle(lambda: whole(run), "the limits")
         await run.press("end")
         # What was approved counts.
@@ -156,8 +153,7 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
         mine = account_address(account.address)
         left_by_bundle(desk.journal, account.address, mine, usdc)
         await control.give("base", mine, Decimal(25), usdc.contract)
-        await run.press("r")
-        await run.see("In smart accounts")
+        await run.press("r", sees="In smart accounts")
         await run.settle(lambda: whole(run), "the smart account")
         at = next(
             key for key, one in run.screen(WalletsScreen)._subjects.items() if one.smart == mine
@@ -180,25 +176,21 @@ async def test_an_allowance_is_ended_by_keys(sandbox: Sandbox, tmp_path: Path) -
             signed.append(review.id)
             await run.press("s")
         await run.see("smart account on Base is paid back: 25 USDC.")
-        await run.press("l")
-        await run.see("Locked.")
+        await run.press("l", sees="Locked.")
         assert wallet.locks_in is None
 
         # What it has is told where it is asked for, by its addresses alone.
         held = "10,025 USDC"
         await run.press("escape")
-        await run.type("20 usdc.base btc")
-        await run.see(f"you have {held} ·")
+        await run.type("20 usdc.base btc", sees=f"you have {held} ·")
         await run.retype("20000 usdc.base btc")
         await run.see(f"you have {held}, too little")
-        await run.press("f9")
-        await run.see("you have ••• USDC, too little")
+        await run.press("f9", sees="you have ••• USDC, too little")
         await run.press("f9")
         await run.retype("200 usdc.base btc")
         await run.press("enter")
         await run.settle(lambda: getattr(run.app.screen, "board", None) is not None, "quotes")
-        await run.press("enter")
-        await run.see(f"You have   {held}")
+        await run.press("enter", sees=f"You have   {held}")
         assert wallet.locks_in is None
 
         # Once a transaction that the desk waited for is in a block the total is read anew.

@@ -1,5 +1,5 @@
-"""The commands. ``main`` names them; ``*_command`` and ``*_commands`` are what click reads, the
-other modules what they do. ``call`` and ``session`` are one call and the desk behind it.
+"""The commands. ``main`` lists them; ``*_command`` and ``*_commands`` declare them for click, the
+other modules carry them out. ``cli_context`` is one call, ``session`` the desk behind it.
 
 The installed command (``scripts/swapdesk``) drops ``PYTHONPATH``, ``PYTHONSTARTUP`` and other
 variables that load code, and begins anew without them before anything of swapdesk is imported. It

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import on_call, on_desk
+from swapdesk.cli.cli_context import Declared, Effect, on_call, on_desk
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -86,7 +86,10 @@ def batch() -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A new file."
 )
-@on_call("batch_report:write_template")
+@on_call(
+    "batch_report:write_template",
+    Declared(Effect.CHANGES_DESK, reading=True, prints=("batch_report:TemplateDocument",)),
+)
 def template() -> None:
     """Write a file to begin with."""
 
@@ -96,7 +99,10 @@ def template() -> None:
 @sell_option
 @decimal_comma_option
 @skip_option
-@on_desk("batch_report:show_plan")
+@on_desk(
+    "batch_report:show_plan",
+    Declared(Effect.ONLY_READS, reading=True, prints=("swapdesk.flows.batch.plan:PlanDocument",)),
+)
 def plan() -> None:
     """Judge every row and show groups, totals and calls. Nothing is created.
 
@@ -115,7 +121,13 @@ def plan() -> None:
     "--again", is_flag=True, help="Create them even if the same rows were created before."
 )
 @click.option("--failed", is_flag=True, help="The rows of a batch that failed, and no others.")
-@on_desk("batch_report:create_batch")
+@on_desk(
+    "batch_report:create_batch",
+    Declared(
+        Effect.SPENDS_LIMIT,
+        prints=("batch_report:BatchDocument", "swapdesk.flows.batch.plan:PlanDocument"),
+    ),
+)
 def create() -> None:
     """Create the orders of a FILE, group after group, or with --failed those rows of a BATCH (the
     newest one unless it is named) that became no order. Nothing is paid.
@@ -128,7 +140,11 @@ def create() -> None:
 @batch_argument
 @group_option
 @wallet_option
-@on_desk("batch_report:build_group", from_journal=True)
+@on_desk(
+    "batch_report:build_group",
+    Declared(Effect.SPENDS_LIMIT, prints=("batch_report:BatchDocument",)),
+    from_journal=True,
+)
 def build() -> None:
     """Ask what has to be signed to pay a group, and compare it. Nothing is signed or paid.
 
@@ -141,7 +157,11 @@ def build() -> None:
 @group_option
 @wallet_option
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("batch_report:sign_group", from_journal=True)
+@on_desk(
+    "batch_report:sign_group",
+    Declared(Effect.MOVES_MONEY, prints=("batch_report:BatchDocument",)),
+    from_journal=True,
+)
 def sign() -> None:
     """Fund the own smart account where it lacks something, and sign the bundle of a group.
 
@@ -152,7 +172,11 @@ def sign() -> None:
 @batch.command()
 @batch_argument
 @group_option
-@on_desk("batch_report:submit_group", from_journal=True)
+@on_desk(
+    "batch_report:submit_group",
+    Declared(Effect.MOVES_MONEY, prints=("batch_report:BatchDocument",)),
+    from_journal=True,
+)
 def submit() -> None:
     """Submit the signatures of a group once, and follow the bundle to its outcome.
 
@@ -172,7 +196,13 @@ def submit() -> None:
 @click.option(
     "--again", is_flag=True, help="Create them even if the same rows were created before."
 )
-@on_desk("batch_report:run_batch")
+@on_desk(
+    "batch_report:run_batch",
+    Declared(
+        Effect.MOVES_MONEY,
+        prints=("batch_report:BatchDocument", "swapdesk.flows.batch.plan:PlanDocument"),
+    ),
+)
 def run() -> None:
     """Plan, create, and pay the groups of a file, one after another.
 
@@ -185,7 +215,11 @@ def run() -> None:
 @batch_argument
 @wallet_option
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("batch_report:resume_batch", from_journal=True)
+@on_desk(
+    "batch_report:resume_batch",
+    Declared(Effect.MOVES_MONEY, prints=("batch_report:BatchDocument",)),
+    from_journal=True,
+)
 def resume() -> None:
     """Go on with a batch: look for groups of unknown outcome, create those that never left, and
     pay what was begun to be paid.
@@ -196,7 +230,11 @@ def resume() -> None:
 
 @batch.command()
 @batch_argument
-@on_desk("batch_report:show_status", from_journal=True)
+@on_desk(
+    "batch_report:show_status",
+    Declared(Effect.ONLY_READS, reading=True, prints=("batch_report:BatchDocument",)),
+    from_journal=True,
+)
 def status() -> None:
     """What became of every row; the newest batch unless one is named."""
 
@@ -206,6 +244,14 @@ def status() -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A new file."
 )
-@on_desk("batch_report:export_batch", from_journal=True)
+@on_desk(
+    "batch_report:export_batch",
+    Declared(
+        Effect.CHANGES_DESK,
+        reading=True,
+        prints=("batch_report:ResultsDocument", "batch_report:ResultsFileDocument"),
+    ),
+    from_journal=True,
+)
 def export() -> None:
     """The results as CSV, one line for each row that was created."""

@@ -37,40 +37,19 @@ class Effect(StrEnum):
     ONLY_READS = "only reads"
 
 
-_ROWS: tuple[tuple[Effect, bool, str], ...] = (
-    (Effect.MOVES_MONEY, False, "swap, send, fund"),
-    (Effect.MOVES_MONEY, False, "batch sign, batch submit, batch run, batch resume"),
-    (Effect.MOVES_MONEY, False, "wallet revoke, wallet cancel, wallet bump, wallet withdraw"),
-    # The method of the call decides: one that writes is refused.
-    (Effect.MOVES_MONEY, True, "api"),
-    (Effect.SPENDS_LIMIT, False, "batch create, batch build, trigger run"),
-    (Effect.SPENDS_LIMIT, True, "quote"),
-    (Effect.CHANGES_DESK, False, "wallet new, wallet import, wallet export, wallet lock"),
-    (Effect.CHANGES_DESK, True, "batch template, batch export, orders export, orders put-away"),
-    (Effect.CHANGES_DESK, True, "support bundle, support page, serve, worker, node, tape run"),
-    (Effect.CHANGES_DESK, True, "trigger NAME, trigger clear, trigger clock, tour"),
-    (Effect.CHANGES_DESK, False, "partner payout, partner reverse, partner create, partner key"),
-    (Effect.CHANGES_DESK, False, "partner revoke, partner suspend, partner tier"),
-    (Effect.CHANGES_DESK, False, "partner override, partner origin"),
-    (Effect.ONLY_READS, False, "sign, wallet list, wallet balance, wallet allowances"),
-    (Effect.CHANGES_DESK, False, "wallet policy set"),
-    (Effect.ONLY_READS, False, "wallet transactions, wallet policy show"),
-    (Effect.ONLY_READS, True, "tokens, chains, orders list, orders show, orders watch"),
-    (Effect.ONLY_READS, True, "batch plan, batch status, why, inspect, support open"),
-    (Effect.CHANGES_DESK, True, "profile use"),
-    (Effect.ONLY_READS, True, "trigger list, demo, config show, profile list, doctor, completion"),
-    (Effect.ONLY_READS, True, "schema, errors, docs, commands, listen, partner sums, backup"),
-    (Effect.ONLY_READS, True, "partner list, partner show, partner audit"),
-    (Effect.ONLY_READS, True, "account limits, account commissions, account volume"),
-    (Effect.ONLY_READS, True, "account weekly, account chart"),
-)
-"""The effect, whether it works on a desk that only reads, and the commands."""
+class Declared(Struct, frozen=True):
+    """The facts of a command, which stand beside its function.
 
+    ``effect`` is what it does at most. ``prints`` names the types of its JSON documents as
+    ``module:Name``; each run prints one of them. A command without documents says what it does
+    ``instead``. ``reading``: allowed on a read-only desk, which creates, signs and spends nothing
+    and does not ask the process with the keys.
+    """
 
-EFFECTS: dict[str, Effect] = {name: one for one, _, names in _ROWS for name in names.split(", ")}
-READING = frozenset(name for _, reads, names in _ROWS if reads for name in names.split(", "))
-"""Commands that work on a desk that only reads: one that creates, signs or spends, or asks the
-process with the keys, does not."""
+    effect: Effect
+    prints: tuple[str, ...] = ()
+    instead: str = ""
+    reading: bool = False
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -213,32 +192,43 @@ global_options = options(
 ``--read-only`` and ``--passphrase-fd``."""
 
 
-def desk_command(command: F) -> F:
-    """Give a click command its :class:`CliContext` as first argument, and the options of all."""
+def desk_command(declared: Declared) -> Callable[[F], F]:
+    """Declares a click command: adds the options of every command, and passes the
+    :class:`CliContext` first. On a read-only desk a command that is not ``reading`` ends before it
+    does anything."""
 
-    @global_options
-    @click.pass_context
-    @functools.wraps(command)
-    def with_call(
-        context: click.Context,
-        /,
-        *args: Any,
-        profile: str | None,
-        as_json: bool,
-        plain: bool,
-        read_only: bool,
-        passphrase_fd: int | None,
-        **kwargs: Any,
-    ) -> Any:
-        call = context.find_object(CliContext) or CliContext(Output("table"))
-        narrow(call, profile, as_json, plain, read_only, passphrase_fd)
-        _require_text(context)
-        named = context.command_path.partition(" ")[2]
-        if named in EFFECTS and named not in READING:
-            refuse_to_write(call)
-        return command(call, *args, **kwargs)
+    def decorated(command: F) -> F:
+        @global_options
+        @click.pass_context
+        @functools.wraps(command)
+        def with_call(
+            context: click.Context,
+            /,
+            *args: Any,
+            profile: str | None,
+            as_json: bool,
+            plain: bool,
+            read_only: bool,
+            passphrase_fd: int | None,
+            **kwargs: Any,
+        ) -> Any:
+            call = context.find_object(CliContext) or CliContext(Output("table"))
+            narrow(call, profile, as_json, plain, read_only, passphrase_fd)
+            _require_text(context)
+            if not declared.reading:
+                refuse_to_write(call)
+            return command(call, *args, **kwargs)
 
-    return with_call  # type: ignore[return-value]
+        with_call.declared = declared  # type: ignore[attr-defined]
+        return with_call  # type: ignore[return-value]
+
+    return decorated
+
+
+def declared_of(command: click.Command) -> Declared:
+    """The facts of a command made by :func:`desk_command`."""
+    declared: Declared = command.callback.declared  # type: ignore[union-attr]
+    return declared
 
 
 def named(place: str) -> Any:
@@ -253,18 +243,22 @@ def named(place: str) -> Any:
 def _carried_out(
     runner: str,
     work: str,
+    declared: Declared,
     *,
     places: tuple[str, ...] = (),
     check: Callable[..., None] | None = None,
     signs: bool = False,
     **how: bool,
 ) -> Callable[[F], F]:
-    """A command that is ``work`` alone: the click function has its words and options, and ``work``
-    takes them by name after what ``runner`` opens for it, at what the options ``places`` say.
-    What ``check`` refuses of the options opens nothing. One that ``signs`` needs ``--yes`` where
-    nobody can be asked."""
+    """Declares a command that only runs ``work``, named as ``module:function``.
 
-    def declared(command: F) -> F:
+    The click function has the help and the options. ``runner`` opens what the command needs, with
+    ``how`` and the options named in ``places``, and passes it to ``work``, followed by the other
+    options by name. ``check`` may refuse the options before anything is opened. A command that
+    ``signs`` needs ``--yes`` where nobody can be asked.
+    """
+
+    def decorated(command: F) -> F:
         @functools.wraps(command)
         def carry_out(call: CliContext, **options: Any) -> Any:
             if signs and not (options["yes"] or call.interactive):
@@ -275,9 +269,9 @@ def _carried_out(
             return named(runner)(call, lambda *on: named(work)(*on, **options), **how, **where)
 
         carry_out.work = work  # type: ignore[attr-defined]
-        return desk_command(carry_out)  # type: ignore[return-value]
+        return desk_command(declared)(carry_out)  # type: ignore[return-value]
 
-    return declared
+    return decorated
 
 
 def run_alone(call: CliContext, work: Callable[[CliContext], Any]) -> Any:

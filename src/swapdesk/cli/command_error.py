@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from msgspec import Struct
@@ -20,38 +20,67 @@ if TYPE_CHECKING:
     from swapdesk.wallet.protocol import WalletError
 
 
+class Retry(StrEnum):
+    """Whether the same command helps when it is given again."""
+
+    YES = "yes"
+    """Nothing was done, or what was done is not done twice."""
+    LATER = "later"
+    """Once a window of time, a transaction or another desk is over."""
+    CORRECTED = "corrected"
+    """After ``next`` was done; the same again ends the same way."""
+    NO = "no"
+    """Look first: something may have happened, or the command did its work."""
+
+
 class Exit(IntEnum):
-    """How a command ends: its number, and what that means."""
+    """How a command ends: its number, what that means, and whether to give it again."""
 
     means: str
+    retry: Retry
 
-    def __new__(cls, number: int, means: str) -> Self:
+    def __new__(cls, number: int, means: str, retry: Retry) -> Self:
         end = int.__new__(cls, number)
-        end._value_, end.means = number, means
+        end._value_, end.means, end.retry = number, means, retry
         return end
 
-    DONE = 0, "done"
-    DEFECT = 1, "a defect in swapdesk"
-    BAD_INPUT = 2, "bad input or ambiguity"
+    DONE = 0, "done", Retry.NO
+    DEFECT = 1, "a defect in swapdesk", Retry.NO
+    BAD_INPUT = 2, "bad input or ambiguity", Retry.CORRECTED
     """Bad input, an ambiguous token, a setting that is wrong or missing."""
-    THRESHOLD = 3, "a threshold was exceeded; nothing was created"
+    THRESHOLD = 3, "a threshold was exceeded; nothing was created", Retry.YES
     """A limit set by the caller: the loss in value, or the time to wait."""
-    REFUSED = 4, "refused by the service"
+    REFUSED = 4, "refused by the service", Retry.CORRECTED
     """Refused by the service (401, 403, 409, 422 and other refusals), or no usable route."""
-    NOT_FOUND = 5, "not found"
-    RATE_LIMITED = 6, "rate limited"
-    UNREACHABLE = 7, "not reachable or 5xx; nothing was created"
+    NOT_FOUND = 5, "not found", Retry.CORRECTED
+    RATE_LIMITED = 6, "rate limited", Retry.LATER
+    UNREACHABLE = 7, "not reachable or 5xx; nothing was created", Retry.YES
     """Not reachable, 5xx, or an answer of no use; nothing was created."""
-    UNKNOWN = 8, "outcome unknown; journaled, see orders list"
+    UNKNOWN = 8, "outcome unknown; journaled, see orders list", Retry.NO
     """The outcome of a create is not known; it is in the journal."""
-    OWN_REFUSAL = 9, "refused by the desk's own checks"
+    OWN_REFUSAL = 9, "refused by the desk's own checks", Retry.CORRECTED
     """Refused by the checks of the desk itself."""
-    ENDED_OTHERWISE = 10, "an order ended otherwise than completed"
+    ENDED_OTHERWISE = 10, "an order ended otherwise than completed", Retry.NO
     """An order ended, and not as completed."""
-    NOT_WRITTEN = 11, "the output could not be written; what was done stands"
+    NOT_WRITTEN = 11, "the output could not be written; what was done stands", Retry.NO
     """Standard output could not be written; what the command did stands."""
-    INTERRUPTED = 130, "interrupted"
+    INTERRUPTED = 130, "interrupted", Retry.YES
     """Ctrl-C, or the question was not answered with yes."""
+
+
+class ErrorCodeFacts(Struct, frozen=True):
+    """``exits`` are exit codes; several where the same thing is found at several places. ``status``
+    is that of the service's answer."""
+
+    code: str
+    means: str
+    retry: Retry
+    money: str
+    next: str
+    exits: tuple[int, ...]
+    status: int | None = None
+    family: str = ""
+    noun: str = ""
 
 
 @dataclass(eq=False)
@@ -64,7 +93,7 @@ class CommandError(Exception):
 
     PRINTED: ClassVar = {
         "code": "code", "message": "message", "status": "status", "requestId": "request_id",
-        "fields": "fields", "money": "money", "next": "next",
+        "fields": "fields", "money": "money", "next": "next", "family": "family", "noun": "noun",
     }  # fmt: skip
 
     exit: Exit
@@ -77,11 +106,23 @@ class CommandError(Exception):
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        money, next_ = words_of(self.code)
-        self.money, self.next = self.money or money, self.next or next_
+        # A code of others that comes without these words has sent nothing.
+        own = OWN_CODES.get(self.code)
+        self.money = self.money or (own.money if own is not None else UNTOUCHED)
+        self.next = self.next or (own.next if own is not None else CORRECT)
 
     def __str__(self) -> str:
         return self.message
+
+    @property
+    def family(self) -> str:
+        """The code that several share which differ in their noun alone; else the code itself."""
+        return _FAMILY_OF.get(self.code, (self.code, ""))[0]
+
+    @property
+    def noun(self) -> str:
+        """What tells the code from the others of its family; empty where it has none."""
+        return _FAMILY_OF.get(self.code, (self.code, ""))[1]
 
 
 class ErrorDocument(Struct, frozen=True):
@@ -153,7 +194,9 @@ _OPEN = (Exit.UNKNOWN,)
 _ENDED = (Exit.ENDED_OTHERWISE,)
 _FAR = (Exit.UNREACHABLE,)
 
-Row = tuple[str, tuple[Exit, ...], str, str, str]
+Row = (
+    tuple[str, tuple[Exit, ...], str, str, str] | tuple[str, tuple[Exit, ...], str, str, str, Retry]
+)
 
 OWN_ROWS: tuple[Row, ...] = (
     # What was typed, and files that were named.
@@ -248,7 +291,7 @@ OWN_ROWS: tuple[Row, ...] = (
     ("NO_CASE_FILE", _BAD, "The file is no support case.", UNMOVED, CORRECT),
     ("NOTHING_TO_LOOK_UP", _BAD, "Nothing in the text leads to an order.", UNMOVED, CORRECT),
     ("NOT_FAILED", _BAD, "The order does not need anybody, so it is not put away.",
-     "where the order says", "nobody: nothing is to be done"),
+     "where the order says", "nobody: nothing is to be done", Retry.NO),
     ("WRONG_CHAIN", _BAD, "The account is of another chain.", UNTOUCHED, CORRECT),
     ("FILE", _BAD, "The file cannot be written.", UNMOVED, CORRECT),
     ("FILE_EXISTS", _BAD, "There is a file of that name, and it is not replaced.", UNMOVED,
@@ -285,7 +328,7 @@ OWN_ROWS: tuple[Row, ...] = (
      "you: choose another token, or give its contract address"),
     ("TOKEN_DISABLED", (Exit.NOT_FOUND, Exit.OWN_REFUSAL),
      "This token or its chain is disabled at the moment.", UNTOUCHED,
-     "you: choose another token, or wait"),
+     "you: choose another token, or wait", Retry.LATER),
     ("TOKEN_REFUSED", _OWN, "The desk does not use this token.", UNTOUCHED,
      "you: choose another token"),
     ("TOKEN_WARNING", _OWN, "There is a warning about this token.", UNTOUCHED,
@@ -316,9 +359,9 @@ OWN_ROWS: tuple[Row, ...] = (
      "A person answered no, or did not answer.",
      UNTOUCHED, "you: give the command again"),
     ("CLOCK_SKEW", _FAR, "The clocks of machine and service differ by over two minutes.",
-     UNTOUCHED, "you: set the clock of this machine"),
+     UNTOUCHED, "you: set the clock of this machine", Retry.CORRECTED),
     ("ALREADY_ASKED", _OWN, "This confirmation was used before.", JOURNAL,
-     "you: look at swapdesk orders list"),
+     "you: look at swapdesk orders list", Retry.NO),
     ("NOT_CREATED", (Exit.UNREACHABLE, Exit.OWN_REFUSAL), "The service shows no such order.",
      UNPAID, QUOTES),
     ("OUTCOME_UNKNOWN", _OPEN, "No answer says whether it was done.", UNPAID,
@@ -326,9 +369,9 @@ OWN_ROWS: tuple[Row, ...] = (
     ("OUTCOME_PENDING", _OPEN, "The same payment was asked before, and nobody knows its outcome.",
      UNPAID, "the desk: it looks for the first order"),
     ("ORDER_DIFFERS", _OWN, "The order is not what was confirmed; its address is not shown.",
-     UNPAID, "you: do not pay this order; ask for new quotes"),
+     UNPAID, "you: do not pay this order; ask for new quotes", Retry.NO),
     ("NOT_REPEATED", _OWN, "The service has yet to repeat where to pay.", UNPAID,
-     "the service; swapdesk orders show asks again"),
+     "the service; swapdesk orders show asks again", Retry.LATER),
     ("ORDER_NOT_KNOWN", _OPEN, "The service answered with an order that it does not know.", UNPAID,
      "the desk: it asks again; swapdesk orders show asks now"),
     ("NOT_FUNDED", (Exit.UNKNOWN, Exit.OWN_REFUSAL),
@@ -351,7 +394,8 @@ OWN_ROWS: tuple[Row, ...] = (
     ("NOT_PAYABLE", _OWN, "The wallet cannot pay this order.", UNPAID,
      "you: send it from a wallet of that chain"),
     ("PAID_BEFORE", _OWN, "The order was paid before, or may have been.",
-     "with the payment that there is", "the venue; swapdesk orders show tells how it stands"),
+     "with the payment that there is", "the venue; swapdesk orders show tells how it stands",
+     Retry.NO),
     ("NOT_PAID", _OWN,
      "The service wants each call paid, in a way that is not known here.", UNTOUCHED,
      "you: look at what the service asks for; nothing was signed"),
@@ -359,11 +403,13 @@ OWN_ROWS: tuple[Row, ...] = (
      "you: name its node under rpc of this profile"),
     ("NOT_ENOUGH", _OWN, "The account does not hold enough for this and its gas.", UNPAID,
      "you: fill the account"),
-    ("NOT_SENT", _OPEN, "It was signed, and no node took it yet.", JOURNAL, WAIT),
-    ("NOT_SEEN_YET", _OPEN, "The service has not seen the transaction yet.", ON_ITS_WAY, SHOW),
-    ("NOT_FINAL", _OPEN, "It is on a chain and not final yet.", ON_ITS_WAY, WAIT),
-    ("ON_ITS_WAY", _OPEN, "What was signed is on its way.", ON_ITS_WAY, WAIT),
-    ("BLOCKHASH_OLD", _OWN, "The transaction was not sent in time; it paid nobody.", UNPAID, WAIT),
+    ("NOT_SENT", _OPEN, "It was signed, and no node took it yet.", JOURNAL, WAIT, Retry.LATER),
+    ("NOT_SEEN_YET", _OPEN, "The service has not seen the transaction yet.", ON_ITS_WAY, SHOW,
+     Retry.LATER),
+    ("NOT_FINAL", _OPEN, "It is on a chain and not final yet.", ON_ITS_WAY, WAIT, Retry.LATER),
+    ("ON_ITS_WAY", _OPEN, "What was signed is on its way.", ON_ITS_WAY, WAIT, Retry.LATER),
+    ("BLOCKHASH_OLD", _OWN, "The transaction was not sent in time; it paid nobody.", UNPAID, WAIT,
+     Retry.YES),
     ("TAKEN_BACK", _OWN, "The payment was taken back before it left.", UNPAID, SHOW),
     ("TOO_LATE", _OWN, "The transaction of the order was not sent in time.", UNPAID, QUOTES),
     ("FAILED", (Exit.OWN_REFUSAL, Exit.ENDED_OTHERWISE),
@@ -385,8 +431,9 @@ OWN_ROWS: tuple[Row, ...] = (
     ("VALUE_UNREADABLE", _OWN, "What is to be signed cannot be read.", UNPAID, QUOTES),
     ("UNKNOWN_SIGNATURE", _OWN, "The service asks for a signature that is not known.", UNPAID,
      QUOTES),
-    ("WALLET", _OPEN, "The wallet could not go on.", JOURNAL, WAIT),
-    ("NOT_REVOKED", _OWN, "The allowance was not ended.", UNTOUCHED, "you: give the command again"),
+    ("WALLET", _OPEN, "The wallet could not go on.", JOURNAL, WAIT, Retry.YES),
+    ("NOT_REVOKED", _OWN, "The allowance was not ended.", UNTOUCHED, "you: give the command again",
+     Retry.YES),
     ("REVERTED", _ENDED, "The replacement was executed and failed.",
      "in your wallet; gas was paid", "you: swapdesk wallet transactions shows both"),
     ("NOT_BUMPED", _OWN, "The first transaction is as it was.", ON_ITS_WAY,
@@ -394,14 +441,15 @@ OWN_ROWS: tuple[Row, ...] = (
     ("NOT_CANCELLED", _OWN, "The first transaction was executed, or cannot be taken back.",
      ON_ITS_WAY, "you: swapdesk wallet transactions shows it"),
     ("STILL_WAITING", _OPEN, "Both transactions wait; one of them will be executed.", ON_ITS_WAY,
-     WAIT),
-    ("UNDECIDED", _OPEN, "Both transactions wait; one of them will be executed.", ON_ITS_WAY, WAIT),
+     WAIT, Retry.LATER),
+    ("UNDECIDED", _OPEN, "Both transactions wait; one of them will be executed.", ON_ITS_WAY, WAIT,
+     Retry.LATER),
     ("NOTHING_HELD", _NOT_FOUND, "The smart account holds nothing of it.",
      "where it was; nothing was sent", "nobody: nothing is to be done"),
     ("NEEDED_BY_BUNDLE", _OWN, "A bundle needs what the smart account holds.",
      "in your smart account", STATUS),
     ("NOT_WITHDRAWN", (Exit.OWN_REFUSAL, Exit.ENDED_OTHERWISE), "Nothing was taken out.",
-     "in your smart account", "you: give the command again"),
+     "in your smart account", "you: give the command again", Retry.YES),
     ("NO_ACCOUNT", _NOT_FOUND, "The wallet has no such account.", UNTOUCHED,
      "you: swapdesk wallet list shows the accounts"),
     ("NO_ALLOWANCE", _NOT_FOUND, "There is no such allowance.", UNTOUCHED,
@@ -409,12 +457,12 @@ OWN_ROWS: tuple[Row, ...] = (
     ("UNREAD", _FAR, "A chain could not be read.", "where it was; reading moves nothing",
      "you: try again"),
     # Batches.
-    ("CREATED_BEFORE", _OWN, "The same rows are a batch already.", JOURNAL, STATUS),
+    ("CREATED_BEFORE", _OWN, "The same rows are a batch already.", JOURNAL, STATUS, Retry.NO),
     ("NO_FAILED_ROWS", _OWN, "No row of the batch is known to have failed.", JOURNAL, STATUS),
     ("NOT_BEGUN", _OWN, "Nothing was interrupted, and nothing is signed.", UNPAID, STATUS),
-    ("NOT_YET", _OWN, "A step before this one is due.", JOURNAL, STATUS),
+    ("NOT_YET", _OWN, "A step before this one is due.", JOURNAL, STATUS, Retry.LATER),
     ("OWNED", _OWN, "Another desk works on this batch.", JOURNAL,
-     "the other desk: it goes on with the batch; close it to go on here"),
+     "the other desk: it goes on with the batch; close it to go on here", Retry.LATER),
     ("OTHER_ID", _OPEN, "The service answered about another group.", UNPAID, STATUS),
     ("NO_RESULT", _OWN, "The service created no order of the row.", UNPAID, STATUS),
     ("BUILD_DIFFERS", _OWN, "The service built no bundle of these deposits.", UNPAID, STATUS),
@@ -429,10 +477,10 @@ OWN_ROWS: tuple[Row, ...] = (
     ("PART_FAILED", _OWN, "A transaction of the group paid nobody.", UNPAID, STATUS),
     ("NOT_SIGNED", _OWN, "Not everything of the group was signed.", IN_SMART, STATUS),
     ("NOT_SUBMITTED", _OWN, "The signatures did not arrive; nothing was submitted.", IN_SMART,
-     STATUS),
+     STATUS, Retry.YES),
     ("NO_BUNDLE", _OWN, "The service has no bundle that awaits these signatures.", IN_SMART,
      STATUS),
-    ("SENT_BEFORE", _OWN, "These signatures left before.", JOURNAL, STATUS),
+    ("SENT_BEFORE", _OWN, "These signatures left before.", JOURNAL, STATUS, Retry.NO),
     ("UNKNOWN_STATUS", _OWN,
      "The service gives the bundle a status that is not known here.", JOURNAL, STATUS),
     ("BUNDLE_FAILED", _ENDED, "The bundle was executed and failed.", IN_SMART, STATUS),
@@ -442,7 +490,7 @@ OWN_ROWS: tuple[Row, ...] = (
      "you: watch again; the orders go on without it"),
     ("SECRET_PASTED", _OWN, "The text holds a key or a phrase.",
      "in the wallet of that secret, which everybody who saw it can empty",
-     "the owner: move the money to a new wallet"),
+     "the owner: move the money to a new wallet", Retry.NO),
     ("SANDBOX_NOT_READY", (Exit.BAD_INPUT, Exit.UNREACHABLE), "The sandbox did not start.",
      UNTOUCHED, "you: try again; its log says more"),
     ("SANDBOX_REFUSED", (Exit.BAD_INPUT, Exit.UNREACHABLE), "The sandbox refused to start.",
@@ -462,11 +510,11 @@ OWN_ROWS: tuple[Row, ...] = (
      "you: look at the receiver, then send it again"),
     ("DEMO_FAILED", _REFUSED, "The demonstration could not be carried out.",
      "in a sandbox of its own, which is gone",
-     "you: choose another amount, token or seed"),
+     "you: choose another amount, token or seed", Retry.YES),
     ("TAPE_REFUSED", (Exit.BAD_INPUT,), "The file is no tape, or gives a secret.", SANDBOX,
      "you: correct the tape"),
     ("NEVER_CAME", (Exit.THRESHOLD,), "A text that the tape waits for never came.", SANDBOX,
-     "you: correct the tape, or give it more patience"),
+     "you: correct the tape, or give it more patience", Retry.CORRECTED),
     ("TAPE_LEFT", _ENDED, "The desk was left before the tape was over.", SANDBOX,
      "you: play it again"),
     ("TAPE_DIFFERS", _ENDED, "The tape shows something else than expected.", SANDBOX,
@@ -482,13 +530,86 @@ OWN_ROWS: tuple[Row, ...] = (
      "you: report it; orders list shows what exists"),
 )  # fmt: skip
 
-_WORDS = {code: (money, next_) for code, _, _, money, next_ in OWN_ROWS}
+FAMILIES: dict[str, dict[str, str]] = {
+    "BAD": {
+        "BAD_AMOUNT": "amount", "BAD_BODY": "body", "BAD_DESCRIPTOR": "descriptor",
+        "BAD_FAULT": "fault", "BAD_FILE": "file", "BAD_FILTER": "filter", "BAD_KEY": "key",
+        "BAD_LIMIT": "limit", "BAD_MEMO": "memo", "BAD_NAME": "name", "BAD_OPTION": "option",
+        "BAD_ORDER_ID": "order id", "BAD_ORIGIN": "origin", "BAD_PARAMETER": "parameter",
+        "BAD_RECEIVER": "receiver", "BAD_RECIPIENT": "recipient",
+        "BAD_REFUND_ADDRESS": "refund address", "BAD_REFUND_MEMO": "refund memo",
+        "BAD_REQUEST": "request", "BAD_SECRET": "secret", "BAD_TIME": "time",
+        "BAD_TIMEOUT": "timeout", "BAD_TOKEN": "token", "BAD_WAIVER": "waiver",
+        "NO_SUCH_MONTH": "month",
+    },
+    "NO_SUCH": {
+        "NO_ACCOUNT": "account", "NO_ALLOWANCE": "allowance", "NO_DELIVERY": "delivery",
+        "NO_GROUP": "group", "NO_ROW": "row", "NO_SUCH_CHAIN": "chain",
+        "NO_SUCH_COMMAND": "command", "NO_SUCH_FAULT": "fault", "NO_SUCH_KEY": "key",
+        "NO_SUCH_KIND": "kind", "NO_SUCH_PAGE": "page", "NO_SUCH_PARTNER": "partner",
+        "NO_SUCH_PRESET": "preset", "NO_SUCH_PROFILE": "profile",
+        "NO_SUCH_PROVIDER": "provider", "NO_TRANSACTION": "transaction",
+        "QUOTE_NOT_FOUND": "quote", "TOKEN_NOT_FOUND": "token",
+    },
+    "NEEDS": {
+        "NEEDS_CONFIRMATION": "confirmation", "NEEDS_DRY_RUN": "dry run", "NEEDS_KIND": "kind",
+        "NEEDS_OUT": "file", "NEEDS_SECRET": "secret", "NEEDS_YES": "yes",
+    },
+    "AMBIGUOUS": {"AMBIGUOUS_ORDER": "order", "AMBIGUOUS_TOKEN": "token"},
+    "WARNING": {
+        "ADDRESS_WARNING": "address", "MEMO_WARNING": "memo", "TOKEN_WARNING": "token",
+    },
+    "DIFFERS": {
+        "BUILD_DIFFERS": "bundle", "CHAIN_ID_DIFFERS": "chain", "GROUP_CHANGED": "group",
+        "ORDER_DIFFERS": "order", "OWNER_DIFFERS": "account", "PASSPHRASES_DIFFER": "pass phrase",
+        "QUOTE_DIFFERS": "quote", "TAPE_DIFFERS": "tape",
+    },
+    "EXPIRED": {"ORDERS_EXPIRED": "order", "QUOTE_EXPIRED": "quote"},
+    "FAILED": {
+        "APPROVAL_FAILED": "approval", "BUNDLE_FAILED": "bundle", "CASE_FAILED": "case",
+        "DEMO_FAILED": "demonstration", "FUNDING_FAILED": "funding", "PART_FAILED": "part",
+    },
+    "DONE_BEFORE": {
+        "CREATED_BEFORE": "batch", "PAID_BEFORE": "order", "SENT_BEFORE": "signatures",
+    },
+    "NOT_DONE": {
+        "NOT_BUMPED": "higher fee", "NOT_CANCELLED": "cancellation", "NOT_FUNDED": "deposit",
+        "NOT_REVOKED": "revocation", "NOT_SIGNED": "signature", "NOT_SUBMITTED": "submission",
+        "NOT_WITHDRAWN": "withdrawal",
+    },
+}  # fmt: skip
+"""Codes that differ in the noun alone, with that noun, by the code they have in common."""
+
+_FAMILY_OF = {
+    code: (family, noun) for family, nouns in FAMILIES.items() for code, noun in nouns.items()
+}
 
 
-def words_of(code: str) -> tuple[str, str]:
-    """Where the money is and who acts next, as the table has it. Codes of others that are raised
-    without such words have sent nothing."""
-    return _WORDS.get(code, (UNTOUCHED, CORRECT))
+def code_facts(
+    code: str,
+    exits: tuple[Exit, ...],
+    means: str,
+    money: str,
+    next_: str,
+    retry: Retry | None = None,
+    status: int | None = None,
+) -> ErrorCodeFacts:
+    """``retry`` is that of the first of ``exits`` where the code does not say otherwise."""
+    family, noun = _FAMILY_OF.get(code, (code, ""))
+    return ErrorCodeFacts(
+        code,
+        means,
+        retry or exits[0].retry,
+        money,
+        next_,
+        tuple(sorted(end.value for end in exits)),
+        status,
+        family,
+        noun,
+    )
+
+
+OWN_CODES = {row[0]: code_facts(*row) for row in OWN_ROWS}
 
 
 def missing_extra(

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 from msgspec import Struct
 
-from swapdesk.cli.cli_context import CliContext, desk_command
+from swapdesk.cli.cli_context import CliContext, Declared, Effect, desk_command
 from swapdesk.cli.completion import VARIABLE
 
 _BASH = """\
@@ -151,7 +151,9 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish
 
 @click.command()
 @click.argument("shell", type=click.Choice(tuple(SHELLS)))
-@desk_command
+@desk_command(
+    Declared(Effect.ONLY_READS, reading=True, prints=("completion_command:CompletionDocument",))
+)
 def completion(call: CliContext, shell: str) -> None:
     """Print the script with which SHELL completes commands, options and names.
 

@@ -8,7 +8,14 @@ import click
 from msgspec import Struct
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import CliContext, config_error, desk_command, wrong_in_config
+from swapdesk.cli.cli_context import (
+    CliContext,
+    Declared,
+    Effect,
+    config_error,
+    desk_command,
+    wrong_in_config,
+)
 from swapdesk.cli.command_error import UNTOUCHED, bad_input
 from swapdesk.config_file import keep_choice
 from swapdesk.settings import SANDBOX, Settings
@@ -33,7 +40,7 @@ def config() -> None:
 
 
 @config.command()
-@desk_command
+@desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("config_command:ConfigDocument",)))
 def show(call: CliContext) -> None:
     """Print name, value and origin of every setting; secrets are masked.
 
@@ -88,7 +95,9 @@ def profile() -> None:
 
 
 @profile.command("list")
-@desk_command
+@desk_command(
+    Declared(Effect.ONLY_READS, reading=True, prints=("config_command:ProfilesDocument",))
+)
 def list_profiles(call: CliContext) -> None:
     """List the profiles of config.toml, and which one is used."""
     settings = call.settings(mending=True)
@@ -124,7 +133,9 @@ def _facts(name: str, table: Mapping[str, object], *, chosen: bool) -> ProfileFa
 
 @profile.command()
 @click.argument("name", shell_complete=completion.profiles)
-@desk_command
+@desk_command(
+    Declared(Effect.CHANGES_DESK, reading=True, prints=("config_command:ChosenDocument",))
+)
 def use(call: CliContext, name: str) -> None:
     """Use the profile NAME from now on, in every desk and command without --profile.
 

@@ -12,32 +12,35 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from enum import StrEnum
 
 import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import EFFECTS, READING, CliContext, Effect, desk_command
+from swapdesk.cli.cli_context import CliContext, Declared, Effect, declared_of, desk_command
 from swapdesk.cli.command_error import (
-    OWN_ROWS,
+    OWN_CODES,
     REVIEW,
     UNPAID,
     CommandError,
+    ErrorCodeFacts,
     Exit,
+    Retry,
     bad_input,
+    code_facts,
     of_client_error,
     of_wallet_error,
 )
-from swapdesk.cli.schemas import DOCUMENTS, OTHER_OUTPUT, SchemaDocument, all_schemas, schema_of
+from swapdesk.cli.main import commands, swapdesk
+from swapdesk.cli.schemas import SchemaDocument, all_schemas, document_types, schema_of
 from swapdesk.documents import WrittenPlace, all_places, places_of, subjects
 from swapdesk.toml_document import nearest
 
 
 @click.command()
 @click.argument("command", nargs=-1)
-@desk_command
+@desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("schemas:SchemaDocument",)))
 def schema(call: CliContext, command: tuple[str, ...]) -> None:
     """Print the JSON Schema of what COMMAND prints with --json, as "orders list".
 
@@ -46,10 +49,12 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
     was removed or is another one.
     """
     name = " ".join(" ".join(command).split()).removeprefix("swapdesk ")
-    if name in OTHER_OUTPUT:
-        raise bad_input("NO_SCHEMA", f"swapdesk {name} {OTHER_OUTPUT[name]}.", field="command")
-    if name and name not in DOCUMENTS:
-        below = [one for one in DOCUMENTS if one.startswith(f"{name} ")]
+    printed = document_types()
+    if name and name not in printed:
+        if other := commands().get(name):
+            instead = declared_of(other).instead
+            raise bad_input("NO_SCHEMA", f"swapdesk {name} {instead}.", field="command")
+        below = [one for one in printed if one.startswith(f"{name} ")]
         hint = f" There are {', '.join(below)}." if below else ""
         raise bad_input(
             "NO_SUCH_COMMAND",
@@ -61,7 +66,9 @@ def schema(call: CliContext, command: tuple[str, ...]) -> None:
 
 
 @click.command()
-@desk_command
+@desk_command(
+    Declared(Effect.ONLY_READS, reading=True, prints=("contract_commands:ErrorsDocument",))
+)
 def errors(call: CliContext) -> None:
     """List every code that a command can end with: what it means, whether to try again, where the
     money is, who acts next, and the exit code.
@@ -90,7 +97,7 @@ class DocsDocument(Struct, frozen=True):
 
 @click.command()
 @click.argument("name", nargs=-1, shell_complete=completion.subjects)
-@desk_command
+@desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("contract_commands:DocsDocument",)))
 def docs(call: CliContext, name: tuple[str, ...]) -> None:
     """Say where the documents speak of NAME: an error code, a command, the number that one ended
     with, or a screen as its frame names it.
@@ -113,13 +120,13 @@ def docs(call: CliContext, name: tuple[str, ...]) -> None:
 
 
 @click.command("commands")
-@desk_command
+@desk_command(
+    Declared(Effect.ONLY_READS, reading=True, prints=("contract_commands:CommandsDocument",))
+)
 def list_commands(call: CliContext) -> None:
     """List every command with its arguments, its options, and what it does at most: it moves money,
     spends a limit, changes the desk, or only reads.
     """
-    from swapdesk.cli.main import swapdesk
-
     listed = [_command_facts(name, command) for name, command in commands().items()]
     call.output.table(
         ("command", "effect", "read-only", "does"),
@@ -181,39 +188,14 @@ class CommandsDocument(Struct, frozen=True):
     options: tuple[OptionFacts, ...]
 
 
-def every_command() -> Iterator[tuple[str, click.Command]]:
-    """The desk itself, every command and every command of a group, by the whole name."""
-    from swapdesk.cli.main import swapdesk
-
-    return _below("swapdesk", swapdesk)
-
-
-def commands() -> dict[str, click.Command]:
-    """Every command that does something, by its words without ``swapdesk``."""
-    return {
-        name.partition(" ")[2]: command
-        for name, command in every_command()
-        if not isinstance(command, click.Group)
-    }
-
-
-def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    yield name, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for inner in command.list_commands(context):
-            found = command.get_command(context, inner)
-            assert found is not None
-            yield from _below(f"{name} {inner}", found)
-
-
 def _command_facts(name: str, command: click.Command) -> CommandFacts:
+    declared = declared_of(command)
     return CommandFacts(
         name=name,
         help=" ".join(inspect.cleandoc(command.help or "").split("\n\n")[0].split()),
-        effect=EFFECTS[name],
-        read_only=name in READING,
-        documents=name in DOCUMENTS,
+        effect=declared.effect,
+        read_only=declared.reading,
+        documents=bool(declared.prints),
         arguments=tuple(
             ArgumentFacts(
                 one.make_metavar(click.Context(command)).strip("[]."),
@@ -261,32 +243,6 @@ def _choices(one: click.Parameter) -> tuple[str, ...]:
     return tuple(map(str, one.type.choices)) if isinstance(one.type, click.Choice) else ()
 
 
-class Retry(StrEnum):
-    """Whether the same command helps when it is given again."""
-
-    YES = "yes"
-    """Nothing was done, or what was done is not done twice."""
-    LATER = "later"
-    """Once a window of time, a transaction or another desk is over."""
-    CORRECTED = "corrected"
-    """After ``next`` was done; the same again ends the same way."""
-    NO = "no"
-    """Look first: something may have happened, or the command did its work."""
-
-
-class ErrorCodeFacts(Struct, frozen=True):
-    """``exits`` are exit codes; several where the same thing is found at several places. ``status``
-    is that of the service's answer."""
-
-    code: str
-    means: str
-    retry: Retry
-    money: str
-    next: str
-    exits: tuple[int, ...]
-    status: int | None = None
-
-
 class ExitFacts(Struct, frozen=True):
     """An exit code."""
 
@@ -301,69 +257,25 @@ class ErrorsDocument(Struct, frozen=True):
     exits: tuple[ExitFacts, ...]
 
 
-RETRY_OF: dict[Exit, Retry] = {
-    Exit.DEFECT: Retry.NO,
-    Exit.BAD_INPUT: Retry.CORRECTED,
-    Exit.THRESHOLD: Retry.YES,
-    Exit.REFUSED: Retry.CORRECTED,
-    Exit.NOT_FOUND: Retry.CORRECTED,
-    Exit.RATE_LIMITED: Retry.LATER,
-    Exit.UNREACHABLE: Retry.YES,
-    Exit.UNKNOWN: Retry.NO,
-    Exit.OWN_REFUSAL: Retry.CORRECTED,
-    Exit.ENDED_OTHERWISE: Retry.NO,
-    Exit.NOT_WRITTEN: Retry.NO,
-    Exit.INTERRUPTED: Retry.YES,
+_RETRY = {
+    "ALREADY_SUBMITTED": Retry.NO,
+    "AGENT_GONE": Retry.YES,
+    "STALE_REVIEW": Retry.YES,
+    "UNRESOLVED": Retry.LATER,
 }
-"""Where a code does not say otherwise."""
-
-_RETRY: dict[str, Retry] = {
-    **dict.fromkeys(
-        ("NOT_REPEATED", "ON_ITS_WAY", "NOT_FINAL", "NOT_SENT", "NOT_SEEN_YET", "STILL_WAITING",
-         "UNDECIDED", "OWNED", "NOT_YET", "UNRESOLVED", "TOKEN_DISABLED"),
-        Retry.LATER,
-    ),
-    **dict.fromkeys(
-        ("ALREADY_ASKED", "ORDER_DIFFERS", "PAID_BEFORE", "SECRET_PASTED", "CREATED_BEFORE",
-         "SENT_BEFORE", "ALREADY_SUBMITTED", "NOT_FAILED"),
-        Retry.NO,
-    ),
-    **dict.fromkeys(
-        ("AGENT_GONE", "BLOCKHASH_OLD", "DEMO_FAILED", "NOT_REVOKED", "NOT_WITHDRAWN",
-         "NOT_SUBMITTED", "STALE_REVIEW", "WALLET"),
-        Retry.YES,
-    ),
-    "TIMEOUT": Retry.YES,
-    "CLOCK_SKEW": Retry.CORRECTED,
-    "NEVER_CAME": Retry.CORRECTED,
-}  # fmt: skip
-"""Codes that their exit says too little of."""
+"""Codes of others of which their exit says too little."""
 
 
 def error_codes() -> tuple[ErrorCodeFacts, ...]:
     """Every code once, in the sequence of the alphabet. What the desk and the service both call
     by one name has the desk's words and the exits of both."""
     codes: dict[str, ErrorCodeFacts] = {}
-    for facts in (*(_code_facts(*row) for row in OWN_ROWS), *_raised(), *_of_rules()):
+    for facts in (*OWN_CODES.values(), *_raised(), *_of_rules()):
         known = codes.setdefault(facts.code, facts)
         exits = tuple(sorted({*known.exits, *facts.exits}))
         status = known.status if known.status is not None else facts.status
         codes[facts.code] = replace(known, exits=exits, status=status)
     return tuple(codes[code] for code in sorted(codes))
-
-
-def _code_facts(
-    code: str,
-    exits: tuple[Exit, ...],
-    means: str,
-    money: str,
-    next_: str,
-    status: int | None = None,
-) -> ErrorCodeFacts:
-    retry = _RETRY.get(code, RETRY_OF[exits[0]])
-    return ErrorCodeFacts(
-        code, means, retry, money, next_, tuple(sorted(one.value for one in exits)), status
-    )
 
 
 def _raised() -> Iterator[ErrorCodeFacts]:
@@ -392,12 +304,13 @@ def _raised() -> Iterator[ErrorCodeFacts]:
         *((of_wallet_error(error), means, None) for error, means in wallet),
     )
     for error, means, status in errors:
-        yield _code_facts(
+        yield code_facts(
             error.code,
             (error.exit,),
             means or error.message.strip(),
             error.money,
             error.next,
+            _RETRY.get(error.code),
             status,
         )
 
@@ -412,4 +325,4 @@ def _of_rules() -> Iterator[ErrorCodeFacts]:
         **{code: f"Your spending policy refuses: {why}." for code, why in SPENDING.items()},
     }
     for code, means in meanings.items():
-        yield _code_facts(code, (Exit.OWN_REFUSAL,), means, UNPAID, rule_next(code, REVIEW))
+        yield code_facts(code, (Exit.OWN_REFUSAL,), means, UNPAID, rule_next(code, REVIEW))

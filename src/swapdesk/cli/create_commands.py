@@ -12,6 +12,8 @@ import click
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import (
     CliContext,
+    Declared,
+    Effect,
     WithLists,
     desk_command,
     named,
@@ -135,7 +137,18 @@ create_options = options(
     help="With --type dex: the account that signs and pays; else the first one.",
 )
 @receive_option
-@desk_command
+@desk_command(
+    Declared(
+        Effect.MOVES_MONEY,
+        prints=(
+            "creation:CreatedDocument",
+            "creation:CreateDryRunDocument",
+            "order_reports:OrderDocument",
+            "creation:SwappedDocument",
+            "swapdesk.flows.dex.dex_swap:DryRun",
+        ),
+    )
+)
 def swap(
     call: CliContext,
     amount: str,
@@ -161,7 +174,16 @@ def swap(
 @click.argument("amount", callback=read_digits)
 @click.argument("token", shell_complete=completion.tokens)
 @create_options
-@desk_command
+@desk_command(
+    Declared(
+        Effect.MOVES_MONEY,
+        prints=(
+            "creation:CreatedDocument",
+            "creation:CreateDryRunDocument",
+            "order_reports:OrderDocument",
+        ),
+    )
+)
 def send(call: CliContext, amount: str, token: str, **options: Any) -> int:
     """Send AMOUNT of TOKEN privately to another wallet.
 
@@ -265,7 +287,11 @@ def _carry_out(call: CliContext, request: CreateRequest) -> int:
     help="The account that pays.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking; needed in a pipe.")
-@on_desk("creation:fund_order", from_journal=True)
+@on_desk(
+    "creation:fund_order",
+    Declared(Effect.MOVES_MONEY, prints=("creation:FundingDocument",)),
+    from_journal=True,
+)
 def fund() -> None:
     """Pay the deposit of an order that was created here, from the local wallet.
 
@@ -292,7 +318,7 @@ def fund() -> None:
     shell_complete=completion.accounts,
     help="Who signs; else the first one.",
 )
-@desk_command
+@desk_command(Declared(Effect.ONLY_READS, prints=("swapdesk.flows.dex.dex_swap:DryRun",)))
 def sign(call: CliContext, quote_id: str, dry_run: bool, to: str, account: str | None) -> int:
     """Print the unsigned payload of a shown quote of an on-chain route.
 

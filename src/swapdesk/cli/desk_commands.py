@@ -14,6 +14,8 @@ import click
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import (
     CliContext,
+    Declared,
+    Effect,
     WithLists,
     desk_command,
     on_call,
@@ -73,7 +75,11 @@ def _require_sense(
     help="The account of the wallet that would sign: routes that pay nobody else are told.",
 )
 @click.option("--explain", is_flag=True, help="Say of each route why it pays what it pays.")
-@on_desk("quotes:report_quotes", check=_require_sense)
+@on_desk(
+    "quotes:report_quotes",
+    Declared(Effect.SPENDS_LIMIT, reading=True, prints=("quotes:QuotesDocument",)),
+    check=_require_sense,
+)
 def quote() -> None:
     """Compare routes for selling AMOUNT of FROM for TO.
 
@@ -99,7 +105,10 @@ def quote() -> None:
     show_default=True,
     help="How many tokens are listed at most.",
 )
-@on_desk("service_reports:report_tokens")
+@on_desk(
+    "service_reports:report_tokens",
+    Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:TokensDocument",)),
+)
 def tokens() -> None:
     """Search tokens by symbol, name, chain or contract, also in a link.
 
@@ -108,7 +117,10 @@ def tokens() -> None:
 
 
 @click.command()
-@on_desk("service_reports:report_chains")
+@on_desk(
+    "service_reports:report_chains",
+    Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:ChainsDocument",)),
+)
 def chains() -> None:
     """List chains, most important first."""
 
@@ -153,7 +165,11 @@ choosing = options(
 
 @orders.command("list")
 @choosing
-@on_desk("order_reports:report_orders", from_journal=True)
+@on_desk(
+    "order_reports:report_orders",
+    Declared(Effect.ONLY_READS, reading=True, prints=("order_reports:OrdersDocument",)),
+    from_journal=True,
+)
 def list_orders() -> None:
     """Every order of this profile: ended ones that need you, open ones, the other ended ones.
 
@@ -176,7 +192,15 @@ def list_orders() -> None:
     help="A file (0600, replaced as a whole) instead of standard output.",
 )
 @choosing
-@on_desk("order_reports:export_orders", from_journal=True)
+@on_desk(
+    "order_reports:export_orders",
+    Declared(
+        Effect.CHANGES_DESK,
+        reading=True,
+        instead="writes a file of orders, in the form that --format names",
+    ),
+    from_journal=True,
+)
 def export() -> None:
     """Orders for other programs, with exact amounts and ISO 8601 times.
 
@@ -186,7 +210,11 @@ def export() -> None:
 
 @orders.command()
 @click.argument("order", shell_complete=completion.open_orders)
-@on_desk("order_reports:report_order", from_journal=True)
+@on_desk(
+    "order_reports:report_order",
+    Declared(Effect.ONLY_READS, reading=True, prints=("order_reports:OrderDocument",)),
+    from_journal=True,
+)
 def show() -> None:
     """Show one order by its id or the beginning of one, or by what only this order has: a part of
     an address, a transaction hash or the request id of its create."""
@@ -195,7 +223,11 @@ def show() -> None:
 @orders.command("put-away")
 @click.argument("order", shell_complete=completion.open_orders)
 @click.option("--undo", is_flag=True, help="Take it back: it needs you again.")
-@on_desk("order_reports:put_order_away", from_journal=True)
+@on_desk(
+    "order_reports:put_order_away",
+    Declared(Effect.CHANGES_DESK, reading=True, prints=("order_reports:OrderDocument",)),
+    from_journal=True,
+)
 def put_away() -> None:
     """Put a failed order away once it was dealt with; it stays in the journal.
 
@@ -228,7 +260,11 @@ def _seconds(_: click.Context, option: click.Parameter, value: float | None) -> 
     metavar="SECONDS",
     help="Stop watching then, with exit 3.",
 )
-@on_desk("order_watch:watch_orders", from_journal=True)
+@on_desk(
+    "order_watch:watch_orders",
+    Declared(Effect.ONLY_READS, reading=True, prints=("order_watch:WatchedDocument",)),
+    from_journal=True,
+)
 def watch() -> None:
     """Follow orders until all have ended and the service has confirmed it.
 
@@ -251,7 +287,10 @@ def account() -> None:
     metavar="PERCENT",
     help="End with 3 when more than so much of a limit is used.",
 )
-@on_desk("service_reports:report_limits")
+@on_desk(
+    "service_reports:report_limits",
+    Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:LimitsDocument",)),
+)
 def limits() -> None:
     """Show the limits of quotes and exchanges, and how much of each this profile used.
 
@@ -271,19 +310,28 @@ def _month(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option(
     "--month", callback=_month, metavar="YYYY-MM", help="Only what this month earned, in UTC."
 )
-@on_desk("service_reports:report_commissions")
+@on_desk(
+    "service_reports:report_commissions",
+    Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:CommissionsDocument",)),
+)
 def commissions() -> None:
     """Show what was earned, paid out and not paid yet, in US dollars."""
 
 
 @account.command()
-@on_desk("service_reports:report_volume")
+@on_desk(
+    "service_reports:report_volume",
+    Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:VolumeDocument",)),
+)
 def volume() -> None:
     """Show how many orders were finished and what was sent for them, in US dollars."""
 
 
 @account.command()
-@on_desk("service_reports:report_weeks")
+@on_desk(
+    "service_reports:report_weeks",
+    Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:WeeksDocument",)),
+)
 def weekly() -> None:
     """List the weeks since the first finished order, newest first."""
 
@@ -312,7 +360,10 @@ def _moment(context: click.Context, option: click.Parameter, value: str | None) 
     "--from", "since", callback=_moment, metavar="DATE", help="The first day; 29 before the last."
 )
 @click.option("--to", "until", callback=_moment, metavar="DATE", help="The last day; today.")
-@on_desk("service_reports:report_chart")
+@on_desk(
+    "service_reports:report_chart",
+    Declared(Effect.ONLY_READS, reading=True, prints=("service_reports:ChartDocument",)),
+)
 def chart() -> None:
     """Draw the volume by day or by month, in US dollars."""
 
@@ -332,7 +383,11 @@ searching = options(
 
 @click.command()
 @searching
-@on_desk("support_report:why", from_journal=True)
+@on_desk(
+    "support_report:why",
+    Declared(Effect.ONLY_READS, reading=True, prints=("support_report:CaseListDocument",)),
+    from_journal=True,
+)
 def why() -> None:
     """Say why an order is where it is, and what to reply.
 
@@ -344,7 +399,11 @@ def why() -> None:
 
 @click.command()
 @searching
-@on_desk("support_report:inspect", from_journal=True)
+@on_desk(
+    "support_report:inspect",
+    Declared(Effect.ONLY_READS, reading=True, prints=("support_report:CaseListDocument",)),
+    from_journal=True,
+)
 def inspect() -> None:
     """As why, with what TEXT was read as, every place searched, and the time line.
 
@@ -385,7 +444,11 @@ def _kinds(_: click.Context, option: click.Parameter, words: str) -> set[Shown]:
     callback=_kinds,
     help=f"What is not masked, with commas: {', '.join(KINDS)}.",
 )
-@on_desk("support_report:write_bundle", from_journal=True)
+@on_desk(
+    "support_report:write_bundle",
+    Declared(Effect.CHANGES_DESK, reading=True, prints=("support_report:BundleWritten",)),
+    from_journal=True,
+)
 def bundle() -> None:
     """Write ORDER with its updates, requests, diagnosis and versions into one file (0600).
 
@@ -397,7 +460,12 @@ def bundle() -> None:
 
 @support.command("open")
 @click.argument("file", type=FILE)
-@on_call("support_report:show_case_file")
+@on_call(
+    "support_report:show_case_file",
+    Declared(
+        Effect.ONLY_READS, reading=True, prints=("swapdesk.flows.support.case_file:CaseFile",)
+    ),
+)
 def open_file() -> None:
     """Show FILE as the desk showed it: without profile, keys, service or journal.
 
@@ -409,7 +477,10 @@ def open_file() -> None:
 @support.command()
 @click.argument("file", type=FILE)
 @click.option("--out", type=FILE, help="The page; by default one named after the order, here.")
-@on_call("support_report:write_page")
+@on_call(
+    "support_report:write_page",
+    Declared(Effect.CHANGES_DESK, reading=True, prints=("support_report:BundleWritten",)),
+)
 def page() -> None:
     """Write FILE as one web page (0600) for a colleague without the desk.
 
@@ -424,7 +495,14 @@ def page() -> None:
 @click.option("-q", "query", multiple=True, metavar="K=V", help="A parameter; repeatable.")
 @click.option("-d", "data", metavar="JSON|@FILE|-", help="The body: JSON, a file, or from stdin.")
 @click.option("--yes", is_flag=True, help="Allow a call that writes; it is journaled.")
-@desk_command
+@desk_command(
+    Declared(
+        Effect.MOVES_MONEY,
+        reading=True,
+        instead="prints the answer of the service as it came: swapdesk api GET /openapi.json says"
+        " its form",
+    )
+)
 def api(
     call: CliContext, method: str, path: str, query: tuple[str, ...], data: str | None, yes: bool
 ) -> int:
@@ -493,7 +571,11 @@ def _receiver(_: click.Context, option: click.Parameter, url: str) -> str:
     help="Only this order; may be given again. All orders by default.",
 )
 @click.option("--replay", "wanted", metavar="ID", help="Send one delivery again, and end.")
-@on_desk("order_watch:post_orders", from_journal=True)
+@on_desk(
+    "order_watch:post_orders",
+    Declared(Effect.ONLY_READS, reading=True, prints=("swapdesk.flows.webhooks:AttemptDocument",)),
+    from_journal=True,
+)
 def listen() -> None:
     """Post every state of your orders to URL, signed in the form of Standard Webhooks.
 

@@ -16,7 +16,7 @@ import click
 from msgspec import Struct
 
 from swapdesk.certificates import trust
-from swapdesk.cli.cli_context import CliContext, desk_command, wrong_in_config
+from swapdesk.cli.cli_context import CliContext, Declared, Effect, desk_command, wrong_in_config
 from swapdesk.cli.command_error import Exit
 from swapdesk.clock import Clock, SystemClock
 from swapdesk.flows.doctor.home_checks import (
@@ -48,7 +48,7 @@ class DoctorDocument(Struct, frozen=True):
 
 
 @click.command()
-@desk_command
+@desk_command(Declared(Effect.ONLY_READS, reading=True, prints=("doctor_command:DoctorDocument",)))
 def doctor(call: CliContext) -> int:
     """Say what is wrong with this desk, and which command mends it.
 

@@ -10,7 +10,7 @@ import errno
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, NoReturn
 
@@ -151,6 +151,30 @@ def swapdesk(
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
         return None
     return open_desk(call)
+
+
+def every_command() -> Iterator[tuple[str, click.Command]]:
+    """The desk itself, every command and every command of a group, by the whole name."""
+    return _below("swapdesk", swapdesk)
+
+
+def _below(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from _below(f"{name} {inner}", found)
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command that does something, by its words without ``swapdesk``."""
+    return {
+        name.partition(" ")[2]: command
+        for name, command in every_command()
+        if not isinstance(command, click.Group)
+    }
 
 
 def open_desk(

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from swapdesk.cli.cli_context import on_call, on_store
+from swapdesk.cli.cli_context import Declared, Effect, on_call, on_store
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -93,7 +93,10 @@ def of_service(command: F) -> F:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @of_service
-@on_call("partner_report:back_up_store")
+@on_call(
+    "partner_report:back_up_store",
+    Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:BackupDocument",)),
+)
 def backup() -> None:
     """Copy the store of a service into FILE, whole and as of one moment, while it runs.
 
@@ -110,14 +113,20 @@ def partner() -> None:
 @click.argument("name")
 @click.option("--tier", type=as_tier, default="FREE", show_default=True, help="Terms it begins on.")
 @of_service
-@on_store("partner_report:create_account")
+@on_store(
+    "partner_report:create_account",
+    Declared(Effect.CHANGES_DESK, prints=("partner_report:NewPartnerKeyDocument",)),
+)
 def create() -> None:
     """Create an account with a full key, and print its secret once."""
 
 
 @partner.command(name="list")
 @of_service
-@on_store("partner_report:list_accounts")
+@on_store(
+    "partner_report:list_accounts",
+    Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:PartnersDocument",)),
+)
 def list_partners() -> None:
     """List the accounts of a service."""
 
@@ -125,7 +134,10 @@ def list_partners() -> None:
 @partner.command()
 @which
 @of_service
-@on_store("partner_report:show_account")
+@on_store(
+    "partner_report:show_account",
+    Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:PartnerDocument",)),
+)
 def show() -> None:
     """Show an account: terms in force, overrides, pages and keys, without any secret."""
 
@@ -145,7 +157,10 @@ def show() -> None:
     help="Whose names its answers have; those of the service by default.",
 )
 @of_service
-@on_store("partner_report:add_key")
+@on_store(
+    "partner_report:add_key",
+    Declared(Effect.CHANGES_DESK, prints=("partner_report:NewPartnerKeyDocument",)),
+)
 def key() -> None:
     """Give an account a further key, and print its secret once."""
 
@@ -153,7 +168,10 @@ def key() -> None:
 @partner.command()
 @click.argument("api_key", metavar="KEY")
 @of_service
-@on_store("partner_report:revoke_key")
+@on_store(
+    "partner_report:revoke_key",
+    Declared(Effect.CHANGES_DESK, prints=("partner_report:PartnerDocument",)),
+)
 def revoke() -> None:
     """Refuse a key from now on; a service that runs does so within two seconds. Streams that were
     opened with it end."""
@@ -163,7 +181,10 @@ def revoke() -> None:
 @which
 @click.option("--lift", is_flag=True, help="Take its calls again.")
 @of_service
-@on_store("partner_report:suspend_account")
+@on_store(
+    "partner_report:suspend_account",
+    Declared(Effect.CHANGES_DESK, prints=("partner_report:PartnerDocument",)),
+)
 def suspend() -> None:
     """Refuse every call of an account; its orders go on."""
 
@@ -172,7 +193,10 @@ def suspend() -> None:
 @which
 @click.argument("tier", type=as_tier)
 @of_service
-@on_store("partner_report:give_tier")
+@on_store(
+    "partner_report:give_tier",
+    Declared(Effect.CHANGES_DESK, prints=("partner_report:PartnerDocument",)),
+)
 def tier() -> None:
     """Give an account the terms of a tier; its overrides stay."""
 
@@ -201,7 +225,10 @@ def tier() -> None:
     help="Let the tier decide again; may be given more than once.",
 )
 @of_service
-@on_store("partner_report:override_terms")
+@on_store(
+    "partner_report:override_terms",
+    Declared(Effect.CHANGES_DESK, prints=("partner_report:PartnerDocument",)),
+)
 def override() -> None:
     """Give an account terms that are not those of its tier, or remove them.
 
@@ -214,7 +241,10 @@ def override() -> None:
 @click.argument("action", type=click.Choice(["add", "remove", "list"]))
 @click.argument("origin", required=False)
 @of_service
-@on_store("partner_report:change_origins")
+@on_store(
+    "partner_report:change_origins",
+    Declared(Effect.CHANGES_DESK, prints=("partner_report:PartnerDocument",)),
+)
 def origin() -> None:
     """Say which pages may use the partner-id of an account: https://shop.example, without a path.
 
@@ -225,7 +255,10 @@ def origin() -> None:
 @partner.command()
 @click.option("--rebuild", is_flag=True, help="Write anew what differs.")
 @of_service
-@on_store("partner_report:check_sums")
+@on_store(
+    "partner_report:check_sums",
+    Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:SumsDocument",)),
+)
 def sums() -> None:
     """Count every order anew and compare with the sums that statistics are answered from.
 
@@ -237,7 +270,10 @@ def sums() -> None:
 @click.argument("name", metavar="PARTNER")
 @click.argument("month", metavar="MONTH")
 @of_service
-@on_store("partner_report:book_payout")
+@on_store(
+    "partner_report:book_payout",
+    Declared(Effect.CHANGES_DESK, prints=("partner_report:BookedDocument",)),
+)
 def payout() -> None:
     """Book that the commissions of a month (YYYY-MM) are paid out.
 
@@ -248,14 +284,20 @@ def payout() -> None:
 @partner.command()
 @click.argument("order")
 @of_service
-@on_store("partner_report:book_reversal")
+@on_store(
+    "partner_report:book_reversal",
+    Declared(Effect.CHANGES_DESK, prints=("partner_report:BookedDocument",)),
+)
 def reverse() -> None:
     """Book that an order earned no commission after all, as a negative entry of this month."""
 
 
 @partner.command()
 @of_service
-@on_store("partner_report:show_audit")
+@on_store(
+    "partner_report:show_audit",
+    Declared(Effect.ONLY_READS, reading=True, prints=("partner_report:AuditDocument",)),
+)
 def audit() -> None:
     """List what operators changed of accounts and booked: when, who, what, and of which account;
     newest first."""

@@ -19,6 +19,8 @@ from msgspec import Struct
 from swapdesk.cli import completion
 from swapdesk.cli.cli_context import (
     CliContext,
+    Declared,
+    Effect,
     desk_command,
     in_sandbox,
     on_call,
@@ -128,7 +130,13 @@ def read_speed(
     help="Keep the service's data in this PostgreSQL database, which is this sandbox's alone.",
 )
 @click.option("--lifeline", is_flag=True, help="End when standard input ends.")
-@desk_command
+@desk_command(
+    Declared(
+        Effect.CHANGES_DESK,
+        reading=True,
+        instead="prints one line with addresses and keys when it is ready",
+    )
+)
 def serve(
     call: CliContext,
     sandbox: bool,
@@ -225,7 +233,7 @@ def _alone(option: str) -> None:
     help="The file of the service, which has to have a [store].",
 )
 @metrics_port
-@desk_command
+@desk_command(Declared(Effect.CHANGES_DESK, reading=True, instead="prints one line when it begins"))
 def worker(call: CliContext, config_file: Path, metrics_port: int | None) -> int:
     """Carry out the orders of a service without answering, on this or another machine.
 
@@ -316,7 +324,11 @@ def _loopback(host: str) -> bool:
 @click.option(
     "--speed", callback=read_speed, metavar="X", help="How fast blocks come; 1 by default."
 )
-@desk_command
+@desk_command(
+    Declared(
+        Effect.CHANGES_DESK, reading=True, instead="prints one line with addresses when it is ready"
+    )
+)
 def node(
     call: CliContext,
     host: str,
@@ -385,7 +397,12 @@ def trigger() -> None:
 @click.option(
     "--seconds", type=click.FloatRange(0, 300), help="How long it lasts, or what retry-after says."
 )
-@in_sandbox("trigger_report:report_fault")
+@in_sandbox(
+    "trigger_report:report_fault",
+    Declared(
+        Effect.CHANGES_DESK, reading=True, prints=("swapdesk.flows.faults.triggers:FaultDocument",)
+    ),
+)
 def set_fault() -> None:
     """Set a fault on TARGET: an order, provider, chain, group, quote or operation.
 
@@ -394,20 +411,29 @@ def set_fault() -> None:
 
 
 @trigger.command("list")
-@in_sandbox("trigger_report:report_faults")
+@in_sandbox(
+    "trigger_report:report_faults",
+    Declared(Effect.ONLY_READS, reading=True, prints=("trigger_report:FaultsDocument",)),
+)
 def list_faults() -> None:
     """Every fault, what it may meet and what it shows; then those that are set."""
 
 
 @trigger.command()
-@in_sandbox("trigger_report:report_cleared")
+@in_sandbox(
+    "trigger_report:report_cleared",
+    Declared(Effect.CHANGES_DESK, reading=True, prints=("trigger_report:ActiveDocument",)),
+)
 def clear() -> None:
     """End every fault and every hold."""
 
 
 @trigger.command()
 @click.argument("step")
-@in_sandbox("trigger_report:report_clock")
+@in_sandbox(
+    "trigger_report:report_clock",
+    Declared(Effect.CHANGES_DESK, reading=True, prints=("trigger_report:ClockDocument",)),
+)
 def clock() -> None:
     """Move the clock of the sandbox on by STEP: +30s, +10m, +1h or +2d."""
 
@@ -415,7 +441,12 @@ def clock() -> None:
 @trigger.command()
 @click.argument("cases", metavar="practice")
 @click.option("--answers", is_flag=True, help="Show the answers; nothing is made.")
-@desk_command
+@desk_command(
+    Declared(
+        Effect.SPENDS_LIMIT,
+        prints=("trigger_report:CasesDocument", "trigger_report:AnswersDocument"),
+    )
+)
 def run(call: CliContext, cases: str, answers: bool) -> None:
     """Make twelve orders, each stuck in its way, to practise on.
 
@@ -462,7 +493,17 @@ MOST_SEED = 2**32 - 1
 @click.option(
     "--token", metavar="T", shell_complete=completion.tokens, help="The token that Alice pays."
 )
-@desk_command
+@desk_command(
+    Declared(
+        Effect.ONLY_READS,
+        reading=True,
+        prints=(
+            "swapdesk.flows.demo.stage:Stage",
+            "demo_report:LinkSearchDocument",
+            "demo_report:PageDocument",
+        ),
+    )
+)
 def demo(
     call: CliContext,
     name: str,
@@ -530,7 +571,10 @@ def tape() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Write a cast, the texts and a picture of each marked moment here.",
 )
-@on_call("tape_play:play_tape")
+@on_call(
+    "tape_play:play_tape",
+    Declared(Effect.CHANGES_DESK, reading=True, prints=("sandbox_commands:TapeDocument",)),
+)
 def run_tape() -> None:
     """Play the tape FILE: keys, pauses, and waits for texts on the screen.
 
@@ -540,7 +584,10 @@ def run_tape() -> None:
 
 
 @click.command()
-@on_call("tape_play:play_tour")
+@on_call(
+    "tape_play:play_tour",
+    Declared(Effect.CHANGES_DESK, reading=True, instead="is played on the screen"),
+)
 def tour() -> None:
     """Open the desk of the sandbox with a guide that waits for your own keys.
 

@@ -8,10 +8,9 @@ type and cannot say anything else. Records of other rooms in it have the members
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
@@ -19,118 +18,13 @@ from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_ty
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from swapdesk.cli.cli_context import declared_of, named
+from swapdesk.cli.main import commands
 from swapdesk.cli.output import SCHEMA_VERSION, written_members
 from swapdesk.flows.notation import Moment
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
-
-_ORDER = "order_reports:OrderDocument"
-_BATCH = "batch_report:BatchDocument"
-_PLAN = "swapdesk.flows.batch.plan:PlanDocument"
-_CASES = "support_report:CaseListDocument"
-_REPLACED = "wallet_chains:ReplacedDocument"
-_POLICY = "wallet_chains:PolicyDocument"
-_ACCOUNT = "wallet_keys:AccountDocument"
-_CREATED = ("creation:CreatedDocument", "creation:CreateDryRunDocument", _ORDER)
-_PARTNER = "partner_report:PartnerDocument"
-_NEW_KEY = "partner_report:NewPartnerKeyDocument"
-_SIGNED = "swapdesk.flows.dex.dex_swap:DryRun"
-
-DOCUMENTS: dict[str, tuple[str, ...]] = {
-    "quote": ("quotes:QuotesDocument",),
-    "swap": (*_CREATED, "creation:SwappedDocument", _SIGNED),
-    "send": _CREATED,
-    "sign": (_SIGNED,),
-    "fund": ("creation:FundingDocument",),
-    "batch template": ("batch_report:TemplateDocument",),
-    "batch plan": (_PLAN,),
-    "batch create": (_BATCH, _PLAN),
-    "batch build": (_BATCH,),
-    "batch sign": (_BATCH,),
-    "batch submit": (_BATCH,),
-    "batch run": (_BATCH, _PLAN),
-    "batch resume": (_BATCH,),
-    "batch status": (_BATCH,),
-    "batch export": ("batch_report:ResultsDocument", "batch_report:ResultsFileDocument"),
-    "tokens": ("service_reports:TokensDocument",),
-    "chains": ("service_reports:ChainsDocument",),
-    "orders list": ("order_reports:OrdersDocument",),
-    "orders show": (_ORDER,),
-    "orders put-away": (_ORDER,),
-    "orders watch": ("order_watch:WatchedDocument",),
-    "why": (_CASES,),
-    "inspect": (_CASES,),
-    "support bundle": ("support_report:BundleWritten",),
-    "support page": ("support_report:BundleWritten",),
-    "support open": ("swapdesk.flows.support.case_file:CaseFile",),
-    "trigger list": ("trigger_report:FaultsDocument",),
-    "trigger clear": ("trigger_report:ActiveDocument",),
-    "trigger clock": ("trigger_report:ClockDocument",),
-    "trigger run": ("trigger_report:CasesDocument", "trigger_report:AnswersDocument"),
-    "trigger NAME": ("swapdesk.flows.faults.triggers:FaultDocument",),
-    "listen": ("swapdesk.flows.webhooks:AttemptDocument",),
-    "account limits": ("service_reports:LimitsDocument",),
-    "account commissions": ("service_reports:CommissionsDocument",),
-    "account volume": ("service_reports:VolumeDocument",),
-    "account weekly": ("service_reports:WeeksDocument",),
-    "account chart": ("service_reports:ChartDocument",),
-    "partner create": (_NEW_KEY,),
-    "partner list": ("partner_report:PartnersDocument",),
-    "partner show": (_PARTNER,),
-    "partner key": (_NEW_KEY,),
-    "partner revoke": (_PARTNER,),
-    "partner suspend": (_PARTNER,),
-    "partner tier": (_PARTNER,),
-    "partner override": (_PARTNER,),
-    "partner origin": (_PARTNER,),
-    "backup": ("partner_report:BackupDocument",),
-    "partner sums": ("partner_report:SumsDocument",),
-    "partner audit": ("partner_report:AuditDocument",),
-    "partner payout": ("partner_report:BookedDocument",),
-    "partner reverse": ("partner_report:BookedDocument",),
-    "wallet list": ("swapdesk.wallet.accounts:Accounts",),
-    "wallet new": (_ACCOUNT,),
-    "wallet import": (_ACCOUNT,),
-    "wallet export": ("wallet_keys:ExportDocument",),
-    "wallet lock": ("wallet_keys:LockedDocument",),
-    "wallet balance": ("wallet_chains:BalancesDocument",),
-    "wallet allowances": ("wallet_chains:AllowancesDocument",),
-    "wallet revoke": ("wallet_chains:RevokedDocument",),
-    "wallet transactions": ("wallet_chains:TransactionsDocument",),
-    "wallet cancel": (_REPLACED,),
-    "wallet bump": (_REPLACED,),
-    "wallet policy show": (_POLICY,),
-    "wallet policy set": (_POLICY,),
-    "wallet withdraw": ("wallet_chains:WithdrawalDocument",),
-    "demo": (
-        "swapdesk.flows.demo.stage:Stage",
-        "demo_report:LinkSearchDocument",
-        "demo_report:PageDocument",
-    ),
-    "profile list": ("config_command:ProfilesDocument",),
-    "profile use": ("config_command:ChosenDocument",),
-    "config show": ("config_command:ConfigDocument",),
-    "tape run": ("sandbox_commands:TapeDocument",),
-    "doctor": ("doctor_command:DoctorDocument",),
-    "completion": ("completion_command:CompletionDocument",),
-    "schema": ("schemas:SchemaDocument",),
-    "errors": ("contract_commands:ErrorsDocument",),
-    "docs": ("contract_commands:DocsDocument",),
-    "commands": ("contract_commands:CommandsDocument",),
-}
-"""The command and what it prints, one of these each time; of this room where no other is named."""
-
-OTHER_OUTPUT: dict[str, str] = {
-    "api": "prints the answer of the service as it came: swapdesk api GET /openapi.json says its"
-    " form",
-    "orders export": "writes a file of orders, in the form that --format names",
-    "serve": "prints one line with addresses and keys when it is ready",
-    "worker": "prints one line when it begins",
-    "node": "prints one line with addresses when it is ready",
-    "tour": "is played on the screen",
-}
-"""Commands that print no document of this program, and what they print."""
 
 
 class SchemaDocument(Struct, frozen=True):
@@ -145,16 +39,16 @@ ERROR = "command_error:ErrorDocument"
 """What every command prints on standard error when it fails."""
 
 
-def document_type(place: str) -> type[Struct]:
-    module, _, name = place.partition(":")
-    whole = module if "." in module else f"swapdesk.cli.{module}"
-    found: type[Struct] = getattr(importlib.import_module(whole), name)
-    return found
+@cache
+def document_types() -> dict[str, tuple[str, ...]]:
+    """The commands that print documents by name, and the types of each, as ``module:Name``."""
+    declared = {name: declared_of(command).prints for name, command in commands().items()}
+    return {name: prints for name, prints in declared.items() if prints}
 
 
 def schema_of(command: str) -> dict[str, Any]:
-    """The schema of each document of a command. KeyError for one that is not in the table."""
-    return _schema(f"swapdesk {command} --json", DOCUMENTS[command])
+    """The schema of each document of a command. KeyError for one that prints none."""
+    return _schema(f"swapdesk {command} --json", document_types()[command])
 
 
 def error_schema() -> dict[str, Any]:
@@ -163,7 +57,7 @@ def error_schema() -> dict[str, Any]:
 
 def all_schemas() -> dict[str, Any]:
     """``commands`` by name, and ``error``; what they share is in ``$defs``."""
-    commands = {name: schema_of(name) for name in DOCUMENTS}
+    commands = {name: schema_of(name) for name in document_types()}
     error = error_schema()
     defs: dict[str, Any] = {}
     for schema in (*commands.values(), error):
@@ -179,7 +73,7 @@ def all_schemas() -> dict[str, Any]:
 
 
 def _schema(title: str, places: tuple[str, ...]) -> dict[str, Any]:
-    types = tuple(document_type(place) for place in places)
+    types = tuple(map(named, places))
     roots, defs = _definitions(types)
     return {
         "$schema": DIALECT,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from swapdesk.cli import completion
-from swapdesk.cli.cli_context import on_chains, on_keys
+from swapdesk.cli.cli_context import Declared, Effect, on_chains, on_keys
 
 KINDS = ("evm", "solana")
 FORMS = {
@@ -55,7 +55,10 @@ account_option = click.option(
 
 
 @wallet.command("list")
-@on_keys("wallet_keys:list_accounts")
+@on_keys(
+    "wallet_keys:list_accounts",
+    Declared(Effect.ONLY_READS, prints=("swapdesk.wallet.accounts:Accounts",)),
+)
 def list_wallet() -> None:
     """The accounts of this profile. Nothing is unlocked."""
 
@@ -69,7 +72,10 @@ def list_wallet() -> None:
     help="Chains that the account is for.",
 )
 @click.option("--name", default="", metavar="NAME", help="1 to 32 characters; else the address.")
-@on_keys("wallet_keys:new_account")
+@on_keys(
+    "wallet_keys:new_account",
+    Declared(Effect.CHANGES_DESK, prints=("wallet_keys:AccountDocument",)),
+)
 def new() -> None:
     """Make an account from the system's randomness."""
 
@@ -89,7 +95,10 @@ def new() -> None:
 )
 @click.option("--name", default="", metavar="NAME", help="1 to 32 characters; else the address.")
 @click.option("--yes", is_flag=True, help="Keep the one account it leads to without asking.")
-@on_keys("wallet_keys:import_account")
+@on_keys(
+    "wallet_keys:import_account",
+    Declared(Effect.CHANGES_DESK, prints=("wallet_keys:AccountDocument",)),
+)
 def import_() -> None:
     """Take in a key: its address is shown before it is kept.
 
@@ -107,7 +116,9 @@ def import_() -> None:
     metavar="FILE",
     help="Write it into a new file that you alone can read.",
 )
-@on_keys("wallet_keys:export_key")
+@on_keys(
+    "wallet_keys:export_key", Declared(Effect.CHANGES_DESK, prints=("wallet_keys:ExportDocument",))
+)
 def export() -> None:
     """Give out the key of an account in plain, after a typed phrase.
 
@@ -118,14 +129,21 @@ def export() -> None:
 
 @wallet.command()
 @account_option
-@on_chains("wallet_chains:show_balances", fill=True)
+@on_chains(
+    "wallet_chains:show_balances",
+    Declared(Effect.ONLY_READS, prints=("wallet_chains:BalancesDocument",)),
+    fill=True,
+)
 def balance() -> None:
     """What every account has on every chain with a node. Exit 7 when one could not be read."""
 
 
 @wallet.command()
 @account_option
-@on_chains("wallet_chains:show_allowances")
+@on_chains(
+    "wallet_chains:show_allowances",
+    Declared(Effect.ONLY_READS, prints=("wallet_chains:AllowancesDocument",)),
+)
 def allowances() -> None:
     """Who may take which tokens of the accounts."""
 
@@ -147,7 +165,11 @@ def allowances() -> None:
     help="Where there are both: the one in Permit2, or the other.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@on_chains("wallet_chains:revoke_allowance", signs=True)
+@on_chains(
+    "wallet_chains:revoke_allowance",
+    Declared(Effect.MOVES_MONEY, prints=("wallet_chains:RevokedDocument",)),
+    signs=True,
+)
 def revoke() -> None:
     """End an allowance. TOKEN: symbol or contract; SPENDER: address, or code or name of a venue.
 
@@ -157,7 +179,10 @@ def revoke() -> None:
 
 @wallet.command()
 @click.option("--waiting", is_flag=True, help="Only what is not final yet.")
-@on_chains("wallet_chains:list_transactions")
+@on_chains(
+    "wallet_chains:list_transactions",
+    Declared(Effect.ONLY_READS, prints=("wallet_chains:TransactionsDocument",)),
+)
 def transactions() -> None:
     """List every transaction this wallet signed, as its own records have it.
 
@@ -169,7 +194,11 @@ def transactions() -> None:
 @wallet.command()
 @click.argument("hash_", metavar="HASH")
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@on_chains("wallet_chains:cancel_transaction", signs=True)
+@on_chains(
+    "wallet_chains:cancel_transaction",
+    Declared(Effect.MOVES_MONEY, prints=("wallet_chains:ReplacedDocument",)),
+    signs=True,
+)
 def cancel() -> None:
     """Take back a transaction that waits, by one that moves nothing in its place.
 
@@ -188,7 +217,11 @@ def cancel() -> None:
     help="Most it may pay for gas; 0.01 of the chain's coin, or what was confirmed if more.",
 )
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@on_chains("wallet_chains:bump_transaction", signs=True)
+@on_chains(
+    "wallet_chains:bump_transaction",
+    Declared(Effect.MOVES_MONEY, prints=("wallet_chains:ReplacedDocument",)),
+    signs=True,
+)
 def bump() -> None:
     """Pay more gas for a transaction that waits: the same call again, in its place.
 
@@ -211,7 +244,11 @@ def bump() -> None:
 @account_option
 @click.option("--despite-bundle", is_flag=True, help="Also where a bundle that waits needs it.")
 @click.option("--yes", is_flag=True, help="Sign without asking.")
-@on_chains("wallet_chains:withdraw", signs=True)
+@on_chains(
+    "wallet_chains:withdraw",
+    Declared(Effect.MOVES_MONEY, prints=("wallet_chains:WithdrawalDocument",)),
+    signs=True,
+)
 def withdraw() -> None:
     """Take out what your smart account holds, such as after a bundle that failed.
 
@@ -221,7 +258,9 @@ def withdraw() -> None:
 
 
 @wallet.command()
-@on_keys("wallet_keys:lock_wallet")
+@on_keys(
+    "wallet_keys:lock_wallet", Declared(Effect.CHANGES_DESK, prints=("wallet_keys:LockedDocument",))
+)
 def lock() -> None:
     """Make sure that no process has keys open; exit 9 when another desk has the wallet."""
 
@@ -235,7 +274,10 @@ def policy() -> None:
 
 
 @policy.command()
-@on_keys("wallet_chains:show_policy")
+@on_keys(
+    "wallet_chains:show_policy",
+    Declared(Effect.ONLY_READS, prints=("wallet_chains:PolicyDocument",)),
+)
 def show() -> None:
     """The policy, and what is left of each limit. Exit 9 when its file was changed."""
 
@@ -284,7 +326,10 @@ def limit_option(window: str, help_: str) -> Callable[[Any], Any]:
 )
 @click.option("--until", metavar="TIME", help="Nothing is signed from then on (UTC), or none.")
 @click.option("--anew", is_flag=True, help="Begin with no rule at all.")
-@on_chains("wallet_chains:set_policy")
+@on_chains(
+    "wallet_chains:set_policy",
+    Declared(Effect.CHANGES_DESK, prints=("wallet_chains:PolicyDocument",)),
+)
 def set_() -> None:
     """Change the parts that are given; all options but --until may be repeated.
 

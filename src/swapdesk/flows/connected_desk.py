@@ -1,8 +1,6 @@
-"""The connected half of a desk: what exists only while it knows its service.
-
-Loads the client and every flow that asks or tells the service something; the half that works
-from disk (``desk``) is there without it.
-"""
+"""The connected half of a desk, which exists only while it knows its service. It loads the client
+and every flow that talks to the service; the half that works from disk (``desk``) runs without
+it."""
 
 from __future__ import annotations
 
@@ -44,14 +42,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PAID_TIMES = StreamTimes(poll_down=60.0)
-"""Where each look at the orders is paid for: once a minute."""
+"""Stream times if each look at the orders costs money: once a minute."""
 
 SETTLE_SECONDS = 60.0
 """How often a request of unknown outcome is looked for while the desk runs."""
 
 PAST_PAUSE = 0.02
-"""Seconds between two steps of reading the past beside a desk that is in use: about what a step
-takes, so that keys find the loop free half of the time."""
+"""Seconds between two steps of reading the past beside a desk in use: about what a step takes, so
+that keys find the loop free half of the time."""
 
 
 class ConnectedDesk:
@@ -123,30 +121,30 @@ class ConnectedDesk:
         self._background = background
         self._tasks: list[asyncio.Task[None]] = []
         self.on_settled: Callable[[ResumeReport], object] | None = None
-        """Called with what a later look found out about requests without a known outcome."""
+        """Called with the result of a later look at requests of unknown outcome."""
         self.on_past_known: Callable[[], object] | None = None
-        """Called once every order of the journal is in view."""
+        """Called once every order of the journal is tracked."""
 
     @cached_property
     def quotes(self) -> QuoteDesk:
-        """What asks for quotes; most commands have no use for it."""
+        """Asks for quotes; created when first needed."""
         from swapdesk.flows.quotes.quoting import QuoteDesk
 
         return QuoteDesk(self.api, self._catalog, self._clock)
 
     @cached_property
     def account(self) -> AccountReader:
-        """Keeps what was read for a minute, also while its page is left."""
+        """Reads account pages and keeps them for a minute."""
         from swapdesk.flows.account.reading import AccountReader
 
         return AccountReader(self.api)
 
     def clock_problem(self) -> str | None:
-        """A sentence where nothing is created because the clocks differ too much, live only."""
+        """Why nothing is created because the clocks differ too much, live only; None otherwise."""
         return clock_problem(self.api.skew()) if self._live else None
 
     def follow(self) -> None:
-        """Start following orders, and read those of the past; without a key there is nothing to
+        """Starts following orders and reads those of the past; without a key there is nothing to
         follow."""
         if self._tasks:
             return
@@ -159,7 +157,7 @@ class ConnectedDesk:
             ]
 
     async def learn_rate_limits(self) -> None:
-        """Ask how much may be asked; a service that does not say is no failure."""
+        """Asks for the rate limits; a service that does not tell them is no failure."""
         if self.connection.read_only:
             return
         try:
@@ -168,7 +166,7 @@ class ConnectedDesk:
             log.info("the rate limits are not known: %s", error)
 
     async def settle(self, patience: float | None = None) -> ResumeReport:
-        """Find out what became of every request without a known outcome; ``patience`` as of
+        """Finds out what became of every request of unknown outcome; ``patience`` as in
         :func:`resume`."""
         report = await resume(self._journal, self.exchange, patience)
         for _, created in report.found:

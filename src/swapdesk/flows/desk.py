@@ -1,7 +1,7 @@
-"""The whole desk without a screen. Both front ends use this and nothing beneath it.
+"""The whole desk without a screen, the one interface of both front ends.
 
-A desk opens at once on what is on disk (journal, token cache, address book) and connects
-when its service is there (``link``); until then everything local works.
+A desk opens at once from disk (journal, token cache, address book) and connects when its service is
+there (``link``); until then everything local works.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class NotConnected(Exception):
-    """The service of this desk is not there yet."""
+    """The desk is not connected to its service yet."""
 
 
 class Desk:
@@ -57,7 +57,7 @@ class Desk:
         self.settings = settings
         self.clock = clock
         self.service_clock = service_clock
-        """By which orders are reckoned: their deadlines and states are the service's."""
+        """The clock of orders: their deadlines and states are the service's."""
         self.journal = journal
         self.catalog = catalog
         self.exchange_log = ExchangeLog()
@@ -77,9 +77,9 @@ class Desk:
         catalog: Catalog | None = None,
         background: BackgroundTasks | None = None,
     ) -> Desk:
-        """The desk of a profile, from disk alone, on the clock of its catalogue. ``catalog``:
-        the one that is open already; it is the desk's from here on. ``background``: what runs its
-        tasks, and tells of their defects. Raises JournalRefused."""
+        """Opens the desk of a profile from disk alone, on the clock of its catalogue. ``catalog``
+        may be open already and becomes the desk's. ``background`` runs its tasks and reports their
+        defects. Raises JournalRefused."""
         mine = None if catalog is not None else open_catalog(settings, clock or SystemClock())
         catalog = catalog or mine
         assert catalog is not None
@@ -102,14 +102,14 @@ class Desk:
 
     @cached_property
     def book(self) -> AddressBook:
-        """The addresses with a name, read when somebody asks for one."""
+        """The address book, read when first needed."""
         from swapdesk.flows.payees.address_book import AddressBook
 
         return AddressBook.load(self.settings.places.address_book, sandbox=not self.settings.live)
 
     @property
     def link(self) -> ConnectedDesk:
-        """What needs the service. Raises NotConnected."""
+        """The connected half. Raises NotConnected."""
         if self._link is None:
             raise NotConnected("the service is not connected yet")
         return self._link
@@ -120,8 +120,8 @@ class Desk:
 
     @property
     def wallet(self) -> LocalWallet:
-        """The keys of this profile on the chains it is connected to; no agent runs before the
-        wallet is asked something."""
+        """The keys of this profile on its connected chains; the agent starts with the first
+        question."""
         from swapdesk.flows.wallet.local_wallet import LocalWallet
 
         if self._wallet is None:
@@ -150,7 +150,7 @@ class Desk:
 
     @property
     def deposit_ways(self) -> DepositWays:
-        """Who can pay deposits from here; asking it starts no agent."""
+        """Who can pay deposits from here; asking starts no agent."""
         from swapdesk.flows.deposits.funding import DepositWays
 
         if self._ways is None:
@@ -167,10 +167,9 @@ class Desk:
         return self._link.connection.makers if self._link is not None else ()
 
     async def connect(self, connection: Connection, *, follow: bool = True) -> None:
-        """Connect, or connect again after the sandbox was started anew. Orders of which something
-        may still become are in view then. Whoever follows the orders has the newest in view, too,
-        and all others soon (:meth:`ConnectedDesk.follow`); for anybody else the tracker loads or
-        recalls them when they are asked for."""
+        """Connects, or connects again after the sandbox restarted. Orders that something may still
+        happen to are tracked then. If ``follow``, the newest orders are tracked too, and all others
+        soon (:meth:`ConnectedDesk.follow`); otherwise the tracker loads them on demand."""
         from swapdesk.flows.connected_desk import ConnectedDesk
 
         previous, self._link = self._link, None
@@ -206,7 +205,7 @@ class Desk:
             link.follow()
 
     async def refresh_reference(self) -> None:
-        """Fill the token cache when it is empty or old, and learn the rate limits."""
+        """Fills the token cache if it is empty or old, and learns the rate limits."""
         link = self.link
         if self.catalog.stale:
             await self.catalog.refresh(link.api)
@@ -216,8 +215,8 @@ class Desk:
         await link.learn_rate_limits()
 
     async def resume(self, patience: float | None = None) -> ResumeReport:
-        """Settle unfinished business of an earlier run, then take its orders into view. Whoever
-        creates nothing afterwards may have only so many seconds of ``patience``."""
+        """Settles unfinished business of an earlier run, then tracks its orders. ``patience``
+        limits the seconds for callers that create nothing afterwards."""
         from swapdesk.flows.creation.resume import ResumeReport
 
         try:

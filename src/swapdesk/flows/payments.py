@@ -1,8 +1,8 @@
-"""What pays deposits, as acts of the ledger.
+"""What pays deposits, as operations of the ledger.
 
-A deposit is paid by one act, which holds its claim until it is refused: the faucet's and the
-wallet's stand by themselves, those of a bundle or a part are its own parts and move with it, in the
-same transaction.
+One operation pays a deposit and holds its claim until it is refused. The faucet's and the wallet's
+payments stand alone; those of a bundle or a part are its children and move with it in one
+transaction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ By = Literal["faucet", "wallet", "bundle"]
 
 
 class Sum(Struct, frozen=True, omit_defaults=True):
-    """So much of a token, in base units; ``contract`` (mint on Solana) is None for the chain's
+    """An amount of a token in base units; ``contract`` (the mint on Solana) is None for the chain's
     coin. ``prepaid``: the EntryPoint keeps it for gas."""
 
     PRINTED: ClassVar = {"token": "symbol", "contract": "contract", "amount": "amount"}
@@ -40,7 +40,7 @@ class Sum(Struct, frozen=True, omit_defaults=True):
 
 
 def payment_of(ledger: Ledger, service_id: str) -> Operation | None:
-    """The payment of an order that was begun and not refused, by whichever process."""
+    """The payment of an order, begun by any process and not refused."""
     return ledger.holder(_claim(service_id))
 
 
@@ -54,9 +54,9 @@ def begin_payment(
     state: State | None = None,
     hash_: str | None = None,
 ) -> Operation:
-    """Commit that the payment of an order leaves now, or, from the wallet, that it is shown to be
-    signed; as a part of ``payer``, where that pays several. Raises ClaimTaken when a payment of the
-    order was begun and not refused."""
+    """Commits that the payment of an order leaves now, or that the wallet's payment is shown for
+    signature; as a child of ``payer`` if that pays several orders. Raises ClaimTaken if the order
+    has a payment that is not refused."""
     return ledger.begin(
         "deposit",
         {"by": by, "body": body.decode("utf-8", "replace")},
@@ -69,8 +69,8 @@ def begin_payment(
 
 
 def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) -> bool:
-    """Commit that a deposit was paid, by the transaction ``hash_``; whether it moved. A payment
-    that was refused before and paid all the same is noted beside it, so that nobody pays again."""
+    """Commits that transaction ``hash_`` paid a deposit; returns whether it moved. A payment
+    refused before that paid all the same is noted beside it, so that nobody pays again."""
     with ledger.transaction():
         moved = ledger.move(act.id, State.DONE, hash=hash_, **told)
         if not moved and act.subject and payment_of(ledger, act.subject) is None:
@@ -86,13 +86,13 @@ def end_payment(ledger: Ledger, act: Operation, hash_: str | None, **told: Any) 
 
 
 def waits_for_signature(payment: Operation) -> bool:
-    """Whether the wallet was not asked to sign it, so that nothing was signed under it."""
+    """True if the wallet was not asked to sign yet, so that nothing is signed under it."""
     return payment.state is State.PREPARED
 
 
 def unanswered(ledger: Ledger) -> list[Operation]:
-    """Calls and payments without a known outcome, oldest first; also those a crash interrupted,
-    and payments that wait for a signature. What a bundle pays is told with its batch."""
+    """Calls and payments without a known outcome, oldest first, including interrupted ones and
+    payments that wait for a signature. Payments of a bundle belong to its batch."""
     return ledger.where(
         "kind IN ('call', 'deposit') AND state IN ('prepared', 'sent', 'unknown')"
         " AND parent IS NULL AND json_extract(body, '$.by') IS NOT 'bundle'"
@@ -100,8 +100,8 @@ def unanswered(ledger: Ledger) -> list[Operation]:
 
 
 def commit_signed(ledger: Ledger, id_: str, hash_: str) -> bool:
-    """Commit the transaction of an act before a byte of it leaves, also another one of a higher
-    fee. False for an act that is over."""
+    """Commits the hash of an operation before a byte leaves, also of a second transaction with a
+    higher fee. False if the operation is over."""
     moved = ledger.move(id_, State.SENT, hash=hash_)
     return moved or ledger.tell(id_, among=LEFT, hash=hash_)
 
@@ -111,9 +111,8 @@ def _claim(service_id: str) -> str:
 
 
 def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
-    """The act ``payer`` pays these orders from now on, so that nothing else does. Raises ClaimTaken
-    where another payment of one of them stands; one by a bundle that is over, of which nobody knows
-    whether it paid, is gone on with."""
+    """Makes ``payer`` the only payer of these orders. Raises ClaimTaken if another payment of one
+    of them stands; a payment by an ended bundle with unknown outcome is taken over."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -123,7 +122,7 @@ def pay_by(ledger: Ledger, payer: str, service_ids: Iterable[str]) -> None:
 
 
 def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str | None) -> None:
-    """The act ``payer`` paid these orders, whatever was decided before that was known."""
+    """Commits that ``payer`` paid these orders, whatever was decided before that was known."""
     for service_id in service_ids:
         stands = payment_of(ledger, service_id)
         if stands is None:
@@ -138,8 +137,8 @@ def paid_by(ledger: Ledger, payer: str, service_ids: Iterable[str], hash_: str |
 def end_transaction(
     ledger: Ledger, act: Operation, state: State, *, code: str | None = None, hash_: str | None
 ) -> bool:
-    """Commit how a transaction ended, with the deposits that it paid; whether it moved. What was
-    executed paid its orders, also where it was refused before."""
+    """Commits how a transaction ended, with the deposits it paid; returns whether it moved. What
+    was executed paid its orders, even if it was refused before."""
     if act.kind == "deposit" and state is State.DONE:
         return end_payment(ledger, act, hash_)
     with ledger.transaction():
@@ -152,5 +151,5 @@ def end_transaction(
 
 
 def paid_orders(act: Operation) -> tuple[str, ...]:
-    """The orders whose deposits a transaction of the wallet pays itself."""
+    """The orders whose deposits a wallet transaction pays directly."""
     return tuple(act.body.get("service_ids", ()))

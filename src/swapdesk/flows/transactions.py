@@ -24,7 +24,7 @@ An entry is marked refused only when it is certain that nothing was signed under
 
 - the trader said no, or the gate or the agent refused: refused;
 - the agent is gone: unknown, its records tell later: the entry stays;
-- ``ALREADY_SIGNED``: the records have one for this intent: the entry stays and is followed;
+- ``already_signed``: the records have one for this intent: the entry stays and is followed;
 - ``READ_ONLY``: another desk has the wallet. An entry that this run began is refused, since
   nobody else knows of it. One that was found stays: the other desk may be signing for it.
 
@@ -68,13 +68,15 @@ SAME_AGAIN = "you: give the same command again; the same transaction is sent, ne
 
 
 class Outcome(Struct, frozen=True):
-    """``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` has the cause, where the money
-    is and who acts next; None for what is done, and for what stands where it was asked to stand.
-    ``hash`` is of what was executed or sent. ``order_id`` and ``order`` are of a swap or deposit,
-    ``error`` is what the service was asked in vain, ``findings`` are the gate's refusals.
+    """``code`` is stable, for scripts: ``NOT_FINAL``. ``failure`` says why, where the money is and
+    who acts next; None if everything is done or stands where it was asked to stop.
 
-    DONE: what was asked for holds. REFUSED: it did not happen, and nothing more is done for it.
-    UNKNOWN: it can be gone on with; what was signed is sent again as it is, never signed anew."""
+    ``hash`` is of what was executed or sent. ``order_id`` and ``order`` belong to a swap or
+    deposit, ``error`` is a failed request to the service, ``findings`` are the gate's refusals.
+
+    DONE: what was asked for holds. REFUSED: it did not happen and nothing more is done for it.
+    UNKNOWN: it can be continued; what was signed is sent again, never signed anew.
+    """
 
     state: State = State.DONE
     code: str = ""
@@ -99,7 +101,7 @@ class Outcome(Struct, frozen=True):
 
     @property
     def cause(self) -> str:
-        """In a sentence; empty without a failure."""
+        """The cause in a sentence; empty without a failure."""
         return "" if self.failure is None else self.failure.cause
 
 
@@ -118,14 +120,14 @@ _DECISIVE: tuple[Callable[[SignedTransaction], bool], ...] = (
     lambda one: one.mined,
     lambda one: one.state in LEFT,
 )
-"""The first of these that holds of one tells how all of them stand."""
+"""Ordered tests: the first one that a transaction passes makes it decide for all of its nonce."""
 
 
 def same_nonce(
     one: SignedTransaction, signed: Sequence[SignedTransaction]
 ) -> tuple[SignedTransaction, ...]:
-    """Those of ``signed`` that share the nonce of ``one``, itself among them, in that order; of
-    Solana, which has no nonces, those of its hash."""
+    """Those of ``signed`` with the nonce of ``one``, including itself, in order. Solana has no
+    nonces: those of its hash."""
     if one.nonce is None:
         return tuple(each for each in signed if each.hash == one.hash)
     place = (one.chain, one.account, one.nonce)
@@ -133,9 +135,9 @@ def same_nonce(
 
 
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
-    """The one of several for the same payment that tells how it stands: executed, else in a
-    block, else on its way, else the newest. A higher fee that was never sent says nothing about
-    the payment that was."""
+    """The transaction that decides the state of a payment that several could make: one that is
+    executed, else in a block, else under way, else the newest. A higher fee that was never sent
+    says nothing about the payment that was."""
     for decides in _DECISIVE:
         found = [one for one in signed if decides(one)]
         if found:
@@ -144,20 +146,19 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
 
 
 def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTransaction]:
-    """Those of intents that are called so: ``name#0``, ``name#1``, one after the other."""
+    """Transactions of intents called ``name#0``, ``name#1`` and so on."""
     return [one for one in signed if one.intent_id.rpartition("#")[0] in names]
 
 
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
-    """The one of these purposes that is not over and tells how it stands. A cancellation is signed
-    under the intent of what it takes back, and does nothing of it."""
+    """The deciding one of the open transactions with these purposes. A cancellation is signed under
+    the intent of what it takes back, and does nothing of it."""
     return decisive([one for one in signed if one.purpose in purposes and not one.final])
 
 
 async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
-    """The transaction that tells how the payment of ``one`` stands: itself, or one with a higher
-    fee. Raises WalletError. For one intent and purpose a nonce holds a single call, whatever its
-    fee."""
+    """The transaction that decides the payment of ``one``: itself, or one with a higher fee. Raises
+    WalletError. For one intent and purpose a nonce has a single call, whatever its fee."""
     if one.nonce is None:
         return one
     place = same_nonce(one, await client.transactions(one.intent_id))
@@ -166,9 +167,8 @@ async def current(client: WalletClient, one: SignedTransaction) -> SignedTransac
 
 
 async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
-    """A transaction of the wallet as its chain has it now. It is looked at only: sending it once
-    more is not wanted where something shall take its place. Raises WalletError; Refused for one
-    that was not signed here."""
+    """Reads a transaction's state from its chain without sending it again, since something shall
+    replace it. Raises WalletError; Refused if this wallet did not sign it."""
     one = next((one for one in await client.transactions() if one.hash == hash_), None)
     if one is None:
         raise Refused("no_transaction", "this wallet signed no such transaction")
@@ -178,21 +178,20 @@ async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
 
 
 class Pace(Struct, frozen=True):
-    """Seconds between two looks at a chain or two questions to the service, and for how long a
-    payment is followed before it is left to the next start."""
+    """Seconds between two looks at a chain or the service, and how long a payment is followed
+    before it is left to the next start."""
 
     look: float = 1.0
     patience: float = 300.0
 
 
 OWN = Pace(patience=90.0)
-"""For a transaction that the trader signed by itself, not as a step of a swap, and waits for."""
+"""The pace for a transaction that the trader signed by itself and waits for."""
 
 
 class Delivered(Struct, frozen=True):
-    """How far it came: ``transaction`` tells how the payment stands, final or not; ``reason`` what
-    chain or wallet said last; ``error`` what ended the following before its end, None where time
-    ran out."""
+    """How far a transaction came: ``transaction`` decides, final or not; ``reason`` is what chain
+    or wallet said last; ``error`` ended the following early, None if time ran out."""
 
     transaction: SignedTransaction
     reason: str = ""
@@ -203,8 +202,8 @@ class Delivered(Struct, frozen=True):
         return self.transaction.final
 
     def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
-        """Of what the trader signed by itself. ``in_vain`` and its ``code``: nothing came of it;
-        ``meanwhile``: where the money is until that is known."""
+        """The outcome of a transaction that the trader signed by itself. ``in_vain`` and ``code``
+        apply if nothing came of it; ``meanwhile`` says where the money is until that is known."""
         one = self.transaction
         if one.state is State.DONE:
             return Outcome(hash=one.hash)
@@ -216,8 +215,8 @@ class Delivered(Struct, frozen=True):
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
-    """Whether a later look may tell more. Bytes that a Solana node does not take may be executed
-    until their blockhash ends, and the chain then tells that they were not."""
+    """True if a later look may tell more. Bytes that a Solana node rejects may be executed until
+    their blockhash ends, after which the chain tells that they were not."""
     if not isinstance(error, Refused):
         return False
     if error.code == "chain_refused":
@@ -228,30 +227,30 @@ def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -
 # Proposing, agreeing, signing
 
 MOST_LOOKS = 5
-"""How often one payload is shown when chain or wallet changed under the review."""
+"""How often a payload is shown again because chain or wallet changed during its review."""
 
 _NOT_TAKEN = frozenset({"chain_unreachable", "chain_refused"})
 LOOK_AGAIN = frozenset({"stale_review", "unknown_review"})
-"""Nothing was signed: what is reviewed once more may be."""
+"""Nothing was signed: the payload may be reviewed again."""
 
 
 # What the trader says, and who hears how it goes
 
 
 class Agreed(Struct, frozen=True):
-    """The trader looked and says yes; ``phrase`` is what had to be typed for it."""
+    """The trader's yes; ``phrase`` is what had to be typed for it."""
 
     phrase: str | None = None
 
 
 Look = Callable[[Review], Awaitable[Agreed | None]]
-"""Shows a review and answers what the trader says to it; None is no. It may raise NotAgreed with
-another reason."""
+"""Shows a review and returns the trader's answer; None is no. May raise NotAgreed with another
+reason."""
 
 
 class Turn(Struct, frozen=True):
-    """What is signed now: ``need`` of one token, for ``payees`` deposits, or for the smart account
-    itself (0). It is ``number`` of ``total``, both of the fundings or of the signatures."""
+    """The current signature: ``need`` of one token for ``payees`` deposits, or for the smart
+    account itself (0). It is ``number`` of ``total`` fundings or signatures."""
 
     need: Sum
     payees: int
@@ -264,29 +263,29 @@ class Turn(Struct, frozen=True):
 
 
 class Watch:
-    """Hears what happens and changes nothing of it; this one shows it to nobody."""
+    """Hears what happens, without influence on it; this base class ignores it."""
 
     def reviewed(self, payload: Payload, review: Review) -> None:
-        """The agent judged a payload; nobody was asked yet, and nobody is if it refuses."""
+        """The agent judged a payload; nobody was asked yet, and nobody is if it refused."""
 
     def signing(self, review: Review) -> None:
-        """The trader agreed; the agent looks once more and signs."""
+        """The trader agreed; the agent checks once more and signs."""
 
     def seen(self, signed: SignedTransaction) -> None:
-        """A transaction was sent or looked for on its chain."""
+        """A transaction was sent or looked up on its chain."""
 
     def turns_to(self, turn: Turn) -> None:
-        """Something else of a group is signed next."""
+        """The next signature of a group begins."""
 
     def moved(self) -> None:
-        """The journal says something new of a group."""
+        """The journal has news of a group."""
 
 
 # Why nothing was signed, or nothing is final
 
 
 class NotAgreed(Exception):
-    """Nothing was signed: the trader did not say yes to a review, or nobody may any more."""
+    """Nothing was signed: the trader did not agree to a review, or its time ran out."""
 
     def __init__(self, words: str = "You did not sign.", code: str = "NOT_CONFIRMED") -> None:
         super().__init__(words)
@@ -294,7 +293,7 @@ class NotAgreed(Exception):
 
 
 class NotSignable(Exception):
-    """The gate refuses what was to be signed; ``findings`` say why."""
+    """The gate refuses to sign; ``findings`` say why."""
 
     def __init__(self, findings: tuple[RuleFinding, ...]) -> None:
         super().__init__(" ".join(finding.words for finding in findings))
@@ -304,12 +303,12 @@ class NotSignable(Exception):
         """The first rule that refuses."""
 
     def next(self, otherwise: str) -> str:
-        """Who acts, by the rule that refuses."""
+        """Who acts next, by the rule that refuses."""
         return rule_next(self.code, otherwise)
 
 
 class StillOpen(Exception):
-    """What became of a transaction is not known within the time that was given."""
+    """The outcome of a transaction was not known in the given time."""
 
     def __init__(self, hash_: str, problem: str | None = None) -> None:
         super().__init__(problem or "it is not final yet")
@@ -320,33 +319,32 @@ class StillOpen(Exception):
 
 
 class Entry:
-    """The journal's entry of an action. This one writes nothing: the wallet's own records are
-    enough for what pays nobody, as a revocation. ``fresh``: this run began it."""
+    """The journal's entry of a transaction. This one writes nothing: the wallet's own records
+    suffice for what pays nobody, such as a revocation. ``fresh``: this run began it."""
 
     fresh = True
 
     def begin(self) -> None:
-        """Commit what is about to be signed. Raises JournalUnavailable; then nothing is signed."""
+        """Commits what is about to be signed. Raises JournalUnavailable; then nothing is signed."""
 
     def signed(self, hash_: str) -> None:
-        """Commit the transaction before a byte of it leaves; said again by who follows it."""
+        """Commits the hash before a byte leaves; repeated by whoever follows it."""
 
     def given(self, signature: Signature) -> None:
-        """Commit the signature of a document before it is handed on."""
+        """Commits the signature of a document before it is handed on."""
 
     def done(self, hash_: str) -> None:
-        """``hash_`` was executed and counts."""
+        """Commits that ``hash_`` was executed and counts."""
 
     def refused(self, code: str, hash_: str | None = None) -> None:
-        """Nothing came of it and nothing can. ``hash_``: of what was signed, None where nothing
-        was."""
+        """Commits that nothing came of it and nothing can. ``hash_`` is None if nothing was
+        signed."""
 
 
 class ActEntry(Entry):
-    """A transaction of the wallet as an act of the ledger, which ``begin`` commits, or which an
-    earlier run began (``act``). What is over is not opened again: a transaction that is signed all
-    the same is an act of its own. Where its claim is held, ClaimTaken is raised, and not a byte of
-    it leaves."""
+    """A wallet transaction as an operation of the ledger, committed by ``begin`` or by an earlier
+    run (``act``). An ended operation is not opened again: a transaction signed all the same gets
+    its own. Raises ClaimTaken if its claim is held, and then not a byte leaves."""
 
     def __init__(
         self, ledger: Ledger, begin: Callable[[], Operation], act: Operation | None = None
@@ -388,15 +386,17 @@ class ActEntry(Entry):
 
 
 Signing = Callable[[], Awaitable[Signature | SignedTransaction]]
-"""Has the wallet sign, as a rule :meth:`Transactor.agree`."""
+"""Has the wallet sign, usually :meth:`Transactor.agree`."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One transaction that the trader signs by itself: to be signed (``review``; where that is
-    refused, nothing can be), or signed by an earlier run and not final (``transaction``), so that
-    the same bytes are sent again. ``client`` is asked for the agent when it is sent; ``ended`` says
-    what came of it. ``replaces`` is the transaction on whose nonce it is signed, of which the chain
-    executes one."""
+    """One transaction that the trader signs by itself: either to be signed (``review``, which may
+    be refused) or signed by an earlier run and not final (``transaction``), whose bytes are sent
+    again.
+
+    ``client`` gets the agent when it is sent; ``ended`` turns the result into an outcome.
+    ``replaces`` is the transaction whose nonce it reuses; the chain executes one of the two.
+    """
 
     client: Callable[[], Awaitable[WalletClient]]
     clock: Clock
@@ -416,7 +416,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str | None:
-        """Why a word typed by the trader does not sign it, in sentences; None where it does."""
+        """Why the trader's typed confirmation does not sign it, in sentences; None if it does."""
         review = self.review
         if review is None or (not review.refused and review.phrase is None):
             return None
@@ -426,8 +426,8 @@ class Step(Struct, frozen=True, kw_only=True):
         return findings[0].sentence if findings else "It is not understood."
 
     async def send(self, phrase: str | None = None) -> Outcome:
-        """Sign it (nothing, where it was signed before), send it, and wait until it, or what it
-        replaces, counts. Raises WalletError for what happened before anything was sent."""
+        """Signs it unless it is signed, sends it, and waits until it, or what it replaces, counts.
+        Raises WalletError for failures before anything was sent."""
         client, signed = await self.client(), self.transaction
         transactor = Transactor(client, self.clock, OWN, watch=self.watch)
         if signed is None:
@@ -439,8 +439,8 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Transactor:
-    """Of one wallet. Methods raise WalletError where the agent cannot be asked, and
-    JournalUnavailable where nothing can be written down."""
+    """Signs and sends for one wallet. Methods raise WalletError if the agent is unreachable, and
+    JournalUnavailable if nothing can be committed."""
 
     def __init__(
         self,
@@ -450,8 +450,8 @@ class Transactor:
         look: Look | None = None,
         watch: Watch | None = None,
     ) -> None:
-        """``look`` shows each review and hears what the trader says; ``watch`` hears how it
-        goes."""
+        """``look`` shows each review and returns the trader's answer; ``watch`` hears the
+        progress."""
         self._client = client
         self._clock = clock
         self._pace = pace
@@ -461,19 +461,18 @@ class Transactor:
     # Before the signature
 
     async def signed(self, intent_id: str, *purposes: Purpose) -> tuple[SignedTransaction, ...]:
-        """What was signed for an intent and these purposes, in that order."""
+        """What was signed for an intent and these purposes, oldest first."""
         signed = await self._client.transactions(intent_id)
         return tuple(transaction for transaction in signed if transaction.purpose in purposes)
 
     async def resume(self, intent_id: str, *purposes: Purpose) -> SignedTransaction | None:
-        """The one that was signed and pays, or may still: whoever begins anew goes on with it.
-        What never left the wallet counts as well."""
+        """The signed transaction that pays or still may, which a new attempt continues; it counts
+        even if it never left the wallet."""
         signed = await self.signed(intent_id, *purposes)
         return decisive([one for one in signed if one.state is not State.REFUSED])
 
     async def agree(self, payload: Payload, promise: Promise) -> Signature | SignedTransaction:
-        """Review, show, sign. What changed under a review is reviewed and shown once more.
-
+        """Reviews, shows and signs. What changed during a review is reviewed and shown again.
         Raises NotSignable and NotAgreed; then nothing was signed."""
         assert self._look is not None, "nobody is there to agree"
         for look in range(1, MOST_LOOKS + 1):
@@ -497,8 +496,8 @@ class Transactor:
     # The signature
 
     async def confirm(self, entry: Entry, signing: Signing) -> SignedTransaction:
-        """Sign a transaction: its entry in the journal, the signature, its hash in the journal.
-        Only then its bytes may leave (:meth:`follow`)."""
+        """Signs a transaction: journal entry, signature, hash in the journal. Only then may its
+        bytes leave (:meth:`follow`)."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, SignedTransaction):
             raise Refused("defect", "the wallet signed something else than a transaction")
@@ -506,7 +505,7 @@ class Transactor:
         return signed
 
     async def confirm_document(self, entry: Entry, signing: Signing) -> Signature:
-        """The same of a document, of which nothing leaves by itself."""
+        """Signs a document in the same order; nothing leaves by itself."""
         signed = await self._signed(entry, signing)
         if not isinstance(signed, Signature):
             raise Refused("defect", "the wallet signed something else than a document")
@@ -530,13 +529,13 @@ class Transactor:
     # Behind the signature
 
     async def give_up_unsent(self, signed: SignedTransaction) -> SignedTransaction:
-        """Give up what no node has seen; anything else stays what it is."""
+        """Gives up a transaction that no node has seen; any other stays as it is."""
         if signed.state is not State.PREPARED:
             return signed
         return await self._client.abandon(signed.hash)
 
     async def dispatch(self, signed: SignedTransaction) -> bool:
-        """Send the bytes once and do not wait: whether a node has them."""
+        """Sends the bytes once without waiting; returns whether a node has them."""
         try:
             self._watch.seen(await self._client.broadcast(signed.hash))
         except Refused as refused:
@@ -554,13 +553,12 @@ class Transactor:
         until: datetime | None = None,
         contested: bool = False,
     ) -> Delivered:
-        """Send the bytes, the same ones however often, and wait until they count, or another of
-        their nonce does, which is committed before it is told; not for ever.
+        """Sends the same bytes, as often as necessary, until they or another transaction of their
+        nonce count, and commits that before returning. Gives up waiting after a while.
 
-        ``wanted``: whether it may still leave; what no node has seen is given up otherwise.
-        ``contested``: another transaction of its nonce may be executed at any moment, so a node
-        that does not take this one is asked what became of them. ``until``: nobody waits for its
-        end longer.
+        ``wanted``: False if it may not leave any more; what no node has seen is then given up.
+        ``contested``: another transaction of its nonce may be executed at any moment, so a
+        rejection is followed by a look at the chain. ``until``: the latest time to wait.
         """
         entry.signed(signed.hash)
         self._watch.seen(signed)
@@ -598,7 +596,7 @@ class Transactor:
         return Delivered(stands, reason)
 
     async def _looked_for(self, signed: SignedTransaction, wanted: bool) -> SignedTransaction:
-        """The bytes once more where the chain does not have them, and what became of them."""
+        """Sends the bytes if the chain does not have them; returns what became of them."""
         client = self._client
         # What a Solana node has not executed may still be kept from it.
         found = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
@@ -609,8 +607,8 @@ class Transactor:
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
     ) -> SignedTransaction:
-        """:meth:`follow` for what is a step of more. Raises StillOpen when there is no end in time,
-        and what ended the following before."""
+        """As :meth:`follow`, for one step of several. Raises StillOpen if time runs out, and what
+        ended the following early."""
         came = await self.follow(signed, entry, until=until)
         if came.error is not None:
             raise came.error

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
@@ -43,6 +44,7 @@ from swapdesk.service.payments import FOLLOW_SECONDS, CallPayments, CallTerms, F
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import RateLimiter, RequestCounter
 from swapdesk.service.readiness import Readiness
+from swapdesk.service.room import Shared
 from swapdesk.service.router import Surface
 from swapdesk.service.scans import TokenScanner, TokenScans
 from swapdesk.service.store.database import ClockDiffers, SchemaError, StoreUnavailable
@@ -252,12 +254,12 @@ def assemble(
     intermediaries: Iterable[str],
     keywords: Mapping[str, str] | None = None,
     scanner: TokenScanner | None = None,
-    onchain: Onchain | None = None,
+    onchain: Onchain = Onchain(),  # noqa: B008 (frozen)
     intervene: Intervene = nobody_intervenes,
     dialect: Dialect = Dialect.CONTRACT,
     webhook_secrets: Mapping[str, str] | None = None,
     clock_tolerance: timedelta | None = None,
-    front: Front | None = None,
+    front: Front = Front(),  # noqa: B008 (frozen)
     observers: Sequence[Observer] = (),
 ) -> ServiceParts:
     """A service over these collaborators.
@@ -273,33 +275,28 @@ def assemble(
     ``observers`` are told what happens.
     """
     for observer in observers:
-        store.orders.transitions.listen(observer.moved)
+        store.orders.listen(observer.moved)
     catalog = ServiceCatalog(chains, tokens, keywords)
-    chains_of = onchain or Onchain()
-    registry = Venues(venues, clock, chains_of.venues)
+    shared = Shared(store, catalog, Venues(venues, clock, onchain.venues), clock, rng)
     scans = TokenScans(catalog, store, scanner, clock)
-    engine = QuoteEngine(catalog, registry, store, clock, rng, intermediaries, scans)
-    dex = DexDesk(store, catalog, registry, chains_of.sightings, clock)
-    desk = OrderDesk(store, catalog, registry, engine, clock, rng, dex)
+    engine = QuoteEngine(shared, intermediaries, scans)
+    dex = DexDesk(shared, onchain.sightings)
+    desk = OrderDesk(shared, engine, dex)
     directory = Directory(partners)
-    worker = Worker(store, catalog, registry, clock, desk, directory, clock_tolerance)
-    groups = GroupDesk(store, catalog, registry, engine, desk, clock, rng, worker)
-    watch = BundleWatch(store, chains_of.bundler, clock, intervene)
+    worker = Worker(shared, desk, directory, clock_tolerance)
+    groups = GroupDesk(shared, engine, desk, worker)
+    watch = BundleWatch(store, onchain.bundler, clock, intervene)
     watched = PartnerWatch(store, clock, directory)
     hub = Hub(store, desk, clock, watched)
     watched.listen(lambda: hub.end_refused(directory.accepts))
-    paid = chains_of.payments
+    paid = onchain.payments
     payments = None if paid is None else CallPayments(*paid, store, clock)
     requests = RequestCounter(store, clock)
     timekeeper = Timekeeper(store, clock, clock_tolerance)
     return ServiceParts(
-        clock=clock,
-        rng=rng,
+        **asdict(shared),
         directory=directory,
         partners=watched,
-        catalog=catalog,
-        venues=registry,
-        store=store,
         engine=engine,
         scans=scans,
         requests=requests,
@@ -308,19 +305,17 @@ def assemble(
         orders=desk,
         dex=dex,
         groups=groups,
-        funding=FundingDesk(
-            store, groups, chains_of.bundler, clock, watch, catalog, chains_of.solana
-        ),
+        funding=FundingDesk(shared, groups, onchain.bundler, watch, onchain.solana),
         bundles=watch,
         hub=hub,
         worker=worker,
         webhooks=Webhooks(webhook_secrets or {}, store, clock, worker, watch),
         timekeeper=timekeeper,
-        readiness=Readiness(store, timekeeper, watched, worker, hub, chains_of.sightings, clock),
+        readiness=Readiness(store, timekeeper, watched, worker, hub, onchain.sightings, clock),
         stream=stream_endpoint(hub, directory, clock, dialect),
         version=swapdesk.__version__,
         observers=tuple(observers),
         payments=payments,
         dialect=dialect,
-        front=front or Front(),
+        front=front,
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from swapdesk.service.errors import ServiceError
-from swapdesk.wire.chains import Chain, ChainQuery
+from swapdesk.wire.chains import Chain, ChainList, ChainQuery
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.tokens import Token, TokenQuery, TokenSecurityScan
@@ -165,8 +165,8 @@ class ServiceCatalog:
         start = (query.page - 1) * query.page_size
         return found[start : start + query.page_size], len(found)
 
-    def list_chains(self, query: ChainQuery) -> tuple[list[Chain], int]:
-        """One page of the enabled chains that match every filter, and how many match in all."""
+    def list_chains(self, query: ChainQuery) -> ChainList:
+        """One page of the enabled chains that match every filter."""
         kinds = {kind.casefold() for kind in query.kind} if query.kind is not None else None
         name = query.name.casefold() if query.name is not None else None
         found = [
@@ -183,7 +183,11 @@ class ServiceCatalog:
             and (query.memo_needed is None or bool(chain.memo_needed) == query.memo_needed)
         ]
         start = (query.page - 1) * query.page_size
-        return found[start : start + query.page_size], len(found)
+        return ChainList(
+            chains=found[start : start + query.page_size],
+            total=len(found),
+            total_pages=page_count(len(found), query.page_size),
+        )
 
     @staticmethod
     def _has(chain: Chain, names: set[str]) -> bool:
@@ -195,6 +199,11 @@ class ServiceCatalog:
         if encoded is None:
             encoded = self._encoded[token.id] = encode_json(token)
         return encoded
+
+    def encoded_enabled(self, token_id: str) -> bytes:
+        """As :meth:`encoded_token`. TOKEN_DISABLED for a disabled one, which the list still shows
+        (contract 5.8, 5.9)."""
+        return self.encoded_token(self.enabled_token(token_id, "token"))
 
     def encoded_page(self, query: TokenQuery) -> bytes:
         """The body of ``GET /tokens``; whole pages are kept, least recently used dropped."""

@@ -1,17 +1,13 @@
-"""What one service is made of, and one handler for every row of the operations table."""
+"""What one service is made of, and which part of it answers each row of the operations table."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Awaitable, Callable
-from operator import attrgetter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from swapdesk.clock import Clock
 from swapdesk.service.access import Caller, Directory
-from swapdesk.service.catalog import ServiceCatalog, page_count
 from swapdesk.service.dex.desk import DexDesk
 from swapdesk.service.events import Endpoint, Hub
 from swapdesk.service.front import Front
@@ -28,29 +24,20 @@ from swapdesk.service.payments import CallPayments
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.rate_limits import CountedCall, RateLimiter, RequestCounter
 from swapdesk.service.readiness import Readiness
+from swapdesk.service.room import Shared
 from swapdesk.service.scans import TokenScans
-from swapdesk.service.store.store import Store
 from swapdesk.service.timekeeping import Timekeeper
-from swapdesk.service.venues.registry import Venues
-from swapdesk.service.webhooks import Delivery, Webhooks
-from swapdesk.wire.chains import ChainList, SwapProvider
+from swapdesk.service.webhooks import Webhooks
 from swapdesk.wire.encoding.dialect import Dialect
 from swapdesk.wire.health import Health
-from swapdesk.wire.operations import OPERATIONS
-from swapdesk.wire.orders import Order
-from swapdesk.wire.webhooks import WebhookAcknowledgement
+from swapdesk.wire.operations import BY_NAME
 
 
-class ServiceParts(Struct, frozen=True):
+class ServiceParts(Shared, frozen=True, kw_only=True):
     """The rooms of one service, wired together; ``stream`` answers ``WS /ws``."""
 
-    clock: Clock
-    rng: random.Random
     directory: Directory
     partners: PartnerWatch
-    catalog: ServiceCatalog
-    venues: Venues
-    store: Store
     engine: QuoteEngine
     scans: TokenScans
     requests: RequestCounter
@@ -87,8 +74,8 @@ class RequestContext(Struct):
     body: Any
     begins: CountedCall | None = None
     """Counts an exchange in the commit that begins it."""
-    delivery: Delivery | None = None
-    """What the signature of a signed operation says."""
+    delivery: Any = None
+    """The Delivery of a signed operation."""
 
     @property
     def by(self) -> Caller:
@@ -98,109 +85,58 @@ class RequestContext(Struct):
         return self.caller
 
 
-Handler = Callable[[RequestContext], Awaitable[object]]
-"""What a handler returns is written as JSON; bytes are JSON already."""
+Handler = Callable[[ServiceParts, RequestContext], object]
+"""Returns the answer, or what is awaited for it. It is written as JSON; bytes are JSON already."""
 
+HANDLERS: Mapping[str, Handler] = {
+    "health": lambda parts, call: Health(
+        status="ok", version=parts.version, time=parts.clock.now()
+    ),
+    "openapi": lambda parts, call: encoded_document(
+        parts.version, parts.dialect, parts.front.server
+    ),
+    "list_chains": lambda parts, call: parts.catalog.list_chains(call.query),
+    "list_tokens": lambda parts, call: parts.catalog.encoded_page(call.query),
+    "get_token": lambda parts, call: parts.catalog.encoded_enabled(call.path.id),
+    "list_swaps": lambda parts, call: parts.venues.providers(call.query),
+    "get_pair_limits": lambda parts, call: parts.engine.limits(call.by, call.query),
+    "get_quotes": lambda parts, call: parts.engine.quotes(call.by, call.query),
+    "get_private_send_quotes": lambda parts, call: parts.engine.private_send(call.by, call.query),
+    "create_exchange": lambda parts, call: parts.orders.create(
+        call.by, call.body, "exchange", call.begins
+    ),
+    "create_private_send": lambda parts, call: parts.orders.create(
+        call.by, call.body, "private_send", call.begins
+    ),
+    "create_multi_exchange": lambda parts, call: parts.groups.create(
+        call.by, call.body, call.begins
+    ),
+    "get_multi_exchange": lambda parts, call: parts.groups.status(call.by, call.path.multi_id),
+    "build_multi_transactions": lambda parts, call: parts.funding.build(
+        call.by, call.path.multi_id, call.body
+    ),
+    "get_multi_transactions": lambda parts, call: parts.funding.transactions(
+        call.by, call.path.multi_id, call.query.sender
+    ),
+    "submit_multi_transactions": lambda parts, call: parts.funding.submit(
+        call.by, call.path.multi_id, call.body
+    ),
+    "get_order": lambda parts, call: parts.orders.encoded(call.by, call.path.service_id),
+    "list_orders": lambda parts, call: parts.orders.encoded_list(call.by, call.query),
+    "dex_approve": lambda parts, call: parts.dex.approve(call.by, call.body),
+    "dex_allowance": lambda parts, call: parts.dex.allowance(call.by, call.body),
+    "dex_chain_signatures": lambda parts, call: parts.dex.next_signatures(call.by, call.body),
+    "dex_confirm_transaction": lambda parts, call: parts.dex.confirm(call.by, call.body),
+    "get_rate_limits": lambda parts, call: parts.rates.limits(call.by),
+    "get_commissions": lambda parts, call: parts.account.commissions(call.by, call.query),
+    "get_volume": lambda parts, call: parts.account.volume(call.by),
+    "get_weekly_volume": lambda parts, call: parts.account.weeks(call.by),
+    "get_chart": lambda parts, call: parts.account.chart(call.by, call.query),
+    "receive_webhook": lambda parts, call: parts.webhooks.take(
+        call.delivery, call.body.model_extra or {}
+    ),
+}
+"""Which room answers each row of ``OPERATIONS``, and what of the request it is given."""
 
-def _asking(room: Callable[..., Awaitable[object]], *inputs: str) -> Handler:
-    """A handler that hands these parts of the request on, in this order."""
-    parts = [attrgetter(name) for name in inputs]
-
-    async def handle(call: RequestContext) -> object:
-        return await room(*(part(call) for part in parts))
-
-    return handle
-
-
-class Handlers:
-    """Handlers over the rooms of one service, by the names of their rows."""
-
-    def __init__(self, parts: ServiceParts) -> None:
-        self._parts = parts
-
-    def table(self) -> dict[str, Handler]:
-        """Handlers by operation name; LookupError when a row and its handler do not meet."""
-        orders, groups, funding = self._parts.orders, self._parts.groups, self._parts.funding
-        dex, account = self._parts.dex, self._parts.account
-        table = {
-            "health": self._health,
-            "openapi": self._openapi,
-            "list_chains": self._list_chains,
-            "list_tokens": self._list_tokens,
-            "get_token": self._get_token,
-            "list_swaps": self._list_swaps,
-            "get_pair_limits": _asking(self._parts.engine.limits, "by", "query"),
-            "get_quotes": _asking(self._parts.engine.quotes, "by", "query"),
-            "get_private_send_quotes": _asking(self._parts.engine.private_send, "by", "query"),
-            "create_exchange": self._create_exchange,
-            "create_private_send": self._create_private_send,
-            "create_multi_exchange": _asking(groups.create, "by", "body", "begins"),
-            "get_multi_exchange": _asking(groups.status, "by", "path.multi_id"),
-            "build_multi_transactions": _asking(funding.build, "by", "path.multi_id", "body"),
-            "get_multi_transactions": _asking(
-                funding.transactions, "by", "path.multi_id", "query.sender"
-            ),
-            "submit_multi_transactions": _asking(funding.submit, "by", "path.multi_id", "body"),
-            "get_order": _asking(orders.encoded, "by", "path.service_id"),
-            "list_orders": _asking(orders.encoded_list, "by", "query"),
-            "dex_approve": _asking(dex.approve, "by", "body"),
-            "dex_allowance": _asking(dex.allowance, "by", "body"),
-            "dex_chain_signatures": _asking(dex.next_signatures, "by", "body"),
-            "dex_confirm_transaction": _asking(dex.confirm, "by", "body"),
-            "get_rate_limits": _asking(self._parts.rates.limits, "by"),
-            "get_commissions": _asking(account.commissions, "by", "query"),
-            "get_volume": _asking(account.volume, "by"),
-            "get_weekly_volume": _asking(account.weeks, "by"),
-            "get_chart": _asking(account.chart, "by", "query"),
-            "receive_webhook": self._receive_webhook,
-        }
-        rows = {operation.name for operation in OPERATIONS}
-        if rows != table.keys():
-            wrong = rows ^ table.keys()
-            raise LookupError(f"rows without handlers, or handlers without rows: {wrong}")
-        return table
-
-    async def _health(self, call: RequestContext) -> Health:
-        return Health(status="ok", version=self._parts.version, time=self._parts.clock.now())
-
-    async def _openapi(self, call: RequestContext) -> bytes:
-        parts = self._parts
-        return encoded_document(parts.version, parts.dialect, parts.front.server)
-
-    async def _list_chains(self, call: RequestContext) -> ChainList:
-        chains, total = self._parts.catalog.list_chains(call.query)
-        return ChainList(
-            chains=chains, total=total, total_pages=page_count(total, call.query.page_size)
-        )
-
-    async def _list_tokens(self, call: RequestContext) -> bytes:
-        return self._parts.catalog.encoded_page(call.query)
-
-    async def _get_token(self, call: RequestContext) -> bytes:
-        """TOKEN_DISABLED for a disabled one, which the list still shows (contract 5.8, 5.9)."""
-        token = self._parts.catalog.enabled_token(call.path.id, "token")
-        return self._parts.catalog.encoded_token(token)
-
-    async def _list_swaps(self, call: RequestContext) -> list[SwapProvider]:
-        wanted = [
-            (name, value)
-            for name in ("is_dex", "markup_supported", "slippage_supported")
-            if (value := getattr(call.query, name)) is not None
-        ]
-        return [
-            provider
-            for provider in self._parts.venues.providers()
-            if all(getattr(provider, name) == value for name, value in wanted)
-        ]
-
-    async def _create_exchange(self, call: RequestContext) -> Order:
-        return await self._parts.orders.create(call.by, call.body, "exchange", call.begins)
-
-    async def _create_private_send(self, call: RequestContext) -> Order:
-        return await self._parts.orders.create(call.by, call.body, "private_send", call.begins)
-
-    async def _receive_webhook(self, call: RequestContext) -> WebhookAcknowledgement:
-        if call.delivery is None:
-            raise LookupError("a signed operation has a delivery")
-        await self._parts.webhooks.take(call.delivery, call.body.model_extra or {})
-        return WebhookAcknowledgement(received=True)
+if unmatched := HANDLERS.keys() ^ BY_NAME.keys():
+    raise LookupError(f"rows without handlers, or handlers without rows: {sorted(unmatched)}")

@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from email.utils import formatdate
 from functools import lru_cache, partial
+from inspect import isawaitable
 
 from msgspec import Struct
 from starlette.datastructures import Headers
@@ -29,7 +30,7 @@ from starlette.websockets import WebSocket
 from swapdesk.service import browsers
 from swapdesk.service.access import Caller
 from swapdesk.service.errors import ServiceError
-from swapdesk.service.handlers import Handlers, RequestContext, ServiceParts
+from swapdesk.service.handlers import HANDLERS, RequestContext, ServiceParts
 from swapdesk.service.observation import READY, STREAM, Call
 from swapdesk.service.payments import (
     PAGE_HEADERS,
@@ -208,7 +209,6 @@ class Surface:
         self._stream_path = parts.front.prefix + PREFIX + STREAM_PATH
         self._ready_path = parts.front.prefix + PREFIX + READY_PATH
         self._router = Router(operations_in(parts.dialect), parts.front.prefix + PREFIX)
-        self._handlers = Handlers(parts).table()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = str(uuid.UUID(int=self._parts.rng.getrandbits(128), version=4))
@@ -419,7 +419,6 @@ class Surface:
         path = parameters(operation.path_parameters or NoParameters, found.parameters)
         seen.call.order = getattr(path, "service_id", None) or getattr(path, "multi_id", None)
         query = parameters(operation.query or NoParameters, seen.dialect.asked(pairs))
-        handler = self._handlers[operation.name]
         sent, asked = as_sent([*pairs, *found.parameters]), None
         if operation.body is not None:
             sent = json_object(await raw_body(request) if signed is None else signed[0])
@@ -428,7 +427,9 @@ class Surface:
             seen.call.order = asked.id
         try:
             delivery = None if signed is None else signed[1]
-            result = await handler(RequestContext(caller, path, query, asked, begins, delivery))
+            call = RequestContext(caller, path, query, asked, begins, delivery)
+            answer = HANDLERS[operation.name](self._parts, call)
+            result = await answer if isawaitable(answer) else answer
         except ServiceError as error:
             raise with_values(error, sent) from error.__cause__
         if isinstance(result, Order):

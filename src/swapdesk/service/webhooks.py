@@ -29,6 +29,7 @@ from swapdesk.wire.webhook_signature import (
     is_webhook_id,
     read_timestamp,
 )
+from swapdesk.wire.webhooks import WebhookAcknowledgement
 
 BUNDLER = "bundler"
 """The source that tells of operations; every other one is a venue and tells of orders."""
@@ -94,7 +95,7 @@ class Webhooks:
             raise _unsigned()
         return claimed
 
-    async def take(self, delivery: Delivery, event: Mapping[str, object]) -> None:
+    async def take(self, delivery: Delivery, event: Mapping[str, object]) -> WebhookAcknowledgement:
         """Wake who follows what the event names; nothing for one that was taken before.
 
         Raises VALIDATION_ERROR where the body names another id than the header.
@@ -102,21 +103,20 @@ class Webhooks:
         if event.get("id", delivery.event_id) != delivery.event_id:
             raise invalid("id", "is not the webhook-id that was signed")
         ends = delivery.ends + timedelta(seconds=1)
-        if not await self._store.webhooks.note(delivery.source, delivery.event_id, ends):
-            return
-        data = event.get("data")
+        if await self._store.webhooks.note(delivery.source, delivery.event_id, ends):
+            await self._wake(delivery.source, event.get("data"))
+        return WebhookAcknowledgement(received=True)
+
+    async def _wake(self, source: str, data: object) -> None:
         if not isinstance(data, dict):
             return
-        if delivery.source == BUNDLER:
-            await self._operation(data.get("userOpHash"))
+        if source == BUNDLER:
+            bundles = await self._store.groups.bundles_under_way()
+            included = data.get("userOpHash")
+            if any(batch.hash == included for bundle in bundles for batch in bundle.batches):
+                self._bundles.wake()
         elif isinstance(key := data.get("orderId"), str) and (named := _LEG.match(key)):
             self._worker.hint(named[1])
-
-    async def _operation(self, told: object) -> None:
-        for bundle in await self._store.groups.bundles_under_way():
-            if any(batch.hash == told for batch in bundle.batches):
-                self._bundles.wake()
-                return
 
 
 def _unsigned() -> ServiceError:

@@ -1,6 +1,6 @@
 """The glyphs of the desk, one cell each, their ASCII forms, and the glyphs of states.
 
-Widgets always write the Unicode glyph. ``ascii_text`` turns a finished row into ASCII without
+Widgets always write the Unicode glyph. ``ascii_forms`` turns a finished row into ASCII without
 moving anything, so both sets share one layout.
 """
 

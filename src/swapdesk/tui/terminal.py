@@ -351,7 +351,11 @@ class SafeApp(App[ReturnType]):
         self.register_theme(hueless_theme(self._palettes.themes[TERMINAL_THEME]))
         # A variable without a value does not count (https://no-color.org).
         self.no_color = self.no_color and bool(os.environ.get("NO_COLOR"))
-        self.theme = HUELESS if self.no_color else chosen_theme(theme, self._palettes)
+        # Without its watcher, which would parse and apply the whole stylesheet a second time.
+        name = HUELESS if self.no_color else chosen_theme(theme, self._palettes)
+        self.set_reactive(App.theme, name)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self._refresh_truecolor_filter(self.ansi_theme)
 
     def on_mount(self) -> None:
         if not self.is_headless and sys.__stdin__ is not None and sys.__stdin__.isatty():

@@ -372,8 +372,8 @@ class WalletClient:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """Put a policy in the place of the one there is. Refused (PASSPHRASE_NEEDED) without the
-        pass phrase for one that is not tighter in every respect."""
+        """Replaces the policy. Refused with ``passphrase_needed`` where the new one is not tighter
+        in every respect and no pass phrase is given."""
         return await self._told(PolicyStatus, "set_policy", policy=policy, passphrase=passphrase)
 
     # Looking at chains, for which nothing has to be open

@@ -293,7 +293,7 @@ SITUATIONS = (
     Case("deleted", _NOBODY, "wallet, if unsent", {"display_status": "DELETED"}),
 )  # fmt: skip
 """One or more for each situation of an order. That this desk would not pay an order of somebody
-else (``WITHHELD_FOREIGN``) says nothing to support; there is no case of it."""
+else says nothing to support; there is no case of it."""
 
 
 def on_chain(match: str, owner: Owner, place: str, **facts: Any) -> Case:

@@ -53,8 +53,7 @@ def reading(now: datetime) -> AccountReading:
 
 @scene("account-empty", after=home.empty, back=("escape",), fed=False)
 async def empty(run: DeskRun) -> None:
-    await run.press("a")
-    await run.see("No order was finished yet.")
+    await run.press("a", sees="No order was finished yet.")
 
 
 @scene("account", after=home.empty, back=("escape",), fed=False)

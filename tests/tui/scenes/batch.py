@@ -89,8 +89,7 @@ async def empty(run: DeskRun) -> None:
 @scene("batch-problems", also=(NORMAL, ROOMY))
 async def problems(run: DeskRun) -> None:
     await loaded(run, FAULTY)
-    await run.press("right_square_bracket")
-    await run.see("3 problems")
+    await run.press("right_square_bracket", sees="3 problems")
 
 
 @scene("batch-commas")
@@ -111,14 +110,12 @@ async def below(run: DeskRun) -> None:
 
 @scene("batch-skipped", after=problems, back=("minus",), also=(ROOMY,))
 async def skipped(run: DeskRun) -> None:
-    await run.press("minus")
-    await run.see("1 skipped")
+    await run.press("minus", sees="1 skipped")
 
 
 @scene("batch-edit", after=problems)
 async def edit(run: DeskRun) -> None:
-    await run.press("enter")
-    await run.see("Row 2, sell_amount")
+    await run.press("enter", sees="Row 2, sell_amount")
 
 
 def without_ids(run: DeskRun, text: str) -> str:
@@ -205,8 +202,7 @@ def bundle_of(run: DeskRun) -> Bundle:
 async def shown(run: DeskRun, words: str) -> None:
     """The screen once more, which reads the journal anew."""
     await run.press("escape")
-    await run.press("b")
-    await run.see(words)
+    await run.press("b", sees=words)
 
 
 @scene("batch-built", after=created, mask=without_ids)

@@ -23,8 +23,7 @@ MISTYPED = "bc1qar0srrr7xfkvy5l643oydnw9re59gtzzwf5mdq"
 async def reverse(run: DeskRun) -> None:
     await run.press("enter")
     await run.enter(STRANGER)
-    await run.type(MISTYPED)
-    await run.see('character 23 is "o"')
+    await run.type(MISTYPED, sees='character 23 is "o"')
 
 
 @scene("create-fixed-frozen", after=quotes.reverse, decides=True, fed=False)
@@ -42,16 +41,14 @@ async def alike(run: DeskRun) -> None:
     entry = run.app.session.desk.book.entry("bob")
     known = entry.address.lower()
     middle = "".join("f" if char == "0" else "0" for char in known[10:30])
-    await run.type(known[:10] + middle + known[30:])
-    await run.see("looks like @bob and is not")
+    await run.type(known[:10] + middle + known[30:], sees="looks like @bob and is not")
 
 
 @scene("create-tag", apart="create-tag", decides=True)
 async def tag(run: DeskRun) -> None:
     await run.to_form("0.5 btc xrp")
     await run.type("rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh")
-    await run.press("enter", "enter")
-    await run.see('Type "NO MEMO"')
+    await run.press("enter", "enter", sees='Type "NO MEMO"')
     await run.calm()
 
 
@@ -71,30 +68,26 @@ async def expired(run: DeskRun) -> None:
     own_ascii=True,
 )
 async def code(run: DeskRun) -> None:
-    await run.press("v")
-    await run.see("In code")
+    await run.press("v", sees="In code")
     await run.calm()
 
 
 @scene("deposit-code-address", after=code, back=("v",), decides=True, mask=masked, own_ascii=True)
 async def code_address(run: DeskRun) -> None:
-    await run.press("v")
-    await run.see("not in the code")
+    await run.press("v", sees="not in the code")
     await run.calm()
 
 
 @scene("address-book", after=home.empty, back=("escape",), also=(NORMAL,))
 async def address_book(run: DeskRun) -> None:
-    await run.press("at")
-    await run.see("@cold")
+    await run.press("at", sees="@cold")
 
 
 @scene("address-book-add", after=address_book, back=("escape",), decides=True)
 async def book_entry(run: DeskRun) -> None:
     await run.press("plus")
     await run.enter("carol")
-    await run.type(STRANGER)
-    await run.see("checksum correct")
+    await run.type(STRANGER, sees="checksum correct")
 
 
 def asked_group(run: DeskRun, text: str) -> str:
@@ -107,8 +100,7 @@ def asked_group(run: DeskRun, text: str) -> str:
 @scene("create-first-payment", apart="create-first-payment", mask=asked_group, decides=True)
 async def first_payment(run: DeskRun) -> None:
     await run.to_frozen(recipient=STRANGER)
-    await run.press("c")
-    await run.see("First payment to this address")
+    await run.press("c", sees="First payment to this address")
 
 
 @scene(
@@ -124,8 +116,7 @@ async def middle_refund(run: DeskRun) -> None:
     run.app.session.quote_options = QuoteOptions(use_xmr=True)
     await run.to_form()
     await run.enter("@bob")
-    await run.type(STRANGER)
-    await run.see("Middle refund")
+    await run.type(STRANGER, sees="Middle refund")
     await run.see("XMR on Monero needs one")
     await run.calm()
 

@@ -48,14 +48,12 @@ async def done(run: DeskRun) -> None:
 
 @scene("demo-link", after=done, back=("l",), fed=False, also=(NORMAL,))
 async def link(run: DeskRun) -> None:
-    await run.press("l")
-    await run.see("no path")
+    await run.press("l", sees="no path")
 
 
 @scene("demo-explained", after=done, back=("e",), fed=False, also=(NORMAL, ROOMY))
 async def explained(run: DeskRun) -> None:
-    await run.press("e")
-    await run.see("Privacy here is a crowd")
+    await run.press("e", sees="Privacy here is a crowd")
 
 
 @scene("demo-stuck", after=home.empty, back=("escape",), fed=False, also=(NORMAL, ROOMY))

@@ -24,11 +24,9 @@ async def faults(run: DeskRun) -> None:
     control = run.app.session.desk.link.control = _near[0]
     await control.clear_faults()
     await control.set_fault("http_503", operation="get_quotes", times=3)
-    await run.press("F")
-    await run.see("lost_response")
+    await run.press("F", sees="lost_response")
 
 
 @scene("faults-targets", after=faults, back=("escape",))
 async def targets(run: DeskRun) -> None:
-    await run.press("enter")
-    await run.see("what it meets")
+    await run.press("enter", sees="what it meets")

@@ -21,32 +21,27 @@ async def empty(run: DeskRun) -> None:
 @scene("swap-line", prepare=some_orders)
 async def line(run: DeskRun) -> None:
     await run.ready()
-    await run.type("0.5 btc eth")
-    await run.see("limits")
+    await run.type("0.5 btc eth", sees="limits")
 
 
 @scene("swap-refused")
 async def refused(run: DeskRun) -> None:
     await run.ready()
-    await run.type("1,5 btc eth")
-    await run.see("1.5")
+    await run.type("1,5 btc eth", sees="1.5")
 
 
 @scene("swap-private", after=empty)
 async def private(run: DeskRun) -> None:
-    await run.press("p")
-    await run.see("privately")
+    await run.press("p", sees="privately")
 
 
 @scene("tokens", after=empty, back=("escape", "escape"))
 async def tokens(run: DeskRun) -> None:
     await run.press("t")
-    await run.type("usdc")
-    await run.see("Contract")
+    await run.type("usdc", sees="Contract")
 
 
 @scene("tokens-none", after=empty, back=("escape", "escape"), fed=False, also=(NORMAL, ROOMY))
 async def no_tokens(run: DeskRun) -> None:
     await run.press("t")
-    await run.type("usdx")
-    await run.see("usdx")
+    await run.type("usdx", sees="usdx")

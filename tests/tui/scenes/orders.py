@@ -42,14 +42,12 @@ def all_states(market: Market) -> None:
 @scene("orders", prepare=all_states, also=(NORMAL, ROOMY))
 async def orders(run: DeskRun) -> None:
     await run.ready()
-    await run.press("o")
-    await run.see("Open")
+    await run.press("o", sees="Open")
 
 
 @scene("orders-empty", after=home.empty, back=("escape",))
 async def empty(run: DeskRun) -> None:
-    await run.press("o")
-    await run.see("No orders yet.")
+    await run.press("o", sees="No orders yet.")
 
 
 def without_route(run: DeskRun, text: str) -> str:

@@ -39,22 +39,19 @@ async def all_kinds(run: DeskRun) -> None:
 @scene("quotes-explained", after=all_kinds, fed=False, also=(NORMAL, ROOMY))
 async def explained(run: DeskRun) -> None:
     await run.resize(120, 40)
-    await run.press("down", "e")
-    await run.see("Provider pays out")
+    await run.press("down", "e", sees="Provider pays out")
     await run.calm()
 
 
 @scene("waterfall", after=all_kinds, back=("escape", "up"), fed=False)
 async def waterfall(run: DeskRun) -> None:
-    await run.press("down", "e")
-    await run.see("Provider pays out")
+    await run.press("down", "e", sees="Provider pays out")
 
 
 @scene("waterfall-private", after=all_kinds, back=("escape", "home"), fed=False)
 async def private_waterfall(run: DeskRun) -> None:
     """Two legs, of which the quote does not say where they meet."""
-    await run.press("e")
-    await run.see("Provider pays out")
+    await run.press("e", sees="Provider pays out")
     for _ in range(20):
         if "Middle" in run.text:
             break
@@ -65,8 +62,7 @@ async def private_waterfall(run: DeskRun) -> None:
 @scene("quotes-fixed-too", apart="quotes-fixed-too", answers=fixed_are(FIXED), fed=False)
 async def fixed_too(run: DeskRun) -> None:
     await run.to_quotes()
-    await run.press("f")
-    await run.see("fixed and floating")
+    await run.press("f", sees="fixed and floating")
     # Former ranks stand for a second of the desk's clock.
     run.clock.advance(MOVED_FOR)
     await run.settle(lambda: "was 2" not in run.text, "the ranks to be settled")
@@ -92,13 +88,11 @@ async def unusable(run: DeskRun) -> None:
 
 @scene("quote-options", after=swap.quotes, back=("escape",))
 async def options(run: DeskRun) -> None:
-    await run.press("f2")
-    await run.see("How to ask for quotes")
+    await run.press("f2", sees="How to ask for quotes")
 
 
 @scene("swap-reverse")
 async def swap_reverse(run: DeskRun) -> None:
     await run.ready()
-    await run.type("=2 btc eth")
-    await run.see("You get exactly")
+    await run.type("=2 btc eth", sees="You get exactly")
     await run.see("limits")

@@ -20,8 +20,7 @@ def times_and_ids(run: DeskRun, text: str) -> str:
 async def to_the_quotes_call(run: DeskRun) -> None:
     """The log with one call alone: what the desk asks by itself has no fixed order."""
     await run.to_quotes()
-    await run.press("g")
-    await run.see("GET")
+    await run.press("g", sees="GET")
     await run.press("slash")
     await run.enter("/quotes?")
     await run.settle(lambda: "/rateLimits" not in run.text, "the filtered log")
@@ -37,21 +36,17 @@ async def requests(run: DeskRun) -> None:
 
 @scene("requests-whole", after=requests, mask=times_and_ids)
 async def one_request(run: DeskRun) -> None:
-    await run.press("enter")
-    await run.see("authorization: «redacted»")
+    await run.press("enter", sees="authorization: «redacted»")
 
 
 @scene("help-quotes", after=swap.quotes, back=("escape",), also=(NORMAL, ROOMY))
 async def help_of_quotes(run: DeskRun) -> None:
-    await run.press("question_mark")
-    await run.see("This screen")
+    await run.press("question_mark", sees="This screen")
 
 
 @scene("palette", prepare=home.some_orders, also=(NORMAL,))
 async def palette(run: DeskRun) -> None:
     await run.ready()
-    await run.press("o")
-    await run.see("Open")
+    await run.press("o", sees="Open")
     await run.press("ctrl+p")
-    await run.type("theme")
-    await run.see("Theme iris")
+    await run.type("theme", sees="Theme iris")

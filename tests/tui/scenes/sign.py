@@ -92,8 +92,7 @@ async def phrase(run: DeskRun) -> None:
     run.app.signing.open(signing)
     await run.see("sign or refuse in")
     await run.press("j", "j")
-    await run.press_still("s")
-    await run.see("Not all of this is in the quote")
+    await run.press_still("s", sees="Not all of this is in the quote")
 
 
 @scene("sign-refused", apart="signing", decides=True, also=(NORMAL,))
@@ -156,8 +155,7 @@ async def locked(run: DeskRun) -> None:
 
 @scene("sign-raw", after=sign)
 async def raw(run: DeskRun) -> None:
-    await run.press("J")
-    await run.see("sellAmount")
+    await run.press("J", sees="sellAmount")
 
 
 @scene("home-signing", apart="signing")

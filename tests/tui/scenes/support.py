@@ -24,16 +24,14 @@ async def page(run: DeskRun) -> None:
 @scene("inspect-read", after=home.empty, back=("escape",))
 async def read(run: DeskRun) -> None:
     await page.step(run)
-    await run.type(MESSAGE)
-    await run.see("a transaction hash")
+    await run.type(MESSAGE, sees="a transaction hash")
 
 
 @scene("inspect-several", after=orders.orders)
 async def several(run: DeskRun) -> None:
     await run.press("i")
     await run.settle(lambda: isinstance(run.app.screen, InspectScreen), "the page")
-    await run.enter(REFUND)
-    await run.see("4 orders")
+    await run.enter(REFUND, sees="4 orders")
 
 
 @scene("inspect-held", prepare=orders.all_states, also=(NORMAL, ROOMY))
@@ -57,8 +55,7 @@ def without_request(run: DeskRun, text: str) -> str:
 async def history(run: DeskRun) -> None:
     await run.press("h")
     await run.settle(lambda: isinstance(run.app.screen, OrderHistoryScreen), "the time line")
-    await run.press("left_square_bracket")
-    await run.see("1 of 2")
+    await run.press("left_square_bracket", sees="1 of 2")
 
 
 @scene("inspect-bundle", after=found, back=("escape",))

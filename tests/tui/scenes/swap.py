@@ -37,8 +37,7 @@ BOB_AGAIN = ("ctrl+u", "at", "b", "o", "b")
 @scene("create-refused", after=form, back=BOB_AGAIN, decides=True)
 async def refused(run: DeskRun) -> None:
     await run.retype("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD")
-    await run.press("enter")
-    await run.see("checksum")
+    await run.press("enter", sees="checksum")
 
 
 @scene("create-frozen", after=form, decides=True, also=(NORMAL, ROOMY))

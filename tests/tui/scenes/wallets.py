@@ -131,8 +131,7 @@ async def smart(run: DeskRun) -> None:
 
 @scene("wallets-limits", after=smart, decides=True, also=(NORMAL,))
 async def limits(run: DeskRun) -> None:
-    await run.press("m")
-    await run.see("at most")
+    await run.press("m", sees="at most")
     await run.settle(lambda: isinstance(run.app.screen, TextOverlay), "the limits")
 
 

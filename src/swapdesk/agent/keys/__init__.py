@@ -1,5 +1,5 @@
 """Keys: their files, the directory of a profile, and keys in the open while they are used.
 
-``keystore`` bounds what a file may cost and has the encrypted part of EVM files, ``key_file`` one
-file and the directory of a profile, ``material`` where keys come from and those that everybody has.
+``key_file`` reads and writes one file and the directory of a profile, and bounds what opening a
+file may cost. ``material`` says where keys come from and which of them everybody has.
 """

@@ -1,12 +1,12 @@
-"""Batches in the ledger: a file, its groups under it, and the rows of each group under that.
+"""Batches in the ledger: a file, its groups below it, and the rows of each group below that.
 
-A group is one request. It is committed before it leaves and moves together with its rows, one
-commit for all of them. Whoever moves a group is told whether it moved; where not, what stands was
-decided before and is what counts. Nothing is told apart by this desk's memory: a row is found by
-batch and number for ever.
+A group is one create request. It is committed before it leaves; the group and its rows then move
+together in one commit. Every mover is told whether the group moved: if not, an earlier decision
+stands and counts. Nothing depends on this process's memory: batch id and row number identify a row
+for good.
 
-The batch holds the claim on its rows until all of its groups are refused. One that was asked for
-``again`` takes the claim of a batch that is over.
+The batch holds the claim on its rows until all of its groups are refused. A batch asked for
+``again`` takes over the claim of one that is over.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Batch(Struct, frozen=True):
 
     @property
     def payer(self) -> str | None:
-        """Which account pays all of it, one group after another: empty for the first of each
-        chain, None where nobody asked for that."""
+        """The account that pays every group; empty for the first account of each chain, None if the
+        batch was not to be paid at once."""
         return self.operation.body.get("payer")
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """In the order of the file."""
+        """All rows in the order of the file."""
         rows = [row for group in self.groups for row in group.rows]
         return tuple(sorted(rows, key=lambda row: row.number))
 
@@ -59,7 +59,7 @@ class Batch(Struct, frozen=True):
 
 
 def find_batch(ledger: Ledger, name: str) -> Batch | None:
-    """A batch by its id or the unique beginning of it, at least four characters."""
+    """Finds a batch by its id or a unique prefix of at least four characters."""
     if len(name) < 4 or not name.isalnum():
         return None
     begun = name.lower()
@@ -68,20 +68,20 @@ def find_batch(ledger: Ledger, name: str) -> Batch | None:
 
 
 def newest_batches(ledger: Ledger, limit: int) -> list[Batch]:
-    """The newest first."""
+    """The most recent batches, newest first."""
     newest = "SELECT number FROM operation WHERE kind = 'batch' ORDER BY number DESC LIMIT ?"
     acts = ledger.where(f"number IN ({newest})", limit)
     return [_batch(ledger, act) for act in reversed(acts)]
 
 
 def find_group(ledger: Ledger, multi_id: str) -> Group | None:
-    """The group of this home with the service's id for it."""
+    """Finds a group of this home by the id the service gave it."""
     acts = ledger.where("subject = ? AND kind = 'create_group'", multi_id)
     return _group(acts[0], ledger.parts(acts[0].id, "row")) if acts else None
 
 
 def read_group(ledger: Ledger, group_id: str) -> Group:
-    """A group with its rows, by its act. Raises KeyError for no such act."""
+    """Reads a group and its rows by the id of its operation. Raises KeyError if there is none."""
     act = ledger.get(group_id)
     if act is None:
         raise KeyError(group_id)
@@ -121,12 +121,9 @@ def begin_batch(
     again: bool = False,
     payer: str | None = None,
 ) -> None:
-    """Commit a batch before anything of it leaves: each group with its request as it will leave,
-    byte for byte. ``payer`` as :attr:`Batch.payer`.
-
-    Raises ClaimTaken when the same rows are on their way or wait to be, or became orders before
-    and ``again`` does not ask for them anew.
-    """
+    """Commits a batch before anything of it leaves: each group with the exact bytes of its request.
+    ``payer`` as :attr:`Batch.payer`. Raises ClaimTaken if the same rows are under way, or became
+    orders before and ``again`` is not set."""
     claim = f"batch:{digest}"
     body: dict[str, Any] = {"file": file, "digest": digest}
     if payer is not None:
@@ -151,8 +148,8 @@ def begin_batch(
 
 
 def _created_before(ledger: Ledger, digest: str) -> Operation | None:
-    """The newest batch of these rows that became orders; it may have lost its claim to one that was
-    asked for again and refused."""
+    """The newest batch of these rows that became orders, even if a later, refused batch took its
+    claim."""
     same = "kind = 'batch' AND state = ? AND json_extract(body, '$.digest') = ?"
     acts = ledger.where(same, State.DONE, digest)
     return acts[-1] if acts else None
@@ -170,14 +167,14 @@ def move_group(
     status: int | None = None,
     request_id: str | None = None,
 ) -> bool:
-    """Commit how the request of a group stands, and its rows with it; whether it moved.
+    """Commits the state of a group's request together with its rows; returns whether it moved.
 
-    Sent: it leaves now; where it did not move, it left before or was decided, and must not leave.
-    Prepared: nothing was created for certain, and it may leave again. Unknown: ``code`` says why
-    nobody knows. Refused: no order of it exists, with the reason of each row in a sentence. Done:
-    ``multi_id`` is its id, and what became of its rows is committed in the same transaction by
-    :func:`move_row`; ``code`` says how the answer was lost where it was found by a look. Not where
-    another group of this home has that id.
+    Sent: the request leaves now. If it did not move, it left before or was decided, and must not
+    leave. Prepared: certainly nothing was created, so it may leave again. Unknown: ``code`` says
+    why. Refused: none of its orders exists; each row has its reason in a sentence. Done:
+    ``multi_id`` is the service's id and :func:`move_row` commits every row in the same transaction;
+    ``code`` says how the answer was lost if a look found the group. Refuses an id that another
+    group of this home has.
     """
     over = state in (State.DONE, State.REFUSED)
     with ledger.transaction():
@@ -216,14 +213,14 @@ def move_row(
     code: str | None = None,
     reason: str | None = None,
 ) -> None:
-    """What became of a row of a group that moves in the same transaction; ``reason`` is a
+    """Commits the outcome of one row, in the transaction that moves its group; ``reason`` is a
     sentence."""
     ledger.move(row.act.id, state, among=LEFT, subject=service_id, code=code, reason=reason)
 
 
 def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
-    """Commit that the order of a row turned out to be another one than was asked for; ``reason`` is
-    without its point. False where that is known, or there is no order."""
+    """Commits that a row's order differs from what was asked for; ``reason`` has no final point.
+    False if that is known already or there is no order."""
     said = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
     with ledger.transaction():
         act = ledger.get(row.act.id)
@@ -233,8 +230,8 @@ def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
 
 
 def _end_batch(ledger: Ledger, group: Group) -> None:
-    """The batch ends with the last of its groups: refused where all are, so that nothing stands
-    against asking for its rows once more."""
+    """Ends the batch with its last group: refused if all groups are, which frees the claim on the
+    rows."""
     parent = str(group.act.parent)
     with ledger.transaction() as db:
         rows = db.execute(

@@ -1,11 +1,12 @@
 """Which rows of a group await a deposit, and the bundle that pays them, compared before it counts.
 
 An order is compared with what was asked for. The service sets orders up after it answered the
-create, so the first addresses come with a later look; every look has to repeat the ones before, and
-each step compares the orders with what was built. A bundle as the service builds it may mean these
-deposits alone, and ask for no more than they need. The wallet judges the bytes once more, by a
-promise that is made of the journaled bundle; its amounts are bounded by the rows as confirmed,
-never by the answer.
+create, so their addresses arrive with a later look; every look must repeat the earlier ones, and
+each step compares the orders with what was built.
+
+A bundle built by the service may contain these deposits alone, and may ask for no more than they
+need. The wallet judges the bytes once more against a promise made from the journaled bundle, whose
+amounts are bounded by the confirmed rows and never by the answer.
 
 Source: contract 9.10 to 9.16.
 """
@@ -58,17 +59,15 @@ from swapdesk.wire.orders import Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 LEAST_LEFT = timedelta(seconds=30)
-"""Nothing is paid for an order that waits no longer than this."""
+"""An order that waits for less than this is not paid any more."""
 EVM, SOLANA = "evm", "solana"
 _TRANSFER = "0xa9059cbb"
-"""``transfer(address,uint256)``; the agent decodes what was made of it."""
+"""Selector of ``transfer(address,uint256)``; the agent decodes the call itself."""
 
 
 def differing(asked: MultiOrderRequest, order: Order) -> str | None:
-    """The first field in which the order is not what was asked for, in a word; None for none.
-
-    A field that the service leaves out says nothing, but the recipient must be there.
-    """
+    """Names the first field in which the order differs from the request; None if none does. A field
+    the service leaves out is ignored, except the recipient."""
     for wanted, token_id, token, word in (
         (asked.from_, order.in_token_id, order.in_token, "token sold"),
         (asked.to, order.out_token_id, order.out_token, "token bought"),
@@ -87,15 +86,15 @@ def differing(asked: MultiOrderRequest, order: Order) -> str | None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Hexadecimal addresses have no case but for their checksum."""
+    """Compares addresses; hexadecimal ones without case, which is only a checksum."""
     if one.startswith("0x") and other.startswith("0x"):
         return one.lower() == other.lower()
     return one == other
 
 
 class PayableRow(Struct, frozen=True):
-    """One row to pay. ``confirmed`` is what was asked for in base units, ``deposit`` what the
-    order wants."""
+    """One row to pay: ``confirmed`` is what was asked for in base units, ``deposit`` what the order
+    wants."""
 
     token: Token
     confirmed: int
@@ -104,7 +103,7 @@ class PayableRow(Struct, frozen=True):
 
 class Unpayable(Exception):
     """A row whose order exists and must not be paid now; the text is a sentence without its point.
-    ``wrong``: the order is not what was asked for."""
+    ``wrong``: the order differs from the request."""
 
     def __init__(self, reason: str, *, wrong: bool = False) -> None:
         super().__init__(reason)
@@ -112,7 +111,7 @@ class Unpayable(Exception):
 
 
 class Payables(Struct, frozen=True):
-    """``unpayable`` are rows with the reason; ``pending`` counts orders that are still being set
+    """The payable and unpayable rows of a group; ``pending`` counts orders that are still being set
     up."""
 
     rows: tuple[PayableRow, ...]
@@ -127,8 +126,8 @@ def payables(
     now: datetime,
     paid: Collection[str] = (),
 ) -> Payables:
-    """The rows of a group beside its orders as the service has them. ``paid`` are orders whose
-    deposit left already, or may have."""
+    """Sorts the rows of a group by the orders the service has for them. ``paid`` are orders whose
+    deposit left, or may have left."""
     orders = {order.service_id: order for order in status.orders}
     rows: list[PayableRow] = []
     unpayable: list[tuple[Row, Unpayable]] = []
@@ -151,7 +150,8 @@ def payables(
 
 
 def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
-    """What a later look says otherwise, in a sentence without its point; None for nothing."""
+    """Names the first difference between two looks, in a sentence without its point; None if they
+    agree."""
     known = {one.deposit.service_id: one.deposit for one in now.rows}
     reasons = {row.service_id: str(problem) for row, problem in now.unpayable}
     for one in before:
@@ -210,13 +210,13 @@ def _row(
 
 
 def _not_built(differs: str) -> Stopped:
-    """The answer is not a bundle of these deposits."""
+    """The failure of an answer that is not a bundle of these deposits."""
     return Stopped("BUILD_DIFFERS", differs=differs)
 
 
 def most_gas(price: Decimal | None, kind: str, payments: int) -> int:
-    """The most that a bundle may pay for gas, in units of the coin: no more than its deposits
-    would cost each by itself, and one transaction more for the smart account."""
+    """Most gas a bundle may cost, in base units of the coin: one transaction per deposit, and one
+    for the smart account."""
     return gas_bound(price, kind) * (payments + 1)
 
 
@@ -227,8 +227,8 @@ async def build_operations(
     rows: Sequence[PayableRow],
     coin: Token,
 ) -> Bundle:
-    """The operations that pay ``rows`` out of the smart account of ``account``; ``coin`` is the
-    chain's. Raises Stopped and ClientError."""
+    """Has the service build the operations that pay ``rows`` from the smart account of ``account``;
+    ``coin`` is the chain's. Raises Stopped and ClientError."""
     answer = await _asked(api, multi_id, EVM, account, _ids(rows))
     items: list[BundleItem] = []
     needs: list[Sum] = []
@@ -269,9 +269,9 @@ async def partition(
     rows: Sequence[PayableRow],
     coin: Token,
 ) -> Bundle:
-    """How the deposits of a group on Solana go into transactions, each of one token. Their bytes
-    are fetched when they are signed: a blockhash lives for a minute. Raises Stopped and
-    ClientError."""
+    """Has the service split the deposits of a Solana group into transactions of one token each.
+    Their bytes are fetched just before signing, since a blockhash lives for a minute. Raises
+    Stopped and ClientError."""
     items: list[BundleItem] = []
     for token_id in dict.fromkeys(row.token.id for row in rows):
         own = [row for row in rows if row.token.id == token_id]
@@ -284,7 +284,7 @@ async def partition(
 
 
 async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem) -> str:
-    """The transaction, base64, that pays exactly the deposits of ``item``. Raises Stopped and
+    """Fetches the base64 transaction that pays exactly the deposits of ``item``. Raises Stopped and
     ClientError."""
     ids = item.service_ids
     told = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
@@ -310,7 +310,8 @@ async def _asked(
 def _partition(
     answer: MultiTransactions, rows: Sequence[PayableRow]
 ) -> list[tuple[MultiTransaction, list[PayableRow]]]:
-    """Each batch with its rows: every row in one of them, and nothing else in any."""
+    """Pairs each transaction with its rows; raises unless every row is in exactly one and nothing
+    else is in any."""
     left = {row.deposit.service_id: row for row in rows}
     found: list[tuple[MultiTransaction, list[PayableRow]]] = []
     for told in answer.transactions:
@@ -324,7 +325,7 @@ def _partition(
 
 
 def _operation(data: EvmTransactionData) -> dict[str, Any]:
-    """What is signed, as the service gave it. Without the operation a signature would be blind."""
+    """The operation to sign. An answer without it is refused: the signature would be blind."""
     if data.user_operation is None or data.entry_point is None or data.entry_point_version is None:
         raise _not_built(
             "the service does not tell what its bundle does, and this desk signs nothing blindly"
@@ -368,7 +369,7 @@ def _ids(rows: Sequence[PayableRow]) -> list[str]:
 
 
 def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -> Promise:
-    """What one signature may do: pay exactly these deposits."""
+    """The promise for one signature: pay exactly these deposits."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
         DepositPromise(one.service_id, one.address, None, one.units, one.expires)
@@ -386,7 +387,8 @@ def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -
 
 
 def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Promise:
-    """What may be sent to the smart account: no more than deposits and their gas can need."""
+    """The promise for a funding: send the smart account no more than its deposits and their gas can
+    need."""
     sold = Asset(need.symbol, need.decimals, need.contract)
     bound = sum(item.confirmed for item in bundle.items if item.contract == need.contract)
     bound += bound // 10_000
@@ -426,7 +428,6 @@ def _promise(
     gas_units: int,
     pays: BundlePromise | None,
 ) -> Promise:
-    """``coin`` is the chain's own."""
     chain_id = coin.chain_data.chain_id if bundle.kind == "evm" else None
     return Promise(
         intent_id=intent_id,

@@ -1,10 +1,9 @@
-"""What pays the deposits of a group, as acts of the ledger: bundles, the transactions of the wallet
-that fill a smart account or pay a part, and what its owner takes out again.
+"""What pays the deposits of a group, as operations of the ledger: bundles, wallet transactions that
+fund a smart account or pay a part, and withdrawals from the smart account.
 
-A group has bundles, each of them built from one answer of the service; the newest counts. On an
-EVM chain a bundle is signed as a whole and then submitted once. On Solana it is a fixed partition
-of the deposits, and each part is a transaction of the wallet. Deposits move with what pays them, in
-the same transaction.
+The newest bundle of a group counts; each was built from one answer of the service. On an EVM chain
+a bundle is signed as a whole and submitted once. On Solana it is a fixed partition of the deposits,
+and each part is a transaction of the wallet. Deposits move in the same commit as what pays them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,8 @@ from swapdesk.wire.encoding.numbers import from_base_units, short
 
 
 class BundleDeposit(Struct, frozen=True):
-    """One deposit; ``units`` is ``inAmount`` of its order, ``row`` the number in the file."""
+    """One deposit; ``units`` is the order's ``inAmount`` in base units, ``row`` the number in the
+    file."""
 
     row: int
     service_id: str
@@ -37,12 +37,12 @@ class BundleDeposit(Struct, frozen=True):
 
 
 class BundleItem(Struct, frozen=True):
-    """What is signed once: deposits of one token, in the order in which they are paid.
+    """What one signature covers: deposits of one token, in paying order.
 
-    ``contract`` (mint on Solana) is None for the chain's coin. ``part`` counts the items of a
-    token from 0. ``confirmed`` is what the rows asked to pay, in base units; orders may ask for
-    one part in ten thousand more. ``document`` is what the service gave for it: the operation
-    with its EntryPoint, release and chain id; empty on Solana, where it is fetched anew each time.
+    ``contract`` (the mint on Solana) is None for the chain's coin. ``part`` counts the items of a
+    token from 0. ``confirmed`` is what the rows asked to pay, in base units; orders may ask for up
+    to 0.01 % more. ``document`` is the service's operation with EntryPoint, release and chain id;
+    empty on Solana, where it is fetched anew each time.
     """
 
     PRINTED: ClassVar = {
@@ -76,8 +76,8 @@ BundleWord = Literal[
 
 
 class Bundle(Struct, frozen=True):
-    """What pays the deposits of a group, as it was built and compared with the group. Gas is in the
-    coin of the chain."""
+    """What pays the deposits of a group, as built and compared with the group. Gas is in the coin
+    of the chain."""
 
     PRINTED: ClassVar = {
         "number": "number", "state": "word", "account": "account", "smartAccount": "smart_account",
@@ -90,20 +90,20 @@ class Bundle(Struct, frozen=True):
     chain: str
     """Its short name."""
     account: str
-    """The wallet's."""
+    """Address of the wallet's account."""
     sender: str
     """The smart account that pays; on Solana the account itself."""
     items: tuple[BundleItem, ...]
     needs: tuple[Sum, ...] = ()
     """What the smart account lacks."""
     gas_units: int = 0
-    """What gas may cost at most, in base units."""
+    """Most that gas may cost, in base units."""
     held: int = 0
-    """The coin that the smart account has, in base units."""
+    """The smart account's balance of the coin, in base units."""
     number: int = 0
-    """Of the bundles of a group, from 1."""
+    """Counts the bundles of a group from 1."""
     act: Operation | None = None
-    """None until it is written down."""
+    """None until it is committed."""
 
     @classmethod
     def of(cls, act: Operation) -> Bundle:
@@ -142,12 +142,12 @@ class Bundle(Struct, frozen=True):
 
     @property
     def code(self) -> str | None:
-        """Why it is over without having paid: FAILED, WITHDRAWN, REFUSED or REPLACED."""
+        """Why it ended without paying: FAILED, WITHDRAWN, REFUSED or REPLACED."""
         return self.operation.code if self.state is State.REFUSED else None
 
     @property
     def signatures(self) -> tuple[str, ...]:
-        """In the order of the items, empty until all of them are there."""
+        """In the order of the items; empty until all are there."""
         return tuple(self.operation.result.get("signatures", ()))
 
     @property
@@ -156,27 +156,27 @@ class Bundle(Struct, frozen=True):
 
     @property
     def reason(self) -> str | None:
-        """Why it is over, in the words of the service."""
+        """The service's words for why it ended."""
         return self.operation.result.get("reason")
 
     @property
     def unsigned(self) -> bool:
-        """Nothing of it is signed; on Solana a part may have left."""
+        """True if no operation is signed; on Solana a part may have left."""
         return self.state is State.PREPARED and "signatures" not in self.operation.result
 
     @property
     def signed(self) -> bool:
-        """Every operation has its signature, and nobody else has one."""
+        """True if every operation is signed and the signatures have not left."""
         return self.state is State.PREPARED and not self.unsigned
 
     @property
     def accepted(self) -> bool:
-        """The service has the signatures for certain, and it is not over."""
+        """True if the service certainly has the signatures and the bundle is not over."""
         return self.under_way and bool(self.operation.result.get("accepted"))
 
     @property
     def under_way(self) -> bool:
-        """The service has its signatures, or may have them."""
+        """True if the service has the signatures or may have them."""
         return self.state in LEFT
 
     @property
@@ -189,12 +189,12 @@ class Bundle(Struct, frozen=True):
 
     @property
     def said(self) -> str | None:
-        """The newest code of the service; of what it decided there is none."""
+        """The service's newest code; None once it is decided."""
         return self.operation.result.get("said") or None
 
     @property
     def word(self) -> BundleWord:
-        """How it stands, in the word of JSON."""
+        """The state as a word of the JSON."""
         match self.state:
             case State.PREPARED:
                 return "built" if self.unsigned else "signed"
@@ -213,10 +213,8 @@ _WORDS: Mapping[str, BundleWord] = {
 
 
 def add_bundle(ledger: Ledger, group: str, built: Bundle) -> Bundle:
-    """Commit what was built in place of what was built before and has not left.
-
-    Raises ValueError while an earlier one is on its way.
-    """
+    """Commits a built bundle in place of an earlier one that has not left. Raises ValueError if an
+    earlier one is under way."""
     claim = f"bundle:{group}"
     with ledger.transaction():
         last = newest_bundle(ledger, group)
@@ -238,7 +236,7 @@ def newest_bundle(ledger: Ledger, group: str) -> Bundle | None:
 
 
 def bundles(ledger: Ledger, condition: str, *values: object) -> list[Bundle]:
-    """Those of which an SQL condition holds, oldest first."""
+    """Bundles that match an SQL condition, oldest first."""
     return [Bundle.of(act) for act in ledger.where(f"kind = 'bundle' AND {condition}", *values)]
 
 
@@ -248,14 +246,14 @@ def open_bundles(ledger: Ledger) -> list[Bundle]:
 
 
 def sign_bundle(ledger: Ledger, bundle: Bundle, signatures: Sequence[str]) -> bool:
-    """Commit all signatures before any of them is shown to anybody; whether it may still leave."""
+    """Commits all signatures before any leaves this process; returns whether the bundle may still
+    leave."""
     id_ = bundle.operation.id
     return ledger.tell(id_, among=(State.PREPARED,), signatures=list(signatures))
 
 
 def accept_bundle(ledger: Ledger, bundle: Bundle) -> bool:
-    """Commit that the service has the signatures, also where it was said before that they did not
-    arrive."""
+    """Commits that the service has the signatures, even after an earlier answer said otherwise."""
     id_ = bundle.operation.id
     with ledger.transaction():
         stands = ledger.get(id_)
@@ -279,13 +277,13 @@ def move_bundle(
     server_at: datetime | None = None,
     **result: Any,
 ) -> bool:
-    """Commit how a bundle stands, with its deposits; whether it moved.
+    """Commits the state of a bundle together with its deposits; returns whether it moved.
 
-    Sent: its signatures leave now; False where another run was first, or they left before: then
-    they must not leave. Raises ClaimTaken where something else paid one of the orders, or may have.
-    Prepared: the service does not have them for certain, and the same ones may leave again.
-    Refused with code FAILED: of several operations one may have paid, so that nobody else pays.
-    Done: what was carried out paid, also where the bundle was over before.
+    Sent: its signatures leave now; if False, another run sent them or they left before, and they
+    must not leave. Raises ClaimTaken if something else paid one of the orders, or may have.
+    Prepared: the service certainly does not have them, and the same ones may leave again. Refused
+    with code FAILED: one of several operations may have paid, so nothing else pays. Done: the
+    executed operations paid, even if the bundle was over before.
     """
     id_, own = bundle.operation.id, bundle.kind == "evm"
     with ledger.transaction():
@@ -318,9 +316,9 @@ def begin_transaction(
     intent_id: str,
     service_ids: Sequence[str] = (),
 ) -> Operation:
-    """Commit a transaction before it is signed: one that fills the smart account of a group, or
-    one that pays the deposits of ``service_ids`` itself. Raises ClaimTaken where another one fills
-    it, or where something else paid one of the orders, or may have."""
+    """Commits a transaction before it is signed: one that funds the group's smart account, or one
+    that pays the deposits of ``service_ids``. Raises ClaimTaken if another funding is under way or
+    something else paid one of the orders, or may have."""
     body = {
         **to_builtins(paid),
         "units": str(paid.units),
@@ -335,18 +333,18 @@ def begin_transaction(
 
 
 def transactions_of(ledger: Ledger, group: str) -> tuple[Operation, ...]:
-    """The transactions of the wallet for a group, in the order in which they were begun."""
+    """The wallet's transactions for a group, oldest first."""
     return tuple(ledger.parts(group, "fund", "part"))
 
 
 def sum_of(act: Operation) -> Sum:
-    """What a transaction of the wallet moves."""
+    """The amount that a wallet transaction moves."""
     body = act.body
     return Sum(body["symbol"], body["decimals"], body["contract"], int(body["units"]))
 
 
 def signed_under(act: Operation) -> str:
-    """Under which the wallet's own records have it."""
+    """The intent under which the wallet's own records have the operation."""
     return str(act.body.get("intent", act.id))
 
 
@@ -356,9 +354,9 @@ def signed_under(act: Operation) -> str:
 def begin_withdrawal(
     ledger: Ledger, intent_id: str, account: str, sender: str, chain: str, taken: Sequence[Sum]
 ) -> Operation:
-    """Commit what is about to be taken out of the smart account ``sender``; what an earlier run
-    prepared under the same intent and never signed gives way. Raises ClaimTaken while another
-    withdrawal from it is under way."""
+    """Commits a withdrawal from the smart account ``sender`` before it is signed; a prepared one of
+    the same intent that was never signed gives way. Raises ClaimTaken while another withdrawal from
+    it is under way."""
     claim = f"withdraw:{chain}:{sender}"
     with ledger.transaction():
         holder = ledger.holder(claim)
@@ -380,7 +378,7 @@ def begin_withdrawal(
 
 
 def withdrawals(ledger: Ledger, account: str, chain: str, *states: State) -> list[Operation]:
-    """Of the smart account of an account on a chain, oldest first."""
+    """Withdrawals from the smart account of ``account`` on a chain, oldest first."""
     marks = ", ".join("?" * len(states))
     return ledger.where(
         f"kind = 'withdraw' AND state IN ({marks}) AND json_extract(body, '$.account') = ?"
@@ -392,12 +390,12 @@ def withdrawals(ledger: Ledger, account: str, chain: str, *states: State) -> lis
 
 
 def open_withdrawals(ledger: Ledger) -> list[Operation]:
-    """Those that are not over, oldest first."""
+    """Withdrawals that are not over, oldest first."""
     return ledger.where("kind = 'withdraw' AND state IN ('prepared', 'sent', 'unknown')")
 
 
 def withdrawal_of(ledger: Ledger, intent_id: str) -> Operation | None:
-    """The newest one under an intent."""
+    """The newest withdrawal under an intent."""
     acts = ledger.where(
         "kind = 'withdraw' AND coalesce(json_extract(body, '$.intent'), id) = ?", intent_id
     )
@@ -405,7 +403,7 @@ def withdrawal_of(ledger: Ledger, intent_id: str) -> Operation | None:
 
 
 def taken_of(act: Operation) -> tuple[Sum, ...]:
-    """What a withdrawal takes out."""
+    """The amounts that a withdrawal takes out."""
     return convert(act.body["taken"], tuple[Sum, ...])
 
 
@@ -413,14 +411,14 @@ def taken_of(act: Operation) -> tuple[Sum, ...]:
 
 
 def item_intent(multi_id: str, bundle: Bundle, item: BundleItem) -> str:
-    """The same however often the item is built: whatever was signed under it pays these once. A
-    transaction on Solana stands for one partition, which is the bundle's."""
+    """The intent of an item. It is the same however often the item is built, so that one signature
+    under it pays these deposits once. On Solana it belongs to one bundle's partition."""
     name = f"{multi_id} {item.contract or 'coin'} {item.part}"
     return f"{name} {bundle.number}" if bundle.kind == "solana" else name
 
 
 def funding_intent(multi_id: str, bundle: Bundle, need: Sum) -> str:
-    """Of what a bundle of the group needs, which is sent once."""
+    """The intent of a funding, which is sent once."""
     return f"{multi_id} fund {bundle.number} {need.contract or 'coin'}"
 
 
@@ -436,7 +434,8 @@ Owned = tuple[str, str]
 
 
 def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
-    """By owner and chain, each with the tokens of its bundles. Raises JournalUnavailable."""
+    """The smart accounts of the journal by owner and chain, with the tokens of their bundles.
+    Raises JournalUnavailable."""
     assets: dict[Owned, dict[str | None, Asset]] = {}
     for bundle in bundles(journal.ledger, "json_extract(body, '$.kind') = 'evm'"):
         own = assets.setdefault((bundle.account, bundle.chain), {})
@@ -448,8 +447,8 @@ def smart_accounts(journal: Journal) -> dict[Owned, tuple[Asset, ...]]:
 def relying(
     journal: Journal, account: str, chain: str, now: datetime, *, beside: str | None = None
 ) -> Bundle | None:
-    """A bundle that counts on what the smart account of an account holds on a chain, of another
-    group than ``beside``."""
+    """A bundle that counts on what a smart account holds, of another group than ``beside``; None if
+    there is none."""
     for bundle in open_bundles(journal.ledger):
         own = bundle.kind == "evm" and (bundle.account, bundle.chain) == (account, chain)
         # What is built only may be overtaken: then it is built again before it is signed.
@@ -470,8 +469,8 @@ _PAID_FROM = "json_extract(body, '$.account') = ? AND json_extract(body, '$.chai
 
 
 def overtaken(journal: Journal, bundle: Bundle) -> bool:
-    """Whether something left the same smart account since this one was built, by another bundle
-    or by a withdrawal: what it needs was computed from what the account had then."""
+    """True if another bundle or a withdrawal left the same smart account since this bundle was
+    built, so that the balance it was computed from is stale."""
     since, own = bundle.operation.prepared_at, (bundle.account, bundle.chain)
     taken = withdrawals(journal.ledger, *own, State.SENT, State.DONE)
     if any(act.moved_at > since for act in taken):
@@ -485,8 +484,8 @@ def overtaken(journal: Journal, bundle: Bundle) -> bool:
 
 
 def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
-    """The withdrawal, since a bundle was built, of all that it was to pay; and the number of the
-    first bundle of its group that was built after the last withdrawal."""
+    """Returns the withdrawal, made since the bundle was built, of everything it was to pay; and the
+    number of the first bundle of its group built after the last withdrawal."""
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):

@@ -1,8 +1,8 @@
-"""Creating the groups of a plan: journal first, one POST a group, never a second one for it.
+"""Creates the groups of a plan: journal first, one POST per group, never a second one for it.
 
-A group whose answer is lost is looked for among the orders of the service and adopted only when
-exactly one group there is made of its rows. What is refused for certain may be asked for again,
-each failed row by itself; what is not known may not.
+A group whose answer was lost is looked for among the service's orders, and adopted only if exactly
+one group there is made of its rows. What was certainly refused may be asked for again, each failed
+row by itself; what is unknown may not.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from swapdesk.wire.orders import Order
 
 
 class NotCreatable(Exception):
-    """The plan has problems, its limits are not known, or nobody agreed to what is doubted in it;
-    nothing was written."""
+    """The plan has problems or unknown limits, or nobody agreed to its doubts; nothing was
+    written."""
 
 
 class BatchCreation:
-    """Creates batches for one journal. ``looks`` are the seconds before each look for a group
+    """Creates batches for one journal. ``looks`` are the seconds before each search for a group
     whose answer was lost."""
 
     def __init__(
@@ -72,12 +72,9 @@ class BatchCreation:
         again: bool = False,
         payer: str | None = None,
     ) -> str:
-        """Journal the plan as it was confirmed, with the ``payer`` of all of it where it shall be
-        paid at once (:attr:`Batch.payer`); the id of the batch. ``agreed``: a person said yes to
-        everything that the plan says is doubted.
-
-        Raises NotCreatable, ClaimTaken by the batch that these rows are, and JournalUnavailable.
-        """
+        """Journals the plan as confirmed and returns the batch id. ``payer`` as
+        :attr:`Batch.payer`; ``agreed``: a person said yes to every doubt of the plan. Raises
+        NotCreatable, ClaimTaken if these rows are a batch already, and JournalUnavailable."""
         if not plan.creatable or (plan.doubts and not agreed):
             raise NotCreatable
         groups = [(group, _request(group)) for group in plan.groups]
@@ -88,12 +85,12 @@ class BatchCreation:
         return batch_id
 
     async def run(self, batch_id: str) -> AsyncIterator[tuple[Group, ClientError | None]]:
-        """Create what is not created yet, one group after another: each as it stands afterwards,
-        and what stopped it.
+        """Creates the remaining groups one after another; yields each as it then stands, with what
+        stopped it.
 
-        Ends early at a group whose outcome is unknown, at a limit of calls and where nobody
-        answers: what follows stays as it is and goes on with another call of this. Raises
-        KeyError for no such batch, and JournalUnavailable; nothing leaves without the journal.
+        Ends early at an unknown outcome, at a limit of calls and when the service does not answer;
+        the rest is left for another call. Raises KeyError for no such batch, and
+        JournalUnavailable; nothing leaves without the journal.
         """
         if not self._ledger.take_over(batch_id):
             return
@@ -147,13 +144,13 @@ class BatchCreation:
         if moved or self._now(group).multi_id == made.multi_id:
             return None
         # What the group became was decided before; its orders are kept, and none of them is paid.
-        self._orders.record((one.order, "create", False) for one in made.orders if one.order)
+        self._orders.record((order.order, "create", False) for order in made.orders if order.order)
         said = f"created group {made.multi_id} of a request that was over: pay none of its orders"
         return AnswerRefused(said, OTHER_ID, 200, request_id)
 
     def _end_rows(self, group: Group, made: MultiExchange, known: set[str]) -> None:
-        """Every row by its place; a place that the answer leaves out is not known. ``known`` are
-        the orders that were there before."""
+        """Commits the outcome of every row by its place; a place missing in the answer is unknown.
+        ``known`` are orders that existed before."""
         taken = set(known)
         for place, (row, asked) in enumerate(zip(group.rows, group.request.orders, strict=True)):
             result = made.orders[place] if place < len(made.orders) else None
@@ -179,7 +176,7 @@ class BatchCreation:
                 end(State.UNKNOWN, code="NO_RESULT", reason="The answer says nothing of this row.")
 
     async def resolve(self, group: Group) -> ClientError | None:
-        """Find out what became of a group whose outcome is not known."""
+        """Finds out what became of a group whose outcome is unknown."""
         act = group.act
         if act.server_at is None or not act.left:
             return None
@@ -220,9 +217,8 @@ class BatchCreation:
     async def _groups_since(
         self, group: Group, sent_at: datetime
     ) -> tuple[dict[str, dict[int, str]], bool]:
-        """Groups that are made of rows of ``group`` and of nothing else, by id, each with its
-        orders by the places of their rows, and whether every order since was seen. Raises
-        ClientError."""
+        """Finds groups made of rows of ``group`` alone: by id, each with its orders by place; and
+        whether every order since ``sent_at`` was seen. Raises ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
         known = self._ledger.subjects("create_group")
         listed = dict.fromkeys(order.multi_id for order in orders if order.multi_id)
@@ -248,7 +244,7 @@ _PLACE = re.compile(r"orders[.\[]([0-9]{1,4})\b")
 
 
 def _reasons(error: ApiError, count: int) -> list[str]:
-    """Why each of ``count`` rows was refused: what is said of it, else of all."""
+    """Why each of ``count`` rows was refused: its own reason, else the common one."""
     reasons = {
         int(place[1]): problem.message
         for name, problem in error.fields.items()
@@ -258,8 +254,8 @@ def _reasons(error: ApiError, count: int) -> list[str]:
 
 
 def _placed(group: Group, members: Sequence[Order]) -> dict[int, str]:
-    """Each order of a group of the service at a row of its own, in the order of the rows; none when
-    one fits no row that is left."""
+    """Matches each order of a group to a row of its own, in the order of the rows; empty if one
+    fits no free row."""
     asked = group.request.orders
     names: dict[int, str] = {}
     for order in members:

@@ -1,19 +1,19 @@
 """The payment of one group, from wherever it stands to where it is asked to go.
 
-Build, fund the smart account where it lacks something, wait for that, sign every operation,
-submit once, follow to the outcome; on Solana each part is signed and sent by itself. Every step
-is in the journal before what it does, so that :meth:`GroupPayment.advance` goes on after any
-crash, and what may have left is looked for and never made anew. What was signed stands in the
-wallet's own records before a byte leaves, by its intent. They decide: a transaction found there is
-sent on as it is, and no other one is signed beside it.
+Build, fund the smart account, wait for that, sign every operation, submit once, follow to the
+outcome; on Solana each part is signed and sent by itself. Every step is journaled before it is
+done, so :meth:`GroupPayment.advance` goes on after any crash: what may have left is looked for,
+never made anew.
 
-Signatures leave in one request, which the journal knows of before. After an answer that nobody
-saw, or one that says somebody was first, the service is looked at and nothing is sent: the
-group's own status decides. What the service does not have after a minute may leave again, as it
-is: the operations have the same hashes and nonces, so that at most one of each is ever executed
-(contract 9.8, 9.16).
+The wallet's own records have every signed transaction by its intent before a byte leaves, and they
+decide: a transaction found there is sent on as it is, and no other is signed beside it.
 
-A screen has the work as a session (:data:`GROUP`), of new groups and of those left open.
+All signatures leave in one journaled request. After a lost answer, or one that says somebody was
+first, nothing is sent and the group's status at the service decides. What the service does not have
+after a minute may leave again unchanged: same hashes and nonces, so each operation is executed at
+most once (contract 9.8, 9.16).
+
+Screens get the work as a session (:data:`GROUP`), for new groups and those left open.
 """
 
 from __future__ import annotations
@@ -129,9 +129,9 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 ARRIVES_WITHIN = timedelta(seconds=60)
-"""How long a request may be on its way."""
+"""Longest time that a request may be on its way."""
 SET_UP_SECONDS = 60.0
-"""How long orders may take until they say where to pay."""
+"""Longest time that the service may take to set up the orders' addresses."""
 
 _ENDS: dict[str, tuple[State, str | None]] = {
     BundleStatus.CONFIRMED: (State.DONE, None),
@@ -143,9 +143,9 @@ _PURPOSES = {"fund": Purpose.FUND, "part": Purpose.BUNDLE}
 
 
 class GroupPayment:
-    """Of one group, on the chain of ``coin``, from ``account``. ``token_of`` finds a token of the
-    desk's list; ``look`` shows each review and hears what the trader says; ``watch`` hears how it
-    goes. A request that left longer ago than ``arrives`` does not arrive any more."""
+    """Pays one group on the chain of ``coin`` from ``account``. ``token_of`` finds a token of the
+    desk's list; ``look`` shows each review and returns the trader's answer; ``watch`` hears the
+    progress. A request that left longer ago than ``arrives`` is taken as lost."""
 
     def __init__(
         self,
@@ -188,11 +188,9 @@ class GroupPayment:
         return group_standing(self._journal, self._group)
 
     async def advance(self, until: Until) -> Outcome:
-        """Go on to ``until``; the ending without a failure says that it stands there.
-
-        Asked to build what is over without having paid, it builds anew. Raises
-        JournalUnavailable; nothing leaves without the journal.
-        """
+        """Goes on to ``until``; an outcome without a failure says that it stands there. Builds anew
+        if asked to build what ended without paying. Raises JournalUnavailable; nothing leaves
+        without the journal."""
         try:
             await self._advance(until)
         except ClaimTaken as taken:
@@ -237,7 +235,7 @@ class GroupPayment:
             self._moved()
 
     def _moved(self) -> Bundle:
-        """The bundle as it stands now, which who watches may read, too."""
+        """Reads the bundle again after it moved."""
         self._watch.moved()
         bundle = newest_bundle(self._ledger, self._act)
         assert bundle is not None  # none is ever deleted
@@ -246,7 +244,7 @@ class GroupPayment:
     # Building
 
     async def _build(self) -> Bundle:
-        """Ask what is to be signed, compare it with the group, and write it down."""
+        """Has a bundle built, compares it with the group, and commits it."""
         solana = self._group.paid == "solana"
         if not solana:
             self._refuse_beside_another()
@@ -265,7 +263,7 @@ class GroupPayment:
         return self._moved()
 
     async def _to_pay(self) -> Payables:
-        """The rows to pay, once no order is being set up any more."""
+        """The rows to pay, once every order is set up."""
         ends = self._clock.monotonic() + SET_UP_SECONDS
         while True:
             payable = await self._payable()
@@ -274,14 +272,14 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     async def _require_same(self, bundle: Bundle) -> None:
-        """Raises Stopped where the orders say otherwise than when they were first looked at: what
-        is paid has to be told twice."""
+        """Raises Stopped if the orders differ from the first look: what is paid must be told
+        twice."""
         differs = changed(bundle.deposits, await self._payable())
         if differs is not None:
             raise Stopped("GROUP_CHANGED", differs=differs)
 
     async def _payable(self) -> Payables:
-        """Without orders that were paid otherwise, or may have been."""
+        """The rows to pay without orders that something else paid, or may have paid."""
         status = await self._api.get_multi_exchange(self._multi_id)
         paid = set(self.standing.paid)
         for row in self._group.rows:
@@ -291,7 +289,7 @@ class GroupPayment:
         return payables(self._group, status, self._token_of, self._clock.now(), paid)
 
     def _refuse_beside_another(self) -> None:
-        """Raises Stopped where another group counts on what the smart account holds."""
+        """Raises Stopped if another group counts on what the smart account holds."""
         address, now = self._account.address, self._clock.now()
         other = relying(self._journal, address, self._chain, now, beside=self._act)
         if other is not None:
@@ -299,20 +297,20 @@ class GroupPayment:
             raise Stopped("OTHER_UNDER_WAY", name=name, word=other.word)
 
     def _require_in_time(self, expires: datetime, what: str = "bundle") -> None:
-        """Raises Stopped where an order of it expires before its deposit could arrive."""
+        """Raises Stopped if an order expires before its deposit could arrive."""
         if expires - self._clock.now() <= LEAST_LEFT:
             raise Stopped("ORDERS_EXPIRED", what=what)
 
     def _require_untouched(self, bundle: Bundle) -> None:
-        """Raises Stopped where something left the smart account since it was built."""
+        """Raises Stopped if something left the smart account since the bundle was built."""
         if overtaken(self._journal, bundle):
             raise Stopped("BUILT_BEFORE", row="overtaken")
 
     # Filling the smart account and signing
 
     async def _sign(self, bundle: Bundle) -> None:
-        """Fill the smart account, wait for that, and sign all operations. Raises Stopped, and what
-        the wallet raises."""
+        """Funds the smart account, waits for that, and has all operations signed. Raises Stopped,
+        and what the wallet raises."""
         self._require_in_time(bundle.expires)
         await self._require_same(bundle)
         self._refuse_beside_another()
@@ -354,7 +352,7 @@ class GroupPayment:
         self._watch.moved()
 
     def _require_funded(self, bundle: Bundle) -> None:
-        """Raises Stopped where a transaction that fills the smart account failed."""
+        """Raises Stopped if a funding failed."""
         for need in bundle.needs:
             act = self._transaction(funding_intent(self._multi_id, bundle, need))
             if act is None or act.state is not State.DONE:
@@ -364,9 +362,9 @@ class GroupPayment:
     # Submitting and following
 
     async def _submit(self, bundle: Bundle) -> None:
-        """Send the signatures. Raises Stopped, ClientError where nothing left, and
-        JournalUnavailable; the journal then says how it stands. Where the bundle would not move,
-        its outcome was known before, and what the request was answered counts for nothing."""
+        """Sends the signatures. Raises Stopped, ClientError if nothing left, and
+        JournalUnavailable; the journal then has the state. If the bundle does not move, its outcome
+        was known before and the answer counts for nothing."""
         self._require_in_time(bundle.expires)
         self._require_untouched(bundle)
         await self._require_same(bundle)
@@ -394,8 +392,8 @@ class GroupPayment:
             accept_bundle(self._ledger, bundle)
 
     async def _look_for(self, bundle: Bundle) -> None:
-        """What the service has of a bundle whose answer was lost, once or until it is decided.
-        Raises Stopped and ClientError."""
+        """Asks the service for a bundle whose answer was lost, once or until it is decided. Raises
+        Stopped and ClientError."""
         left = bundle.operation.server_at or self._api.server_now()
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -418,7 +416,7 @@ class GroupPayment:
             raise Stopped("NOT_SUBMITTED")
 
     async def _follow(self, bundle: Bundle) -> None:
-        """Wait for the outcome. Raises Stopped when there is none in time, and ClientError."""
+        """Waits for the outcome. Raises Stopped if there is none in time, and ClientError."""
         ends = self._clock.monotonic() + self._pace.patience
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
@@ -431,7 +429,7 @@ class GroupPayment:
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
-        """Whether the bundle is over, which is committed before it is told."""
+        """Commits the outcome if the bundle is over; returns whether it is."""
         end = _ENDS.get(status.bundle_status or "")
         if end is None:
             return False
@@ -444,7 +442,8 @@ class GroupPayment:
         move_bundle(self._ledger, bundle, State.UNKNOWN, code=code, said=code)
 
     def _not_there(self, bundle: Bundle) -> bool:
-        """The service does not have them for certain: the same ones may leave again."""
+        """True if the service certainly does not have the signatures, so that they may leave
+        again."""
         return move_bundle(self._ledger, bundle, State.PREPARED)
 
     def _refused(self, bundle: Bundle, code: str, reason: str) -> bool:
@@ -455,8 +454,8 @@ class GroupPayment:
     # Parts, on Solana
 
     async def _pay_parts(self, bundle: Bundle) -> None:
-        """Sign and send each part that was not paid yet, and wait for all of them. Raises Stopped,
-        and what the wallet and the service raise."""
+        """Signs and sends each part that is not paid, and waits for all. Raises Stopped, and what
+        wallet and service raise."""
         items = bundle.items
         try:
             for number, item in enumerate(items, start=1):
@@ -480,7 +479,7 @@ class GroupPayment:
         move_bundle(self._ledger, bundle, State.DONE, hash=last)
 
     def _part(self, bundle: Bundle, item: BundleItem) -> Operation | None:
-        """The newest transaction of a part; None where none was begun."""
+        """The newest transaction of a part; None if none was begun."""
         return self._transaction(item_intent(self._multi_id, bundle, item))
 
     async def _pay_part(self, bundle: Bundle, item: BundleItem) -> None:
@@ -501,7 +500,7 @@ class GroupPayment:
         return transactions_of(self._ledger, self._act)
 
     def _transaction(self, intent_id: str) -> Operation | None:
-        """The newest one under an intent."""
+        """The newest transaction under an intent."""
         acts = reversed(self._transactions)
         return next((act for act in acts if signed_under(act) == intent_id), None)
 
@@ -513,11 +512,10 @@ class GroupPayment:
         make: Callable[[], Awaitable[Payload]],
         service_ids: Sequence[str] = (),
     ) -> None:
-        """Sign the transaction of an intent, made by ``make``, and send it, or send what was signed
-        before; what becomes of it :meth:`_follow_transactions` says. What does not leave is waited
-        for here, since nothing else may be signed before.
-
-        Raises NotAgreed and NotSignable; then nothing was signed."""
+        """Signs and sends the transaction of an intent, or sends again what was signed before.
+        ``make`` builds it. Waits here if it did not leave, since nothing else may be signed before
+        it; :meth:`_follow_transactions` sees to the outcome. Raises NotAgreed and NotSignable,
+        after which nothing was signed."""
         intent_id, until = promise.intent_id, promise.valid_until
         signed = await self._transactor.resume(intent_id, _PURPOSES[kind])
         act = self._transaction(intent_id)
@@ -541,9 +539,9 @@ class GroupPayment:
             await self._settle(entry, signed, until)
 
     async def _follow_transactions(self, until: datetime) -> None:
-        """Go on with everything that was begun, signing nothing, until each is over; where nothing
-        was signed, that is committed. What leaves later than ``until`` pays no order any more.
-        Raises WalletError and StillOpen."""
+        """Follows every transaction that was begun, signing nothing, until each is over; commits
+        what was never signed. What leaves later than ``until`` pays no order. Raises WalletError
+        and StillOpen."""
         for act in self._transactions:
             if not act.open:
                 continue
@@ -568,14 +566,14 @@ class GroupPayment:
 
 
 def _taken(holder: Operation) -> Stopped:
-    """Somebody else pays what this group was to pay."""
+    """The failure of a group whose order something else pays."""
     if holder.kind == "deposit":
         return Stopped("PAID_BEFORE", order=holder.subject)
     return Stopped("OTHER_UNDER_WAY", row="other run")
 
 
 def _signed_anew(part: Operation) -> bool:
-    """Whether nothing came of it and nothing can: it was never signed, or not executed in time."""
+    """True if the part certainly cannot pay: it was never signed, or not executed in time."""
     if part.state is not State.REFUSED:
         return False
     return part.hash is None or part.code in ("LOST", "ABANDONED")
@@ -584,8 +582,8 @@ def _signed_anew(part: Operation) -> bool:
 async def require_held(
     client: WalletClient, account: Account, chain: str, needs: Sequence[Sum]
 ) -> None:
-    """Raises Stopped where the account has less of a token than is needed; a balance that cannot
-    be read speaks against nothing, since the gate simulates what is signed. Raises WalletError."""
+    """Raises Stopped if the account has too little of a token. An unreadable balance is ignored,
+    since the gate simulates what is signed. Raises WalletError."""
     sums: dict[str | None, Sum] = {}
     for need in needs:
         before = sums.get(need.contract)
@@ -617,7 +615,7 @@ async def require_held(
 
 
 def first_token(desk: Desk, group: Group) -> Token:
-    """What the first row of a group sells. Raises Stopped for a group that is not created."""
+    """The token that the first row of a group sells. Raises Stopped if the group is not created."""
     if group.multi_id is None:
         raise Stopped("NOT_CREATED")
     token = desk.catalog.token(group.request.orders[0].from_)
@@ -627,14 +625,15 @@ def first_token(desk: Desk, group: Group) -> Token:
 
 
 async def require_payers(desk: Desk, plan: BatchPlan, named: str) -> None:
-    """See that this desk can sign for every group of a plan, before anything of it is created.
-    Raises Stopped and WalletError."""
+    """Checks that this desk can sign for every group of a plan before anything is created. Raises
+    Stopped and WalletError."""
     for group in plan.groups:
         await _account_on(desk, group.orders[0].token_in.chain_data, named)
 
 
 async def _account_on(desk: Desk, chain: Chain, wanted: str, *, begun: bool = False) -> Account:
-    """``begun``: something of the group was signed, so that it is looked at by whoever asks."""
+    """The account to pay from. ``begun``: something of the group is signed, so that any account may
+    look at it."""
     wallet = desk.wallet
     if wallet.link(chain.short_name) is None:
         raise Stopped("NO_NODES", chain=chain.name)
@@ -658,12 +657,11 @@ async def pay_group(
     look: Look,
     watch: Watch,
 ) -> Outcome | None:
-    """Go on with a group up to ``until``; None while another desk works on its batch.
+    """Takes a group on to ``until``; returns None while another desk works on its batch.
 
-    From the account of its bundle once something of that was signed, else from the one of the name
-    or address ``named``, else from the first of the chain. ``begin`` hears which one, and whether
-    its keys are needed, before the service is asked. Raises Stopped, WalletError and
-    JournalUnavailable.
+    Pays from the account of its bundle once that is partly signed, else from ``named`` (name or
+    address), else from the first of the chain. ``begin`` is told the account and whether its keys
+    are needed before the service is asked. Raises Stopped, WalletError and JournalUnavailable.
     """
     if not desk.journal.ledger.take_over(str(group.act.parent)):
         return None
@@ -695,8 +693,8 @@ async def pay_group(
 
 
 class GroupRun(Struct):
-    """``account`` is whom an earlier run paid from, empty for the first of the chain. ``until``:
-    how far the run that goes on, or the last one, was asked to go."""
+    """``account`` is the one an earlier run paid from, empty for the first of the chain. ``until``
+    is how far the current or last run was asked to go."""
 
     group: Group
     account: str = ""
@@ -704,7 +702,7 @@ class GroupRun(Struct):
 
 
 GroupSession = SigningSession[GroupRun]
-"""Its token is what the review in hand pays with; before there is one, what the group sells
+"""Its token is the one the open review pays with; before any review, the one the group sells
 first."""
 
 
@@ -714,7 +712,7 @@ def standing_of(session: GroupSession) -> GroupStanding:
 
 
 def _pays(session: GroupSession) -> tuple[Decimal, str]:
-    """What the group sells of its first token, and how many deposits are paid."""
+    """The amount of the first token that the group sells, and the number of deposits."""
     standing = standing_of(session)
     items = standing.bundle.items if standing.bundle is not None else ()
     amounts = [item.sum.amount for item in items if item.token_id == items[0].token_id]
@@ -723,7 +721,7 @@ def _pays(session: GroupSession) -> tuple[Decimal, str]:
 
 
 def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
-    """From the journal. On Solana nothing is funded, and what is signed is sent."""
+    """The steps by the journal. Solana has no funding, and its signing sends."""
     standing = standing_of(session)
     names = (
         ("build", "sign and send", "paid")
@@ -734,7 +732,7 @@ def _steps(session: GroupSession) -> tuple[FlowStep, ...]:
 
 
 def _at(session: GroupSession, standing: GroupStanding) -> int:
-    """The step that goes on, or that it ended in."""
+    """The step in progress, or the one it ended in."""
     bundle, turn = standing.bundle, session.turn
     if bundle is None or bundle.code == "REPLACED":
         return _BUILD
@@ -769,7 +767,6 @@ def _doing(session: GroupSession) -> str:
 
 
 async def _work(desk: Desk, session: GroupSession) -> Outcome | None:
-    """Up to ``until``. An outcome without a failure says that the group stands there."""
     try:
         return await _paid(desk, session)
     except JournalUnavailable:
@@ -811,8 +808,8 @@ GROUP = SigningKind[GroupRun](
 
 
 def begin_group(running: RunningSignings, group_id: str, account: str = "") -> GroupSession:
-    """The session of a group that was created, by its act; ``account`` as of :class:`GroupRun`.
-    Raises Stopped, KeyError for no such group, and JournalUnavailable."""
+    """Begins the session of a created group, by the id of its operation; ``account`` as of
+    :class:`GroupRun`. Raises Stopped, KeyError for no such group, and JournalUnavailable."""
     known = running.get(group_id)
     if known is not None:
         return known
@@ -823,8 +820,8 @@ def begin_group(running: RunningSignings, group_id: str, account: str = "") -> G
 
 
 def groups_left_open(running: RunningSignings) -> list[GroupSession]:
-    """Sessions for groups of which something was signed and that nobody here works on. Raises
-    Stopped and JournalUnavailable."""
+    """Begins sessions for partly signed groups that nobody here works on. Raises Stopped and
+    JournalUnavailable."""
     sessions = []
     journal = running.desk.journal
     for bundle in open_bundles(journal.ledger):

@@ -1,7 +1,7 @@
-"""What the wallet has for a plan: on each chain the account that pays, its tokens, its coin.
+"""The wallet's means for a plan: on each chain the account that pays, its tokens and its coin.
 
-Asked of the wallet's process once a plan is known. What an account has too little of is a problem
-of the plan (:func:`~swapdesk.flows.batch.plan.against_means`); what is not known is said to be.
+Read from the wallet's process once a plan is known. Too little is a problem of the plan
+(:func:`~swapdesk.flows.batch.plan.against_means`); an unknown balance is shown as unknown.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 
 async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ...]]:
-    """All chains of a plan in its order, told again with everything that becomes known.
-
-    Raises nothing of the wallet: a chain that cannot be read says why.
-    """
+    """Yields the means on all chains of a plan, in its order, again whenever more is known. Raises
+    no WalletError: a chain that cannot be read has its reason."""
     found: dict[str, Means] = {}
     for chain, totals in _by_chain(plan.totals).items():
         async for read in _on_chain(desk, chain, totals):
@@ -40,11 +38,9 @@ async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ..
 
 
 async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tuple[Means, ...]:
-    """What there is for a plan now; nothing is made or given for it. Of several accounts, none of
-    which is named as ``payer``, the first that has enough, else the first.
-
-    Raises nothing of the wallet, and starts no process where there are no keys.
-    """
+    """The means for a plan now; the faucet is not used. Without a named ``payer``, the first
+    account of several that has enough, else the first. Raises no WalletError, and starts no process
+    if there are no keys."""
     keys = desk.settings.places.keys
     found: list[Means] = []
     for chain, totals in _by_chain(plan.totals).items():
@@ -67,12 +63,15 @@ async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tupl
 
 
 async def _own(desk: Desk, token: Token) -> list[str]:
-    """Accounts that can pay a token. What the wallet refuses is told where it is asked next."""
+    """Accounts that can pay a token; empty if the wallet refuses, which the next request
+    reports."""
     try:
         accounts = (await desk.wallet.accounts()).accounts
     except WalletError:
         return []
-    return [one.address for one in accounts if one.kind is KINDS.get(token.chain_data.kind)]
+    return [
+        account.address for account in accounts if account.kind is KINDS.get(token.chain_data.kind)
+    ]
 
 
 async def _on_chain(
@@ -104,7 +103,8 @@ async def _on_chain(
 async def _with_smart_account(
     desk: Desk, means: Means, token: Token, account: SwapAccount
 ) -> Means:
-    """A bundle is paid from there, and a failed one has left its deposits there."""
+    """Adds the smart account's balance: a bundle is paid from there, and a failed one left its
+    deposits there."""
     own = account.account
     if own.kind is not Kind.EVM or not has_smart_accounts(live=desk.settings.live):
         return means
@@ -114,7 +114,7 @@ async def _with_smart_account(
         told = await client.smart_account(own.address, token.chain_data.short_name, [asset])
     except Refused:
         return means
-    (held,) = (one for one in told.balances if one.asset.contract == token.address)
+    (held,) = (balance for balance in told.balances if balance.asset.contract == token.address)
     if not held.units:
         return means
     has = short(from_base_units(held.units, held.asset.decimals))

@@ -1,7 +1,7 @@
-"""What the bundle of a group means for each of its orders: where the money is, who acts next.
+"""How each order of a group is paid: where its money is and who acts next.
 
-By the journal alone, in the words of the group (``standing``), so that an order says the same as
-its batch.
+Read from the journal alone, in the words of the group (``standing``), so that an order says the
+same as its batch.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ OR kind = 'withdraw' AND json_extract(body, '$.chain') = (SELECT json_extract(bo
 
 
 class OrderPayments:
-    """Of all batches of a journal. What was read of a group counts until its payment moves.
-
-    Every desk has one, few have a batch: how a group stands is loaded with the first."""
+    """The payments of all batches of a journal. A group is read again only after its payment moved.
+    Every desk has one of these and few have a batch, so the module that reads a group is loaded
+    with the first.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._read: dict[str, tuple[str, GroupStanding]] = {}
 
     def mark(self, multi_id: str) -> str | None:
-        """Another one once the payment of a group moved: its bundles, the transactions of the
-        wallet for them, withdrawals. None for no group of this journal. Raises
-        JournalUnavailable."""
+        """A mark that changes whenever a bundle, wallet transaction or withdrawal of the group
+        moves; None if the journal has no such group. Raises JournalUnavailable."""
         return self._journal.ledger.mark(_OF_GROUP, multi_id)
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """How an order of a group is paid; None where no batch of this journal made the group.
-        Raises JournalUnavailable."""
+        """How an order of a group is paid; None if no batch of this journal made the group. Raises
+        JournalUnavailable."""
         mark = self.mark(multi_id)
         if mark is None:
             return None

@@ -1,6 +1,5 @@
-"""A whole file, planned: its rows, the groups they become, totals, and the calls they cost. For
-programs a plan is one document.
-"""
+"""A planned file: its rows, the groups they become, totals, and the calls they cost. Programs get a
+plan as one document."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ from swapdesk.wire.tokens import Token
 
 
 class Arrival(Struct, frozen=True):
-    """What the recipients of a token get together, about; None when that of a row is unknown."""
+    """Approximate sum of a token that all recipients get; None if one of them is unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol",
@@ -55,11 +54,10 @@ class Arrival(Struct, frozen=True):
 class Means(Struct, frozen=True):
     """The paying account of one chain, by the chain's short name.
 
-    ``held`` are amounts in whole tokens by token id, None where one could not be read; a token
-    that is not in it is still to be read. ``in_smart_account`` is what the smart account of that
-    account has beside it, read where the account has too little. ``coin`` is what gas is paid from.
-    ``filling``: the sandbox's faucet sends money there. ``problem`` is a sentence why nothing can
-    be paid there.
+    ``held`` has amounts in whole tokens by token id: None if unreadable, no entry if not read yet.
+    ``in_smart_account`` is what its smart account has besides, read only if the account has too
+    little. ``coin`` pays the gas. ``filling``: the sandbox's faucet sends money there. ``problem``
+    is a sentence saying why nothing can be paid there.
     """
 
     chain: str
@@ -73,14 +71,15 @@ class Means(Struct, frozen=True):
     problem: str = ""
 
     def has(self, token: Token) -> Decimal | None:
-        """What deposits of a token can be paid from; None as long as that is not known."""
+        """What can pay deposits of a token; None if not known yet."""
         has = self.held.get(token.id)
         if has is None or self.filling:
             return None
         return MONEY.add(has, self.in_smart_account.get(token.id, Decimal(0)))
 
     def missing(self, total: Total) -> Decimal | None:
-        """How much of a total is not there, in whole tokens; None for nothing, or not known."""
+        """The missing part of a total, in whole tokens; None if nothing is missing or the balance
+        is unknown."""
         has = self.has(total.token)
         if has is None or has >= total.amount:
             return None
@@ -88,8 +87,8 @@ class Means(Struct, frozen=True):
 
 
 class Total(Struct, frozen=True):
-    """What all rows sell of a token. ``wallet`` is the account that pays, None without one,
-    ``held`` what it has of the token, None when that is not known."""
+    """What all rows sell of a token. ``wallet`` is the paying account or None, ``held`` its balance
+    of the token, None if unknown."""
 
     PRINTED: ClassVar = {
         "tokenId": "token.id", "symbol": "token.symbol", "chain": "chain", "amount": "amount",
@@ -111,12 +110,12 @@ class Total(Struct, frozen=True):
 
     @property
     def held(self) -> Decimal | None:
-        """What its deposits can be paid from."""
+        """What can pay its deposits."""
         return self.payer.has(self.token) if self.payer is not None else None
 
 
 class Calls(Struct, frozen=True):
-    """Calls that the batch will take. Creates count against the exchanges of the account."""
+    """The calls that a batch will take. Creates count against the account's exchange limit."""
 
     create: int
     build: int
@@ -124,8 +123,8 @@ class Calls(Struct, frozen=True):
 
 
 class BatchPlan(Struct, frozen=True):
-    """``limits_known`` is False while amounts are not held against the limits of their pairs.
-    ``unasked``: why the service could not be asked for some, where nothing else is wrong."""
+    """``limits_known`` is False until amounts are checked against the limits of their pairs.
+    ``unasked`` says why the service could not be asked for some limits."""
 
     sheet: Sheet
     rows: tuple[Row, ...]
@@ -160,13 +159,13 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def whole(self) -> bool:
-        """Whether all rows of the file were judged."""
+        """True if all rows of the file were judged."""
         return len(self.rows) == len(self.sheet.rows)
 
     @property
     def comma_problem(self) -> Row | None:
-        """The first row with a problem, where every problem of the file is that an amount has a
-        decimal comma, and none has a point; else None."""
+        """The first row with a problem if every problem of the file is a decimal comma and no
+        amount has a point; else None."""
         rows = self.problems
         only_commas = all(
             has_decimal_comma(row) and all(one.column == "sell_amount" for one in row.problems)
@@ -179,7 +178,7 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def heads_note(self) -> str | None:
-        """How amounts are read, by a row, where the heads of the file do not say it."""
+        """How amounts are read, shown by one row, if the file's head does not say it."""
         if self.sheet.plain:
             return None
         said = "The amount counts what is sold"
@@ -200,12 +199,12 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def doubted(self) -> tuple[tuple[int, RowFinding], ...]:
-        """What somebody has to agree to before any row is created, by the numbers of the rows."""
+        """The findings that a person must agree to before any row is created, with row numbers."""
         return tuple(
-            (row.number, one)
+            (row.number, finding)
             for row in self.rows
-            for one in row.findings
-            if one.level == "consent" and not row.skipped
+            for finding in row.findings
+            if finding.level == "consent" and not row.skipped
         )
 
     @property
@@ -221,7 +220,7 @@ class BatchPlan(Struct, frozen=True):
 
     @property
     def routes(self) -> dict[str, int]:
-        """Orders of the groups by route."""
+        """Counts the orders by route."""
         return dict(Counter(order.route for group in self.groups for order in group.orders))
 
 
@@ -231,7 +230,7 @@ def plan_of(sheet: Sheet, rows: Iterable[Row], *, limits_known: bool) -> BatchPl
     judged = (
         replace(
             row,
-            findings=tuple(one for one in row.findings if one.code not in _COMPARED),
+            findings=tuple(finding for finding in row.findings if finding.code not in _COMPARED),
             skipped=row.number in sheet.skipped,
         )
         for row in rows
@@ -268,15 +267,15 @@ def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
 
 
 def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
-    """The plan with the account that pays each total, for who tells a plan once."""
+    """Sets the paying account of each total, for callers that show a plan once."""
     by_chain = {one.chain: one for one in means}
     totals = (replace(total, payer=by_chain.get(total.chain)) for total in plan.totals)
     return replace(plan, totals=tuple(totals))
 
 
 def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
-    """One row beside what is ``left`` of each token, which it takes its part of."""
-    told = tuple(one for one in row.findings if one.code != NOT_IN_WALLET)
+    """Checks one row against what is ``left`` of each token and takes its share."""
+    told = tuple(finding for finding in row.findings if finding.code != NOT_IN_WALLET)
     kept = row if len(told) == len(row.findings) else replace(row, findings=told)
     order = row.order
     if order is None or kept.problems or kept.skipped:
@@ -310,7 +309,7 @@ def _too_little(order: PlannedOrder, payer: Means, has: Decimal, rest: Decimal) 
 
 
 def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
-    """The plan of the rows that became orders, by their numbers."""
+    """Reduces the plan to the rows that became orders, by number."""
     if len(created) == len(plan.rows):
         return plan
     rows = [row for row in plan.rows if row.number in created]
@@ -318,8 +317,8 @@ def created_of(plan: BatchPlan, created: Collection[int]) -> BatchPlan:
 
 
 def _flag_twins(rows: Iterable[Row]) -> Iterable[Row]:
-    """Rows are compared as they are paid. What one with a problem would pay is not known yet: its
-    memo may be what is wrong."""
+    """Compares rows by what they would pay. Rows with a problem are left out: the wrong memo may be
+    all that makes them differ."""
     first: dict[tuple[object, ...], int] = {}
     for row in rows:
         order, before = row.order, row.number
@@ -360,7 +359,7 @@ def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
 def _same_tokens(
     orders: Iterable[PlannedOrder], token: Callable[[PlannedOrder], Token]
 ) -> Iterable[list[PlannedOrder]]:
-    """Orders with the same token, in the order of the first of each."""
+    """Groups orders by token, in the order in which each token first appears."""
     same: dict[str, list[PlannedOrder]] = {}
     for order in orders:
         same.setdefault(token(order).id, []).append(order)
@@ -369,7 +368,9 @@ def _same_tokens(
 
 def _totals(sold: Iterable[PlannedOrder]) -> tuple[Total, ...]:
     return tuple(
-        Total(orders[0].token_in, reduce(MONEY.add, [one.amount for one in orders]), len(orders))
+        Total(
+            orders[0].token_in, reduce(MONEY.add, [order.amount for order in orders]), len(orders)
+        )
         for orders in _same_tokens(sold, lambda order: order.token_in)
     )
 
@@ -377,14 +378,14 @@ def _totals(sold: Iterable[PlannedOrder]) -> tuple[Total, ...]:
 def _arrivals(sold: Iterable[PlannedOrder]) -> tuple[Arrival, ...]:
     arrivals = []
     for orders in _same_tokens(sold, lambda order: order.token_out):
-        known = [one.about for one in orders if one.about is not None]
+        known = [order.about for order in orders if order.about is not None]
         about = reduce(ROUGH.add, known) if len(known) == len(orders) else None
         arrivals.append(Arrival(orders[0].token_out, about, len(orders)))
     return tuple(arrivals)
 
 
 class BudgetDocument(Struct, frozen=True, rename="camel"):
-    """What the exchanges of the account still allow; ``resetsIn`` is in seconds."""
+    """The exchanges that the account may still create; ``resetsIn`` is in seconds."""
 
     left: int
     limit: int
@@ -392,8 +393,7 @@ class BudgetDocument(Struct, frozen=True, rename="camel"):
 
 
 class PlanDocument(Struct, frozen=True):
-    """A file judged. ``remarks`` are the lines of it that are no rows. ``budget`` is None when it
-    is not known."""
+    """A judged file. ``remarks`` are its lines that are not rows; ``budget`` is None if unknown."""
 
     PRINTED: ClassVar = {
         "file": "plan.sheet.name", "separator": "plan.sheet.separated_by",

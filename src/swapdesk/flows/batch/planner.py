@@ -1,13 +1,13 @@
-"""A file planned without holding the screen up: read and judged in steps, then held against limits.
+"""Plans a file in steps that never block the screen: reads and judges rows, then checks limits.
 
-Every cell is judged by the rules the desk has for one swap, and all of them at once, so that a
-person corrects a row once. Tokens are found and judged once for all rows; amounts go by
-``quoting``, addresses by ``recipients``, memos by ``memo_check``. Rows are told as they are
-judged, so that the first problem is seen long before the last row is read.
+Every cell is judged by the rules for a single swap, and all cells of a row at once, so that a
+person corrects a row once. A token is looked up and judged once for all rows; amounts go by
+``quoting``, addresses by ``recipients``, memos by ``check_memo_of``. Rows are reported as they are
+judged, so the first problem shows long before the last row is read.
 
-Limits (contract 6.1) are asked once for each pair; a pair without an answer keeps its rows from
-being created, because a plan promises that they were looked at. They also say about what an amount
-buys, since no quote is asked for before a group is created.
+Limits (contract 6.1) are asked once per pair. A pair without an answer blocks its rows, because a
+plan promises that limits were checked. Limits also estimate what an amount buys, since no quote is
+asked before a group is created.
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ _MOST_NAMED = 8
 
 
 Named = tuple[Token | None, tuple[RowFinding, ...]]
-"""A token, None where none is named, and what is to be said of it."""
+"""A token, None if none is named, and its findings."""
 
 
 LONGEST_CELL = 500
-"""No address, memo or amount is longer."""
+"""Longer than any address, memo or amount."""
 
 
 class RowJudge(Struct):
-    """Of the rows of one sheet, whose tokens are found and judged once. ``paid`` counts payments by
-    address; ``smart_accounts``: whether the profile has one to pay bundles from. ``asked`` are rows
-    of earlier batches, each with the id of its batch, by what they ask for."""
+    """Judges the rows of one sheet. ``paid`` counts payments by address; ``smart_accounts``: the
+    profile has one to pay bundles from. ``asked`` has rows of earlier batches with their batch id,
+    by :attr:`PlannedOrder.asks`."""
 
     catalog: Catalog
     now: datetime
@@ -96,7 +96,7 @@ class RowJudge(Struct):
     def judge(self, row: Row) -> Row:
         findings = list(_shape(row))
         shifted = bool(row.extra) and split_amount(row.cells) is not None
-        if shifted or any(one.code == "TOO_LONG" for one in findings):
+        if shifted or any(finding.code == "TOO_LONG" for finding in findings):
             # What stands in the wrong column is not wrong there by itself.
             return replace(row, findings=tuple(findings))
         token_in, said_of_in = self.named(row, "sell")
@@ -144,7 +144,7 @@ class RowJudge(Struct):
         token: Token | None,
         findings: list[RowFinding],
     ) -> RecipientCheck | None:
-        """Whom a row pays, or where its deposit comes back to; None where that cannot be read."""
+        """The recipient or refund address of a row; None if unreadable."""
         text, pays = row.cell(column), column == "to"
         if pays and not text:
             findings.append(problem("NO_RECIPIENT", column, "No recipient is named."))
@@ -181,7 +181,7 @@ class RowJudge(Struct):
         return check
 
     def named(self, row: Row, column: SheetColumn) -> Named:
-        """The token that a row names in this column."""
+        """Looks up the token that a row names in ``column``."""
         chain = row.cell("chain") if column == "buy" else ""
         key = (row.cell(column), chain, column)
         if key not in self._named:
@@ -203,7 +203,7 @@ class RowJudge(Struct):
         return token, ()
 
     def _contracts_on_chain_of(self, token: Token) -> frozenset[str]:
-        """Of every token there: nobody is paid at one."""
+        """Contracts of all tokens on the chain; none of them may be a recipient."""
         chain = token.chain_data.short_name
         if chain not in self._contracts:
             self._contracts[chain] = self.catalog.rows.contracts_on(chain)
@@ -222,7 +222,9 @@ class RowJudge(Struct):
                 return problem("NO_CHAIN", "chain", f'No chain is called "{chain[:40]}".')
             alone = resolve(spec, self.catalog)
             there = [
-                one for one in alone.candidates if one.chain.lower() == known.short_name.lower()
+                candidate
+                for candidate in alone.candidates
+                if candidate.chain.lower() == known.short_name.lower()
             ]
             if "." in spec and alone.token is not None and not there:
                 reason = f"{spec[:40]} is not on {known.name}."
@@ -256,7 +258,7 @@ def _asked_before(batch_id: str, row: Row) -> RowFinding:
 
 
 def _shape(row: Row) -> list[RowFinding]:
-    """Cells that are too long, too many, or that a spreadsheet would compute."""
+    """Findings on cells that are too long, too many, or a formula to a spreadsheet."""
     found: list[RowFinding] = []
     if row.extra:
         count, halves = len(row.extra), split_amount(row.cells)
@@ -349,7 +351,8 @@ _SIX = Context(prec=6)
 
 
 def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowFinding | None:
-    """Why no exchange takes the amount of this order; None also where limits are not known."""
+    """The finding if no exchange takes the amount of this order; None if one does or limits are
+    unknown."""
     limits = known.get(order.pair)
     types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
     reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
@@ -369,12 +372,12 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
 
 
 def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Decimal | None:
-    """About what the recipient gets, in units of the token that is bought, to six digits; None
-    when unknown.
+    """Estimates what the recipient gets, in units of the bought token, to six digits; None if
+    unknown.
 
-    By the prices of the token list less what a route costs whatever the amount, else between what
-    the two limits buy; of an amount within the limits never outside of what they state as received
-    (``minOut``, ``maxOut``). Fees that are a share of the amount are not in it.
+    Uses the prices of the token list less the fixed costs of a route, else interpolates between
+    what the two limits buy. Within the limits the estimate stays within ``minOut`` and ``maxOut``.
+    Proportional fees are left out.
     """
     limits = known.get(order.pair)
     bucket = None if limits is None else limits.private if order.route == "private" else limits.cex
@@ -392,9 +395,9 @@ def arrives_about(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> Deci
 
 
 def _fixed_costs(order: PlannedOrder, about: Decimal, bucket: Limits) -> Decimal:
-    """What a route costs whatever the amount, as its networks' fees: what the smallest amount
-    loses of its worth. It is a fifth of ten dollars and nothing of ten thousand. Where the pair
-    does not take the amount, or states nothing as received, nothing is known of it."""
+    """The fixed costs of a route, such as network fees, taken from what the smallest amount loses
+    of its value: a fifth of ten dollars, nothing of ten thousand. Zero if the amount is outside the
+    limits or the pair states no output."""
     taken = bucket.min <= order.amount and (not bucket.max or order.amount <= bucket.max)
     if not taken or not bucket.min_out:
         return Decimal(0)
@@ -412,7 +415,7 @@ def _by_price(order: PlannedOrder) -> Decimal | None:
 
 
 def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
-    """On the line between what the smallest and what the largest amount buy."""
+    """Interpolates between what the smallest and the largest amount buy."""
     if bucket.max is None or bucket.min_out is None or bucket.max_out is None:
         return None
     if not bucket.min <= amount <= bucket.max:
@@ -426,21 +429,21 @@ def _between(amount: Decimal, bucket: Limits) -> Decimal | None:
 
 
 STEP = 10
-"""Rows judged between two rests."""
+"""Rows judged before yielding to the event loop."""
 
 AT_ONCE = 4
-"""Questions for limits at a time."""
+"""Concurrent requests for limits."""
 
 UNKNOWN_LIMITS = "LIMITS_UNKNOWN"
 
 
 _RECENT = 20
-"""Batches whose rows are compared with those of a new one."""
+"""Number of earlier batches whose rows are compared with a new one."""
 
 
 def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
-    """Rows of recent batches that are orders, or may be, by what they ask for: a file that was
-    changed in one row is another file, and its other rows are paid once more."""
+    """Rows of recent batches that are orders or may be, by :attr:`PlannedOrder.asks`. A file with
+    one changed row is another file, and its other rows would be paid twice."""
     found: dict[tuple[object, ...], tuple[str, Row]] = {}
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
@@ -490,8 +493,8 @@ class BatchPlanner:
         *,
         made: bool = False,
     ) -> BatchPlan:
-        """A plan without limits; ``on_rows`` gets the rows so far at every rest. ``made``: the
-        sheet is that of a batch, whose rows were asked for before."""
+        """Judges a sheet without limits; ``on_rows`` gets the rows so far at every pause. ``made``:
+        the sheet is that of a batch, so its rows were asked for before."""
         judge = RowJudge(
             self._catalog,
             self._clock.now(),
@@ -511,8 +514,8 @@ class BatchPlanner:
         return plan_of(sheet, rows, limits_known=False)
 
     async def with_limits(self, plan: BatchPlan, api: PartnerApi) -> BatchPlan:
-        """The plan with every amount held against the limits of its pair, which are asked for
-        once. Raises nothing of the client: what could not be asked is a problem of its rows."""
+        """Checks every amount against the limits of its pair, asked once each. Raises no
+        ClientError: a failed request becomes a problem of its rows."""
         pairs = dict.fromkeys(order.pair for order in orders_of(plan.rows) if order.has_limits)
         failed, unasked = await self._learn(
             [pair for pair in pairs if pair not in self._limits], api
@@ -529,7 +532,8 @@ class BatchPlanner:
     async def _learn(
         self, pairs: Sequence[Pair], api: PartnerApi
     ) -> tuple[dict[Pair, RowFinding], ClientError | None]:
-        """What failed of which pair, and the first error that was no word on the pair itself."""
+        """Asks for the limits of pairs; returns the finding of each pair that failed, and the first
+        error that is not about its pair."""
         failed: dict[Pair, RowFinding] = {}
         lost: list[ClientError] = []
         waiting = list(reversed(pairs))
@@ -555,13 +559,15 @@ class BatchPlanner:
         return failed, next(iter(lost), None)
 
     def _estimated(self, row: Row) -> Row:
-        """The row with about what arrives, as far as prices and limits are known."""
+        """Adds the estimated output, as far as prices and limits are known."""
         if row.order is None:
             return row
         return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))
 
     def _limited(self, row: Row, failed: dict[Pair, RowFinding]) -> Row:
-        told = tuple(one for one in row.findings if one.code not in (LIMITS, UNKNOWN_LIMITS))
+        told = tuple(
+            finding for finding in row.findings if finding.code not in (LIMITS, UNKNOWN_LIMITS)
+        )
         kept = self._estimated(replace(row, findings=told))
         if row.order is None or not row.order.has_limits:
             return kept

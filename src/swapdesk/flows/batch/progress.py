@@ -1,9 +1,10 @@
-"""How far a batch is: each of its groups, the whole, and its results.
+"""How far a batch is: each group, the whole, and its results.
 
-By the journal alone, so that whoever comes back reads the same: where the money of a group is, what
-can be done next, and what is said when its payment stops. What arrived is read from the orders. The
-rows that became no order are a sheet of their own, judged and created as any other, so that nothing
-is asked for twice. A batch from the journal opens as the file it was made from.
+Read from the journal alone, so that a restarted desk reads the same: where a group's money is, what
+comes next, and why its payment stopped. What arrived is read from the orders.
+
+Rows that became no order form a new sheet, judged and created like any other, so that nothing is
+asked for twice. A batch from the journal opens as the file it was made from.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ CONFIRMS = "it confirms the deposit, then pays out"
 ARRIVED = "nobody: everything arrived"
 PAY_OUT = "the exchanges: they pay the recipients"
 _RECENT = 20
-"""Batches that are looked through for one that is open."""
+"""Number of batches searched for an open one."""
 
 
 def _places(count: int) -> str:
@@ -74,7 +75,7 @@ def _places(count: int) -> str:
 
 
 class Until(IntEnum):
-    """How far the work on a group goes. Each step includes the ones before."""
+    """How far to take a group. Each step includes the earlier ones."""
 
     BUILT = 1
     SIGNED = 2
@@ -90,10 +91,12 @@ _WORDS = {
 
 
 class GroupStanding(Struct, frozen=True):
-    """One group of a batch. ``bundle`` is its newest, None before it was built; ``payments`` are
-    the transactions of the wallet for it, in their order. ``withdrawn`` is the transaction by
-    which the owner took out of the smart account what that bundle was to pay; what was sent there
-    for bundles before number ``since`` came back by it or by an earlier one."""
+    """One group of a batch. ``bundle`` is its newest, None before it is built; ``payments`` are the
+    wallet's transactions for it, oldest first.
+
+    ``withdrawn`` is the hash of the transaction that took the bundle's money out of the smart
+    account; fundings of bundles before number ``since`` came back with it or an earlier one.
+    """
 
     group: Group
     bundle: Bundle | None
@@ -107,7 +110,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def created(self) -> int:
-        """Rows that became orders as they were asked for."""
+        """Number of rows that became orders as asked for."""
         return sum(row.became == "created" for row in self.group.rows)
 
     @property
@@ -116,7 +119,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """How far it is, in few words."""
+        """The state in a few words."""
         if self.group.multi_id is None:
             return "not created"
         if self.bundle is None:
@@ -129,7 +132,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def next(self) -> Until | None:
-        """What the trader does next; None for nothing, because it is over, or goes on by itself."""
+        """The trader's next step; None if the group is over or goes on by itself."""
         if self.group.multi_id is None or not self.created or self.over:
             return None
         if self.bundle is None or self.bundle.over:
@@ -142,7 +145,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def begun(self) -> bool:
-        """Whether something of it was signed and is not over: an earlier run is gone on with."""
+        """True if something is signed and not over, so that an earlier run is continued."""
         bundle = self.bundle
         if bundle is None:
             return False
@@ -154,14 +157,14 @@ class GroupStanding(Struct, frozen=True):
         )
 
     def signs(self, until: Until) -> bool:
-        """Whether keys are needed to go so far."""
+        """True if going as far as ``until`` needs keys."""
         if until is Until.BUILT or self.over:
             return False
         return self.bundle is None or self.bundle.unsigned or self.next is Until.BUILT
 
     @property
     def paid(self) -> frozenset[str]:
-        """Orders whose deposit left the wallet by itself (on Solana), or may have."""
+        """Orders whose deposit left the wallet directly (on Solana), or may have."""
         return frozenset(
             service_id
             for part in self.parts
@@ -171,7 +174,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def parts(self) -> tuple[Operation, ...]:
-        """Transactions that pay deposits themselves."""
+        """The wallet transactions that pay deposits directly."""
         return tuple(act for act in self.payments if act.kind == "part")
 
     @property
@@ -181,7 +184,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def left_out(self) -> int:
-        """Created rows that are in no bundle, because their orders await no deposit."""
+        """Number of created rows in no bundle, because their orders await no deposit."""
         return max(0, self.created - len(self.service_ids)) if self.bundle is not None else 0
 
     @property
@@ -190,7 +193,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def funded(self) -> bool:
-        """Whether the smart account was filled for it, and not emptied since."""
+        """True if the smart account was funded for the group and not emptied since."""
         return any(
             act.state is State.DONE and funded_bundle(act) >= self.since for act in self.fundings
         )
@@ -215,7 +218,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money is as far as is known, without a point."""
+        """Where the money is, as far as is known, without a final point."""
         bundle = self.bundle
         if bundle is None:
             return NOT_PAID
@@ -244,7 +247,7 @@ class GroupStanding(Struct, frozen=True):
         return NOT_PAID
 
     def _parts_are(self, bundle: Bundle) -> str:
-        """The same on Solana, where transactions of the wallet pay deposits themselves."""
+        """Where the money is on Solana, where wallet transactions pay deposits directly."""
         done = sum(part.state is State.DONE for part in self.parts)
         sent = [part.hash for part in self.parts if part.left]
         all_ = counted(len(bundle.items), "transaction")
@@ -257,7 +260,7 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def brief(self) -> str | None:
-        """The same in few words; None for in the wallet."""
+        """Where the money is, in a few words; None while it is in the wallet."""
         bundle = self.bundle
         if bundle is None:
             return None
@@ -274,8 +277,8 @@ class GroupStanding(Struct, frozen=True):
 
     @property
     def way_out(self) -> str:
-        """The command by which the owner takes back what stays in the smart account; empty where
-        nothing does, or a bundle is to pay with it."""
+        """How the owner takes back what stays in the smart account; empty if nothing does, or a
+        bundle is to pay with it."""
         bundle = self.bundle
         if bundle is None or self.solana or self.withdrawn is not None:
             return ""
@@ -287,8 +290,8 @@ class GroupStanding(Struct, frozen=True):
 
 
 def way_out(chain: str) -> str:
-    """How the owner of a smart account takes back what it holds on a chain: by a command, which an
-    open desk refuses, or in the desk."""
+    """How the owner takes back what a smart account holds on a chain: by a command, which an open
+    desk refuses, or in the desk."""
     return f"swapdesk wallet withdraw --chain {chain}, or w and d in an open desk"
 
 
@@ -372,15 +375,15 @@ _STOPS: Mapping[str, tuple[str, str]] = {
         "you: create the rows that were not paid again",
     ),
 }
-"""Cause and who acts next where the work on a group stops, by code, or by a name of the case."""
+"""Cause and next step when work on a group stops, by code or by the name of a case."""
 _OVER = frozenset({"NOT_PAYABLE", "PART_FAILED"})
-"""What cannot be gone on with."""
+"""Codes after which the group cannot be continued."""
 
 
 class Stopped(Exception):
-    """Ends the work on a group from wherever it stands. ``holes`` are what its words say of the
-    case; ``hash_`` is of the transaction that it ended with, and may be in them. Where the same
-    code has other words, ``row`` names them. ``open``: it can be gone on with."""
+    """Ends the work on a group. ``holes`` fill the words of the case; ``hash_`` is the transaction
+    it ended with. ``row`` names the words if one code has several. ``open``: the group can be
+    continued."""
 
     def __init__(
         self, code: str, *, row: str = "", hash_: str | None = None, **holes: object
@@ -397,7 +400,7 @@ Stop = Stopped | StillOpen | NotAgreed | NotSignable | WalletError | ClientError
 
 
 def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
-    """``standing``: as the journal has the group now."""
+    """Builds the outcome of a stop; ``standing`` is the group as the journal has it now."""
     money = standing.whereabouts
     match stop:
         case Stopped():
@@ -410,7 +413,7 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
         case NotAgreed():
             return still_open(stop.code, Failure(str(stop), money, SIGN_AGAIN))
         case NotSignable():
-            rules = " ".join(one.sentence for one in stop.findings)
+            rules = " ".join(finding.sentence for finding in stop.findings)
             cause = f"Your wallet refuses to sign this: {rules}"
             next_ = or_take_back(stop.next(BUILD_AGAIN), standing)
             return still_open(stop.code, Failure(cause, money, next_))
@@ -422,7 +425,7 @@ def stopped_outcome(stop: Stop, standing: GroupStanding) -> Outcome:
 
 
 def or_take_back(next_: str, standing: GroupStanding) -> str:
-    """What the trader does next, and how what stays in the smart account comes back instead."""
+    """Adds to the next step how to take back what stays in the smart account instead."""
     out = standing.way_out
     return f"{next_}, or take the money back: {out}" if out else next_
 
@@ -444,7 +447,7 @@ def _service_said(error: ClientError, money: str) -> Outcome:
 
 
 def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
-    """The end of a bundle that the service decided, or that was refused."""
+    """The outcome of a bundle that the service decided, or that was refused."""
     if bundle.paid:
         return Outcome(hash=bundle.operation.hash)
     reason = bundle.reason
@@ -485,7 +488,7 @@ def order_payment(standing: GroupStanding, service_id: str) -> BatchPayment:
 
 
 def _on_solana(standing: GroupStanding, service_id: str) -> BatchPayment:
-    """Each of several transactions pays some of the orders."""
+    """How one order is paid on Solana, where each transaction pays some of the orders."""
     parts = [
         part
         for part in standing.parts
@@ -517,8 +520,8 @@ def _left_out() -> BatchPayment:
 
 
 class Payouts(Struct, frozen=True):
-    """Orders of paid groups, counted. ``smart``: a smart account paid some, and may have coins
-    left that were for gas."""
+    """Counts the orders of paid groups. ``smart``: a smart account paid some, and may keep coins
+    left over from gas."""
 
     total: int
     arrived: int
@@ -531,7 +534,7 @@ class Payouts(Struct, frozen=True):
 
     @property
     def whereabouts(self) -> str:
-        """Where the money is, without a point; empty as long as nothing came of any order."""
+        """Where the money is, without a final point; empty until an order has a result."""
         if self.done:
             all_ = "the order is" if self.total == 1 else f"all {self.total} orders are"
             return f"with the recipients; {all_} completed"
@@ -546,13 +549,13 @@ class Payouts(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """The same in few words."""
+        """Where the money is, in a few words."""
         if self.done:
             return "with the recipients"
         return f"{self.arrived} of {self.total} arrived" if self.whereabouts else ""
 
     def next(self, look: str, left: str = "") -> str:
-        """Who acts next; ``look`` shows the orders, ``left`` what gas left over in a smart
+        """Who acts next; ``look`` says how to show the orders, ``left`` what gas left in a smart
         account."""
         if self.done:
             return "; ".join([ARRIVED, look, *([left] if left and self.smart else [])])
@@ -564,8 +567,8 @@ class Payouts(Struct, frozen=True):
 
 
 def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) -> Payouts | None:
-    """Of the groups that are paid; ``orders`` by id, as the service says last, and what it does
-    not know of an order counts as under way. None where no group is paid."""
+    """Counts the orders of the paid groups by their newest state in ``orders``; an order missing
+    there is under way. None if no group is paid."""
     paid = [standing for standing in standings if standing.over]
     ids = [service_id for standing in paid for service_id in standing.service_ids]
     known = [orders[service_id] for service_id in ids if service_id in orders]
@@ -587,7 +590,7 @@ _NEXT = {
 
 
 class BatchProgress(Struct, frozen=True):
-    """``standings`` are of all groups in their order, ``orders`` by id, as the desk knows them."""
+    """The ``standings`` of all groups in order, and the ``orders`` that the desk knows, by id."""
 
     batch: Batch
     standings: tuple[GroupStanding, ...]
@@ -595,43 +598,45 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def payouts(self) -> Payouts | None:
-        """What came of the orders, once nothing is left to be paid."""
+        """The outcome of the orders, once nothing is left to pay."""
         return None if self.current is not None else payouts_of(self.standings, self.orders)
 
     @property
     def creating(self) -> bool:
-        """Whether a group was not created yet, or may have been."""
-        return any(one.group.act.open for one in self.standings)
+        """True if a group is not created, or its creation is unknown."""
+        return any(standing.group.act.open for standing in self.standings)
 
     @property
     def current(self) -> GroupStanding | None:
-        """The first group that is not paid and can be from here; None when there is none."""
-        return next((one for one in self.standings if one.next is not None), None)
+        """The first group that is unpaid and can be paid from here; None if there is none."""
+        return next((standing for standing in self.standings if standing.next is not None), None)
 
     @property
     def due(self) -> bool:
-        """Whether a group is still to be created, looked for or paid."""
+        """True if a group is still to be created, looked for or paid."""
         return self.creating or self.current is not None
 
     @property
     def unpaid_rows(self) -> frozenset[int]:
-        """Rows whose deposit did not leave yet, as far as is known."""
+        """Rows whose deposit has not left, as far as is known."""
         return frozenset(
             row.number
-            for one in self.standings
-            for row in one.group.rows
-            if not one.over and row.service_id not in one.paid
+            for standing in self.standings
+            for row in standing.group.rows
+            if not standing.over and row.service_id not in standing.paid
         )
 
     @property
     def failed(self) -> int:
-        """Rows for which no order exists for certain."""
-        return sum(row.became == "failed" for one in self.standings for row in one.group.rows)
+        """Number of rows that certainly have no order."""
+        return sum(
+            row.became == "failed" for standing in self.standings for row in standing.group.rows
+        )
 
     @property
     def word(self) -> str:
-        """How far it is: ``signed``, ``submitted 14:20``, ``group 2 of 3: built``."""
-        if any(one.group.act.left for one in self.standings):
+        """The state: ``signed``, ``submitted 14:20``, ``group 2 of 3: built``."""
+        if any(standing.group.act.left for standing in self.standings):
             return "outcome unknown"
         if self.creating:
             return "not all created"
@@ -642,25 +647,29 @@ class BatchProgress(Struct, frozen=True):
         if len(self.standings) == 1:
             return said
         if self.current is None:
-            paid = sum(one.over for one in self.standings)
+            paid = sum(standing.over for standing in self.standings)
             return f"{paid} of {counted(len(self.standings), 'group')} paid"
         return f"group {shown.group.number} of {len(self.standings)}: {said}"
 
     @property
     def whereabouts(self) -> str:
-        """Where the money of the current group is, without a point; of all orders once every group
-        is paid."""
+        """Where the money of the current group is, or of all orders once every group is paid,
+        without a final point."""
         if self.payouts is not None and self.payouts.whereabouts:
             return self.payouts.whereabouts
-        shown = self.current or next((one for one in self.standings if one.over), None)
+        shown = self.current or next(
+            (standing for standing in self.standings if standing.over), None
+        )
         return shown.whereabouts if shown is not None else NOT_PAID
 
     @property
     def brief(self) -> str:
-        """The same in few words."""
+        """Where the money is, in a few words."""
         if self.payouts is not None and self.payouts.brief:
             return self.payouts.brief
-        shown = self.current or next((one for one in self.standings if one.over), None)
+        shown = self.current or next(
+            (standing for standing in self.standings if standing.over), None
+        )
         return (shown.brief if shown is not None else None) or IN_WALLET
 
     @property
@@ -679,16 +688,18 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def built(self) -> str:
-        """What was built for the current group, else for the last one that was paid."""
-        shown = self.current or next((one for one in reversed(self.standings) if one.over), None)
+        """What was built for the current group, else for the last paid one."""
+        shown = self.current or next(
+            (standing for standing in reversed(self.standings) if standing.over), None
+        )
         return shown.plan if shown is not None else ""
 
     @property
     def paid(self) -> str:
-        """By what the last group was paid, once nothing is left to be paid."""
+        """What paid the last group, once nothing is left to pay."""
         if self.current is not None:
             return ""
-        shown = next((one for one in reversed(self.standings) if one.over), None)
+        shown = next((standing for standing in reversed(self.standings) if standing.over), None)
         if shown is None:
             return ""
         left = "" if shown.solana else ". What gas left over is in your smart account; w lists it"
@@ -696,8 +707,8 @@ class BatchProgress(Struct, frozen=True):
 
     @property
     def left_there(self) -> str:
-        """What became of a bundle that ended without paying, and how its money comes back; empty
-        where there is none, or the money is not in the smart account."""
+        """What became of a bundle that ended without paying, and how its money comes back; empty if
+        there is none or its money is elsewhere."""
         shown = self.current
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
@@ -706,8 +717,8 @@ class BatchProgress(Struct, frozen=True):
         return f"{said}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
-        """What gas may cost and what there is for it, once the bundle was built; ``coin`` is the
-        symbol of what it is paid in."""
+        """Estimated gas and the balance for it, once the bundle is built; ``coin`` is the symbol of
+        the gas coin."""
         bundle = self.current.bundle if self.current is not None else None
         if self.current is None or bundle is None or bundle.code == "REPLACED":
             return ""
@@ -728,7 +739,7 @@ def batch_progress(journal: Journal, batch_id: str) -> BatchProgress:
 
 
 def standings(journal: Journal, batch_id: str) -> tuple[GroupStanding, ...]:
-    """Of every group of a batch, in their order. Raises as :func:`batch_progress`."""
+    """The standings of all groups of a batch, in order. Raises as :func:`batch_progress`."""
     return batch_progress(journal, batch_id).standings
 
 
@@ -737,9 +748,9 @@ def _progress(journal: Journal, batch: Batch) -> BatchProgress:
 
 
 class ResultRow(Struct, frozen=True, rename="camel"):
-    """A line of the file with its cells, and what became of it. ``orderState`` is the displayed
-    state of its order, ``receivedAmount`` and ``payoutHash`` are what the recipient was paid and by
-    which transaction, null until then; ``finished`` is when the order ended."""
+    """A line of the file with its cells and its outcome. ``orderState`` is the displayed state of
+    its order. ``receivedAmount`` and ``payoutHash`` are the amount and transaction of the payout,
+    null until then; ``finished`` is when the order ended."""
 
     row: int
     line: int
@@ -763,23 +774,23 @@ class ResultRow(Struct, frozen=True, rename="camel"):
 
 
 HEADS = ResultRow.__struct_encode_fields__
-"""Of the file of results."""
+"""Columns of the file of results."""
 
 
 def journaled_orders(journal: Journal, batch: Batch) -> dict[str, Order]:
-    """The orders of a batch by id, as the journal has them."""
+    """The orders of a batch as the journal has them, by id."""
     found = (journal.orders.get(row.service_id) for row in batch.rows if row.service_id)
     return {one.order.service_id: one.order for one in found if one is not None}
 
 
 def result_rows(batch: Batch, orders: Mapping[str, Order]) -> list[ResultRow]:
-    """One flat row a line of the file, in its order; ``orders`` by id, as far as known."""
+    """One flat row per line of the file, in its order; ``orders`` by id, as far as known."""
     rows = [_row(row, group.multi_id, orders) for group in batch.groups for row in group.rows]
     return sorted(rows, key=lambda row: row.row)
 
 
 def results_csv(rows: list[ResultRow]) -> bytes:
-    """UTF-8 with heads; no cell is a formula to a spreadsheet."""
+    """Encodes as UTF-8 with a header; no cell is a formula to a spreadsheet."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADS)
@@ -808,14 +819,15 @@ def _row(row: Row, multi_id: str | None, orders: Mapping[str, Order]) -> ResultR
 
 
 def failed_sheet(batch: Batch) -> Sheet | None:
-    """The failed rows with the cells that were confirmed, with the numbers and lines of their
-    file; None where every row became an order, or may have."""
+    """The failed rows with their confirmed cells, numbers and lines; None if every row became an
+    order, or may have."""
     failed = [row for row in batch.rows if row.became == "failed"]
     return sheet_of(batch, failed) if failed else None
 
 
 def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
-    """Its rows as they were confirmed, or ``some``, with the numbers and lines of their file."""
+    """All rows of a batch as confirmed, or only ``some``, with the numbers and lines of their
+    file."""
     kept = batch.rows if some is None else some
     rows = tuple(replace(row, outcome=None) for row in kept)
     named = tuple(column for column in COLUMNS if any(column in row.cells for row in rows))
@@ -823,8 +835,8 @@ def sheet_of(batch: Batch, some: Sequence[Row] | None = None) -> Sheet:
 
 
 def left_open(journal: Journal, now: datetime) -> Batch | None:
-    """The batch to show again: the newest on which something is due, else the newest with orders
-    that the service still answers for. Raises JournalUnavailable."""
+    """The batch to show again: the newest with work to do, else the newest with orders that the
+    service still answers for. Raises JournalUnavailable."""
     recent: Batch | None = None
     for batch in newest_batches(journal.ledger, _RECENT):
         if now - batch.created > KNOWN_TO_API:

@@ -1,9 +1,9 @@
-"""Which file is meant, and its bytes as a sheet: encoding, separator, head, rows.
+"""Finds the file that was meant and reads its bytes as a sheet: encoding, separator, header, rows.
 
-Commas, semicolons and tabs separate; cells may be quoted and then hold separators and line
-breaks. A file that cannot be read whole is not read at all: a row that is missing is worse
-than a file that has to be saved again. Lines that can be no rows (titles above the heads, remarks,
-the heads once more) are passed over and told. :func:`template` is the file to begin with.
+Commas, semicolons and tabs separate; quoted cells may contain separators and line breaks. A file
+that cannot be read whole is not read at all: a missing row is worse than a file that has to be
+saved again. Lines that cannot be rows (titles above the header, remarks, a repeated header) are
+skipped and reported. :func:`template` is the file to start from.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from swapdesk.paths import private_directory, write_private
 MOST_BYTES = 10 * 1024 * 1024
 MOST_ROWS = 10_000
 STEP_ROWS = 250
-"""Rows read between two rests."""
+"""Rows read before yielding to the event loop."""
 
 _LOOKED_AT = 20
 _HEAD = re.compile("[0-9]{1,3}")
@@ -83,12 +83,12 @@ _NAMES: dict[str, SheetColumn] = {
     "value": "sell_amount",
     "symbol": "buy",
 }
-"""Heads that are known. Those beyond the plain ones do not say which side they count or name."""
+"""Known headings. Those beyond the plain ones leave open which side they count or name."""
 
 
 class UnreadableFile(Exception):
-    """The file is no batch: ``reason`` and what to ``do`` are sentences. ``line`` is in the file,
-    from 1, where one is at fault."""
+    """The file is no batch: ``reason`` and ``do`` are sentences. ``line`` is its line from 1, if
+    one is at fault."""
 
     def __init__(self, code: str, reason: str, do: str, line: int | None = None) -> None:
         super().__init__(f"{reason} {do}")
@@ -97,9 +97,9 @@ class UnreadableFile(Exception):
 
 
 def path_of(written: str) -> Path:
-    """The file that is meant by what was typed, or was pasted when it was dropped on the window:
-    in quotes, with blanks behind backslashes, as ``file:///home/me/my%20files.csv``. A name that is
-    there as it is written is that one; of those that are not the plainest is told."""
+    """Resolves a typed or dropped path: quoted, with escaped blanks, or
+    ``file:///home/me/my%20files.csv``. A name that exists as written wins; otherwise errors name
+    the plainest form."""
     unquoted = written
     with suppress(ValueError):
         # As a shell reads one word; unchanged where it would read several, or none.
@@ -118,7 +118,7 @@ def path_of(written: str) -> Path:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a plain file of at most :data:`MOST_BYTES`. Raises UnreadableFile."""
+    """Reads a plain file of at most :data:`MOST_BYTES`. Raises UnreadableFile."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -141,7 +141,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 async def read_sheet(name: str, content: bytes, clock: Clock) -> Sheet:
-    """The whole file, with a rest every :data:`STEP_ROWS` rows. Raises UnreadableFile."""
+    """Reads the whole file, yielding to the event loop every :data:`STEP_ROWS` rows. Raises
+    UnreadableFile."""
     text = _text(name, content)
     await clock.sleep(0)
     separator, text = _separator(name, text)
@@ -176,21 +177,19 @@ async def read_sheet(name: str, content: bytes, clock: Clock) -> Sheet:
 
 
 def has_decimal_comma(row: Row) -> bool:
-    """Whether the amount of a row is digits with one comma among them."""
+    """True if the amount of a row is digits with exactly one comma among them."""
     return _COMMA.fullmatch(row.cell("sell_amount")) is not None
 
 
 def pointed(amount: str) -> str:
-    """An amount with a point for its decimal comma: ``1,5`` is 1.5."""
+    """Replaces the decimal comma of an amount: ``1,5`` becomes 1.5."""
     return amount.replace(",", ".")
 
 
 def with_decimal_commas(sheet: Sheet) -> Sheet:
-    """The sheet with a point for the comma in every amount that has one: ``1,234`` is 1.234.
-
-    Whoever calls this was told so by a person: 1,234 may mean a thousand. A point cannot be read
-    beside that, as 1.234 may. Raises UnreadableFile where an amount has one.
-    """
+    """Replaces the decimal comma of every amount: ``1,234`` becomes 1.234. Only for a caller whom a
+    person told so, since 1,234 may mean a thousand. Raises UnreadableFile if an amount has a point,
+    as 1.234 would then be ambiguous."""
     rows: list[Row] = []
     for row in sheet.rows:
         amount = row.cell("sell_amount")
@@ -226,7 +225,7 @@ _MARKED = (
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF8, "utf-8"),
 )
-"""What a file in each encoding may begin with; the mark of UTF-16 is the beginning of another."""
+"""Byte order marks by encoding, longest first: that of UTF-16 begins that of UTF-32."""
 _MARK = "\ufeff"
 
 
@@ -253,14 +252,15 @@ def _text(name: str, content: bytes) -> str:
 
 
 def _encoding(content: bytes) -> str:
-    """By the mark at its beginning, else by the zero bytes of a Latin letter in UTF-16."""
+    """Detects the encoding by its byte order mark, else by the zero bytes of Latin letters in
+    UTF-16."""
     zeros = content[:1] == b"\0", content[1:2] == b"\0"
     latin = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(zeros, "utf-8")
     return next((encoding for mark, encoding in _MARKED if content.startswith(mark)), latin)
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Each record that is not blank, with the line it begins in."""
+    """Yields each record that is not blank, with the line it begins in."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
@@ -282,13 +282,13 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 _NAMED = re.compile(r'"?sep=(\\t|.)"?[;,\t ]*(?=[\r\n]|\Z)', re.IGNORECASE)
-"""The line by which spreadsheets are told what separates: ``sep=;``."""
+"""The line that tells spreadsheets the separator: ``sep=;``."""
 
 
 def _separator(name: str, text: str) -> tuple[str, str]:
-    """The one that the file names, if it separates anything there; else the one that makes most of
-    the heads, else of the first rows equally many cells. The text is without the line that names
-    it, which stays empty."""
+    """Detects the separator: the one the file names, if it separates anything; else the one that
+    yields most known headings, else equally long first rows. Also returns the text, with the line
+    that names it emptied."""
     named = _NAMED.match(text)
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:
@@ -308,7 +308,8 @@ def _separator(name: str, text: str) -> tuple[str, str]:
 
 
 def _fitness(text: str, separator: str) -> tuple[int, bool, int]:
-    """Heads that are known, whether the first rows are equally long, and how long the first."""
+    """Rates a separator: known headings, whether the first rows are equally long, and their
+    length."""
     begin: list[list[str]] = []
     # Its quotes may fit another separator; else it is refused where it is read.
     with suppress(UnreadableFile):
@@ -328,8 +329,8 @@ _SUMS = frozenset({"total", "totals", "grandtotal", "subtotal", "sum", "summe", 
 
 
 def _head_place(begin: Sequence[Sequence[str]]) -> int | None:
-    """Which of the first records has the heads; None where none has. What stands above them is a
-    title: no record with as many cells as a row needs."""
+    """Index of the header among the first records; None if there is none. Above it stand only
+    titles, which have fewer cells than a row needs."""
     one: int | None = None
     for at, cells in enumerate(begin):
         known = _RECIPIENT_OR_AMOUNT & {_NAMES.get(_head(cell)) for cell in cells}
@@ -350,8 +351,8 @@ def _could_be_row(cells: Sequence[str]) -> bool:
 
 
 def _is_remark(cells: Sequence[str], columns: Sequence[SheetColumn | None] = ()) -> bool:
-    """``# payroll november``, ``Total,,1220``: no row, as it has too few cells, or none for a
-    recipient. A mark that stands in another column, as a number of rows, takes no row away."""
+    """True for lines such as ``# payroll november`` or ``Total,,1220``: too few cells for a row, or
+    none for a recipient. A mark in another column, as a row number, does not make a remark."""
     marked = bare_cell(cells[0]).startswith(_REMARKS)
     if not _could_be_row(cells):
         return marked or any(_head(cell).rstrip(":") in _SUMS for cell in cells)
@@ -365,7 +366,7 @@ def _head(cell: str) -> str:
 def _columns(
     name: str, heads: Sequence[str]
 ) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
-    """What each place says, and heads that say nothing."""
+    """The column of each place, and the unknown headings."""
     found = [_NAMES.get(_head(cell)) for cell in heads]
     known = [column for column in found if column is not None]
     twice = next((column for column in known if known.count(column) > 1), None)
@@ -404,8 +405,8 @@ def _row(
 
 
 def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
-    """The two halves of what may have been one amount with a comma for thousands, which stand in
-    neighbouring cells: ``1`` and ``000.50``."""
+    """Two neighbouring cells that may be one amount split at its thousands comma: ``1`` and
+    ``000.50``."""
     places = list(cells)
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):
@@ -424,7 +425,7 @@ _ROWS: tuple[tuple[str, ...], ...] = (
 
 
 def template(book: AddressBook) -> str:
-    """CSV with the heads, and example rows as far as the address book has their names."""
+    """A CSV with a header and example rows, as far as the address book has their names."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(TEMPLATE)
@@ -433,30 +434,28 @@ def template(book: AddressBook) -> str:
 
 
 KEPT = 8
-"""Files that are remembered."""
+"""Number of files remembered."""
 OFFERED = 4
-"""Of those that fit, so many are seen at a time."""
+"""Number of matches offered at a time."""
 _SUFFIXES = (".csv", ".tsv", ".txt")
 _MOST_ENTRIES = 5_000
-"""Names of one directory that are looked at."""
+"""Most names of a directory that are read."""
 _LONGEST = 64 * 1024
 
 
 class RecentFiles:
-    """The last files that were loaded, newest first, one path a line of a private file.
-
-    Nothing depends on it: what cannot be read or written is no file at all.
-    """
+    """The last loaded files, newest first, one path per line of a private file. Errors in reading
+    or writing it are ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def newest(self) -> tuple[Path, ...]:
-        """Those that are still there."""
+        """The remembered files that still exist."""
         return tuple(path for path in self._read() if os.path.isfile(path))
 
     def add(self, file: Path) -> None:
-        """Put one before all others. A name that is no plain line is not kept."""
+        """Puts a file first. A name that is no plain line is not kept."""
         name = str(file.absolute())
         if not name.isprintable():
             return
@@ -477,11 +476,9 @@ class RecentFiles:
 
 
 def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
-    """What may be meant, as it is typed, the best first: with nothing typed the last files and then
-    those of the working directory, else names that complete it and last files that hold it.
-
-    A directory ends with a slash. Files are those of a table, newest first.
-    """
+    """Completions while a path is typed, best first. Without input: the last files, then those of
+    the working directory; else names that complete it and last files that contain it. Directories
+    end with a slash; files are tables, newest first."""
     last = [_short(path) for path in recent]
     if not typed:
         names = [*last, *(name for name in _entries(Path(), "", "") if name[-1] != "/")]
@@ -495,7 +492,7 @@ def offered(typed: str, recent: Sequence[Path]) -> tuple[str, ...]:
 
 
 def completed(typed: str, offers: Sequence[str]) -> str:
-    """What is typed, as far as all names that begin so go on alike."""
+    """Extends the input by what all matching names have in common."""
     fitting = [name for name in offers if name.startswith(typed)]
     if not fitting:
         return typed
@@ -506,7 +503,7 @@ def completed(typed: str, offers: Sequence[str]) -> str:
 
 
 def _entries(place: Path, begun: str, before: str) -> list[str]:
-    """Names in a directory that begin so, behind the path that was typed: tables, newest first,
+    """Names in a directory that begin with ``begun``, each behind ``before``: tables, newest first,
     then directories."""
     tables: list[tuple[float, str]] = []
     directories: list[str] = []
@@ -529,7 +526,7 @@ def _entries(place: Path, begun: str, before: str) -> list[str]:
 
 
 def _short(path: Path) -> str:
-    """A name in the working directory by itself, and ``~`` for the home of whoever is logged in."""
+    """Shortens a path by the working directory or the user's home."""
     with suppress(OSError, RuntimeError):
         for place, before in ((Path.cwd(), ""), (Path.home(), "~/")):
             if path.is_relative_to(place):

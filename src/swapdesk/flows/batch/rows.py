@@ -1,9 +1,9 @@
-"""One row of a file: its cells, the order it asks for or why it asks for none, what became of it.
+"""One row of a file: its cells, the order it asks for or why it cannot, and what became of it.
 
-Cells are data: what a spreadsheet would compute is text here, and stays text. A finding says what
-is wrong with a row or worth a look: where, why, and what to do about it. The tokens of a row go by
-exchanges and by one payment, or the row is in no batch. At most 50 rows that sell on one chain are
-a group, which one call creates.
+Cells are data: a spreadsheet formula is text here, and stays text. A finding says where something
+is wrong or worth a look, why, and what to do. A row's tokens must be tradable on exchanges and
+payable in one payment, or the row is in no batch. At most 50 rows that sell on one chain form a
+group, which one call creates.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from swapdesk.wire.multi import MOST_DEPOSITS, MultiExchangeRequest, MultiOrderR
 from swapdesk.wire.tokens import Token
 
 SheetColumn = Literal["to", "sell_amount", "sell", "buy", "chain", "memo", "route", "refund"]
-"""What a cell says, by the name its head has: the recipient (an address or ``@name``); how much is
-sold, in units of the token that is sold (``SYMBOL.chain``); the token that the recipient gets and
-its chain, unless that names it; memo and route (``standard``, which is meant without a word, or
-``private``); where a deposit comes back to."""
+"""The meaning of a cell, by its heading: recipient (an address or ``@name``); amount sold, in units
+of the sold token; sold token (``SYMBOL.chain``); bought token and its chain, unless the token names
+it; memo; route (``standard``, the default, or ``private``); refund address."""
 COLUMNS: tuple[SheetColumn, ...] = get_args(SheetColumn)
 
 TEMPLATE: tuple[SheetColumn, ...] = tuple(column for column in COLUMNS if column != "refund")
-"""The columns of a new file, from the left."""
+"""The columns of a new file, left to right."""
 
 WITHOUT_HEADS: tuple[SheetColumn, ...] = (
     "to",
@@ -41,22 +40,22 @@ WITHOUT_HEADS: tuple[SheetColumn, ...] = (
     "sell",
     "refund",
 )
-"""The columns of a file without heads, from the left: those of the first template, so that no
-file is ever read in two ways."""
+"""The columns of a file without a header, left to right: those of the first template, so that a
+file is never read in two ways."""
 
 NEEDED: tuple[SheetColumn, ...] = ("to", "sell_amount", "buy")
 
 FIRST_NAMES: Mapping[SheetColumn, str] = {"sell_amount": "amount", "buy": "token"}
-"""Heads that were called otherwise at first, also where the journal keeps cells of older desks."""
+"""Former headings, which the journal keeps in cells of older desks."""
 
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
-"""What may stand between two cells, and what it is called."""
+"""Cell separators and their names."""
 
 
 def bare_cell(cell: str) -> str:
-    """Without blanks around it, and what cannot be seen: pages, sheets and messages put them there,
-    and no address, amount or memo begins or ends with one."""
+    """Strips blanks and invisible characters, which pages, sheets and messages add and no address,
+    amount or memo begins or ends with."""
     return cell.strip(_BLANKS)
 
 
@@ -65,7 +64,7 @@ _BLANKS += "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u
 
 
 UNLESS_MEANT = "Nothing, if you mean it."
-"""What to do about most of what is only worth a look."""
+"""The advice for most findings that are only worth a look."""
 
 OR_AGREE = "Correct it, or agree to it when the orders are created."
 
@@ -79,16 +78,16 @@ WRITE: Mapping[SheetColumn | None, str] = {
     "sell": "Write the token that is sold, as USDC.ethereum.",
     "refund": "Write an address on the chain that is sold on, or nothing.",
 }
-"""What to do about a cell that says nothing usable, by its column."""
+"""The advice for an unusable cell, by column."""
 
 
 Level = Literal["look", "consent", "problem"]
-"""``problem`` keeps the row from being created, ``consent`` until somebody agreed to it, ``look``
-never does."""
+"""``problem`` blocks the row, ``consent`` blocks it until a person agrees, ``look`` never
+blocks."""
 
 
 class RowFinding(Struct, frozen=True):
-    """``column`` is None for a row as a whole; ``reason`` and ``do`` are sentences."""
+    """``column`` is None for the whole row; ``reason`` and ``do`` are sentences."""
 
     PRINTED: ClassVar = {
         "code": "code", "level": "level", "column": "column", "reason": "reason", "do": "do",
@@ -100,7 +99,7 @@ class RowFinding(Struct, frozen=True):
     reason: str
     do: str
     brief: str = ""
-    """The reason where there is room for a few words."""
+    """The reason in a few words."""
 
     @property
     def short(self) -> str:
@@ -110,7 +109,7 @@ class RowFinding(Struct, frozen=True):
 def problem(
     code: str, column: SheetColumn | None, reason: str, do: str = "", brief: str = ""
 ) -> RowFinding:
-    """Without ``do`` the cell is to be written as its column wants it."""
+    """A finding that blocks its row; ``do`` defaults to the advice for its column."""
     return RowFinding(code, "problem", column, reason, do or WRITE[column], brief)
 
 
@@ -121,17 +120,17 @@ def look(
 
 
 def consent(code: str, column: SheetColumn, reason: str, brief: str = "") -> RowFinding:
-    """What is created only once somebody agreed to it."""
+    """A finding that blocks its row until a person agrees."""
     return RowFinding(code, "consent", column, reason, OR_AGREE, brief)
 
 
 BatchRoute = Literal["standard", "private"]
-"""A group takes no routes on chains (contract 9.3)."""
+"""A group takes no on-chain routes (contract 9.3)."""
 
 
 class PlannedOrder(Struct, frozen=True):
-    """What is sold is counted in whole tokens, and so is what arrives, which nobody promises; None
-    when unknown."""
+    """The order a row asks for. Amounts are in whole tokens; what arrives is an estimate, None if
+    unknown."""
 
     PRINTED: ClassVar = {
         "addressTo": "recipient", "name": "label", "amount": "amount", "from": "token_in.id",
@@ -144,7 +143,7 @@ class PlannedOrder(Struct, frozen=True):
     amount: Decimal
     recipient: str
     account: str
-    """The one spelling of the recipient, whatever form it was written in."""
+    """The recipient in its canonical form."""
     label: str | None
     """The ``@name`` of the recipient."""
     memo: str | None
@@ -159,16 +158,16 @@ class PlannedOrder(Struct, frozen=True):
 
     @property
     def has_limits(self) -> bool:
-        """A token that is sold for itself has none that could be asked for."""
+        """False for a token sold for itself, whose pair has no limits."""
         return self.token_in.id != self.token_out.id
 
     @property
     def asks(self) -> tuple[object, ...]:
-        """What the same payment has in common, as it is asked for."""
+        """Identifies a payment: equal for two rows that ask for the same."""
         return (*self.pair, self.amount, self.recipient, self.memo, self.route)
 
     def request(self) -> MultiOrderRequest:
-        """As it is asked for. The model is checked once more where it is encoded."""
+        """The request for the order. The model is validated again when it is encoded."""
         return MultiOrderRequest.model_validate(
             {
                 "from": self.token_in.id,
@@ -187,19 +186,19 @@ RowWord = Literal["ready", "look", "problem", "skipped"]
 
 
 NOT_CREATED = "NOT_CREATED"
-"""The code of what the service shows no order of."""
+"""The service shows no order of the row."""
 ORDER_DIFFERS = "ORDER_DIFFERS"
-"""The code of a row whose order is not what was asked for."""
+"""The order of the row differs from the request."""
 
 Became = Literal["planned", "unknown", "created", "failed", "differs"]
-"""What a row came to: nothing was asked for; whether an order exists is not known; there is one;
-there is none; there is one that is not what was asked for, and is never to be paid."""
+"""What a row came to: not asked for yet; unknown whether an order exists; an order; none; or an
+order that differs from the request and is never to be paid."""
 
 
 class Row(Struct, frozen=True):
-    """``row`` counts rows of data from 1, ``line`` is where it begins in the file, from 1 with the
-    head: a cell may hold line breaks. ``order`` is None as long as a cell that it needs cannot be
-    read. What is ``skipped`` is not created, whatever there is to say of it."""
+    """``row`` counts data rows from 1; ``line`` is where it begins in the file, from 1 with the
+    header, as a cell may contain line breaks. ``order`` is None while a required cell is
+    unreadable. A ``skipped`` row is not created, whatever its findings."""
 
     PRINTED: ClassVar = {
         "row": "number", "line": "line", "state": "state", "findings": "findings",
@@ -215,19 +214,19 @@ class Row(Struct, frozen=True):
     findings: tuple[RowFinding, ...] = ()
     skipped: bool = False
     outcome: Operation | None = None
-    """Its act of the journal, None before there is one."""
+    """Its operation in the journal; None before it is committed."""
 
     def cell(self, column: SheetColumn) -> str:
-        """The cell without the blanks around it, empty when there is none."""
+        """The stripped cell; empty if there is none."""
         return bare_cell(self.cells.get(column, ""))
 
     @property
     def problems(self) -> tuple[RowFinding, ...]:
-        return tuple(one for one in self.findings if one.level == "problem")
+        return tuple(finding for finding in self.findings if finding.level == "problem")
 
     @property
     def state(self) -> RowWord:
-        """How it stands in a plan."""
+        """The state of the row in a plan."""
         if self.skipped:
             return "skipped"
         if self.problems:
@@ -256,12 +255,12 @@ class Row(Struct, frozen=True):
 
     @property
     def service_id(self) -> str | None:
-        """The order it became."""
+        """The id of its order."""
         return self.outcome.subject if self.outcome is not None else None
 
     @property
     def code(self) -> str | None:
-        """Why it became none, or another one."""
+        """The code of why it has no order, or a different one."""
         return self.outcome.code if self.outcome is not None else None
 
     @property
@@ -271,15 +270,14 @@ class Row(Struct, frozen=True):
 
 
 def orders_of(rows: Iterable[Row]) -> list[PlannedOrder]:
-    """What rows ask for, as far as it can be read."""
+    """The orders that rows ask for, as far as readable."""
     return [row.order for row in rows if row.order is not None]
 
 
 class Sheet(Struct, frozen=True):
-    """All rows of a file. ``unused`` are heads that name no column of ours. ``plain``: its heads
-    say which side the amount counts. ``decimal_comma``: amounts were written with one, and have a
-    point now. ``remarks`` are the lines of the file that are no rows, ``skipped`` the numbers of
-    rows that are not to be created."""
+    """All rows of a file. ``unused`` are unknown headings. ``plain``: the headings say which side
+    the amount counts. ``decimal_comma``: amounts had decimal commas, now points. ``remarks`` are
+    lines that are not rows; ``skipped`` are numbers of rows not to create."""
 
     name: str
     separator: str
@@ -298,7 +296,7 @@ class Sheet(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """How it was read: ``comma, header, line 1 is no row``."""
+        """How the file was read: ``comma, header, line 1 is no row``."""
         said = [self.separated_by, "header" if self.headed else "no header"]
         if self.decimal_comma:
             said.append("decimal comma")
@@ -310,7 +308,7 @@ class Sheet(Struct, frozen=True):
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
-    """The sheet with one cell written anew; cells beyond the last column of that row are gone."""
+    """Replaces one cell; extra cells of that row are dropped."""
     rows = tuple(
         replace(row, cells={**row.cells, column: text}, extra=()) if row.number == number else row
         for row in sheet.rows
@@ -319,8 +317,8 @@ def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
 
 
 def selling(sheet: Sheet, token: str) -> Sheet:
-    """The sheet with ``token`` in every row that names none to sell, if there is one: what was said
-    beside the file stands in its results."""
+    """Sets ``token`` in every row that names none to sell, so that an option of the command appears
+    in the results."""
     if not token or all(row.cell("sell") for row in sheet.rows):
         return sheet
     rows = tuple(
@@ -331,10 +329,8 @@ def selling(sheet: Sheet, token: str) -> Sheet:
 
 
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
-    """The sheet with these rows skipped, and with those of them taken in again that were.
-
-    :class:`KeyError` when there is no row of a number.
-    """
+    """Skips these rows, or takes in again those that were skipped. KeyError if a number does not
+    exist."""
     known = {row.number for row in sheet.rows}
     for number in numbers:
         if number not in known:
@@ -343,7 +339,7 @@ def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
 
 
 def sheet_cells(cells: Mapping[str, str]) -> dict[SheetColumn, str]:
-    """Cells of the journal by their columns; names that are none of ours are left out."""
+    """Cells of the journal by column; unknown names are left out."""
     return {_BY_NAME[name]: text for name, text in cells.items() if name in _BY_NAME}
 
 
@@ -359,20 +355,20 @@ NOT_IN_WALLET = "NOT_IN_WALLET"
 """The wallet has too little of what the row sells."""
 
 NO_SMART_ACCOUNTS = "NO_SMART_ACCOUNTS"
-"""A bundle would pay the row, and this wallet signs none."""
+"""The row needs a bundle, and this wallet signs none."""
 
 _PAID: dict[str, Paid] = {"evm": "bundle", "sol": "solana"}
 
 
 def paid_by(token: Token) -> Paid | None:
-    """How deposits of this token are paid together; None where that is not possible
-    (``hasBundler``, contract 5.5)."""
+    """How deposits of this token are paid together; None if they cannot be (``hasBundler``,
+    contract 5.5)."""
     return _PAID.get(token.chain_data.kind) if token.has_bundler else None
 
 
 ActWord = Literal["PREPARED", "SENT", "UNKNOWN", "ACKED", "REFUSED"]
 GroupWord = Literal[ActWord, "RESOLVED_YES", "RESOLVED_NO"]
-"""How an act stands, and the request of a group, in the words of the JSON."""
+"""The state of a group's request, in the words of the JSON."""
 
 ACT_WORDS: Mapping[State, ActWord] = {
     State.PREPARED: "PREPARED",
@@ -384,8 +380,8 @@ ACT_WORDS: Mapping[State, ActWord] = {
 
 
 class Group(Struct, frozen=True):
-    """At most 50 rows that sell on one chain, created by one call; ``chain`` is its short name,
-    ``paid`` says how their deposits are."""
+    """At most 50 rows that sell on one chain, created by one call. ``chain`` is its short name,
+    ``paid`` how their deposits are paid."""
 
     PRINTED: ClassVar = {
         "group": "number", "chain": "chain", "paid": "paid", "signatures": "signatures",
@@ -397,11 +393,11 @@ class Group(Struct, frozen=True):
     paid: Paid
     rows: tuple[Row, ...]
     operation: Operation | None = None
-    """Its act of the journal, None in a plan."""
+    """Its operation in the journal; None in a plan."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Of its rows in the file."""
+        """The numbers of its rows in the file."""
         return tuple(row.number for row in self.rows)
 
     @property
@@ -410,13 +406,13 @@ class Group(Struct, frozen=True):
 
     @property
     def chain_name(self) -> str:
-        """In a plan, as a person knows it."""
+        """The full name of the chain, from a plan."""
         return next((one.token_in.chain_data.name for one in self.orders), self.chain)
 
     @property
     def signatures(self) -> int:
-        """How often is signed to pay it, without what fills a smart account first: once for
-        each token. On Solana the least: transactions are packed by their measured size."""
+        """Number of signatures that pay it, one per token, without those that fund a smart account.
+        A minimum on Solana, where transactions are packed by size."""
         sold = Counter(order.token_in.id for order in self.orders)
         if self.paid == "bundle":
             return len(sold)
@@ -435,12 +431,12 @@ class Group(Struct, frozen=True):
 
     @property
     def request(self) -> MultiExchangeRequest:
-        """What was confirmed, as it leaves."""
+        """The confirmed request, as it leaves."""
         return decode(MultiExchangeRequest, self.act.body["body"].encode(), side="service")
 
     @property
     def word(self) -> GroupWord:
-        """An answer that was lost leaves its code with the group that was found all the same."""
+        """The state as a word; a lost answer keeps its code even if the group was found."""
         act = self.act
         if act.state is State.DONE and act.code:
             return "RESOLVED_YES"
@@ -452,7 +448,8 @@ class Group(Struct, frozen=True):
 def pair_findings(
     token_in: Token, token_out: Token, route: BatchRoute | None, *, smart_accounts: bool
 ) -> list[RowFinding]:
-    """``smart_accounts``: whether this profile has one to pay bundles from."""
+    """Findings on the pair of a row; ``smart_accounts``: this profile has one to pay bundles
+    from."""
     found: list[RowFinding] = []
     sides: tuple[tuple[Token, SheetColumn], ...] = ((token_in, "sell"), (token_out, "buy"))
     for token, column in sides:

@@ -1,9 +1,9 @@
-"""Taking out what a smart account holds: its owner has it paid back, and nobody else is paid.
+"""Takes out what a smart account holds: its owner is paid, and nobody else.
 
-Looked at first: what the account has of the coin and of every token, and what the EntryPoint
-keeps for its gas. Where the account does not stand yet, a transaction of its own makes it. Each
-is in the journal before it is signed and in the wallet's records before a byte of it leaves; one
-that an earlier run left open is finished instead of signed again.
+First its balances are read: the coin, every token, and what the EntryPoint keeps for its gas. An
+account that is not deployed yet is deployed by a transaction of its own. Each withdrawal is
+journaled before it is signed, and in the wallet's records before a byte leaves; one that an earlier
+run left open is continued instead of signed again.
 """
 
 from __future__ import annotations
@@ -64,25 +64,25 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 GAS_UNITS = 10**16
-"""Most that one transaction may pay for gas: 0.01 of the chain's coin."""
+"""Most gas that one transaction may cost: 0.01 of the chain's coin."""
 MOST_PAYMENTS = 50
-"""In one call of a smart account."""
+"""Most payments in one call of a smart account."""
 NOTHING_HELD = "NOTHING_HELD"
-"""The smart account has nothing of what was asked for."""
+"""Code: the smart account holds nothing of what was asked for."""
 _EITHER = "in your smart account, or back in your wallet"
 
 
 class Withdrawal(Step, frozen=True, kw_only=True):
-    """What is, or would be, ``taken`` out of the smart account ``sender`` of this wallet; of what
-    only makes the account (``DEPLOY``) what it holds. An earlier run's sender is not told, and
-    what it took only as far as the journal knows."""
+    """A transaction that takes ``taken`` out of the smart account ``sender``; for a deployment
+    (``DEPLOY``), what could be taken out next. A continued withdrawal has no ``sender``, and
+    ``taken`` as the journal has it."""
 
     sender: str = ""
     taken: tuple[Sum, ...] = ()
 
     async def send(self, phrase: str | None = None) -> Outcome:
-        """Done: it is back with the owner, or the account stands and what it holds can be taken out
-        now. Refused: everything is where it was, and a ``hash`` is of what cost gas. Raises
+        """Done: the money is back with the owner, or the account is deployed and can pay out now.
+        Refused: everything is where it was, and ``hash`` is a transaction that cost gas. Raises
         JournalUnavailable too."""
         try:
             return await super().send(phrase)
@@ -100,9 +100,9 @@ async def propose_withdrawal(
     despite_bundle: bool = False,
     watch: Watch | None = None,
 ) -> Withdrawal | Outcome:
-    """The next transaction to sign, the one that is under way, or why there is none. ``token`` is a
-    symbol or a contract, None for everything; ``account`` is the address of the owner; ``watch``
-    hears how it goes. Nothing is signed. Raises WalletError and JournalUnavailable."""
+    """Proposes the next transaction to sign, returns the one under way, or why there is none. Signs
+    nothing. ``token`` is a symbol or contract, None for everything; ``account`` is the owner's
+    address; ``watch`` hears the progress. Raises WalletError and JournalUnavailable."""
     ledger, client = journal.ledger, await wallet.client()
     earlier = await client.transactions()
     _reconcile(ledger, account, link, earlier)
@@ -117,7 +117,7 @@ async def propose_withdrawal(
     bundle = relying(journal, account, link.name, clock.now())
     if bundle is not None and not despite_bundle:
         return _needed(ledger, held.address, bundle, link)
-    asked = [one for one in held.balances if token is None or _is(one.asset, token)]
+    asked = [balance for balance in held.balances if token is None or _is(balance.asset, token)]
     taken = _taken(held, asked)
     if not taken:
         return _nothing(held, asked, token, link)
@@ -150,7 +150,7 @@ async def _ended(came: Delivered) -> Outcome:
 
 
 def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Withdrawal:
-    """What an earlier run signed, with its act."""
+    """The step of a transaction that an earlier run signed, with its operation."""
     step = replace(step, transaction=signed)
     act = bundles.withdrawal_of(ledger, signed.intent_id)
     if signed.purpose is not Purpose.WITHDRAW or act is None:
@@ -164,7 +164,7 @@ def _resumed(step: Withdrawal, ledger: Ledger, signed: SignedTransaction) -> Wit
 def _reconcile(
     ledger: Ledger, account: str, link: ChainLink, earlier: Sequence[SignedTransaction]
 ) -> None:
-    """Commit what became of withdrawals that ended while nobody here looked."""
+    """Commits the outcome of withdrawals that ended while no desk looked."""
     for act in bundles.withdrawals(ledger, account, link.name, *OPEN):
         name = bundles.signed_under(act), Purpose.WITHDRAW
         end = decisive([one for one in earlier if (one.intent_id, one.purpose) == name])
@@ -176,7 +176,7 @@ def _reconcile(
 async def _assets(
     wallet: LocalWallet, journal: Journal, account: str, link: ChainLink
 ) -> list[Asset]:
-    """The coin and the verified tokens of the chain, and whatever a bundle was to be paid with."""
+    """The coin and verified tokens of the chain, and the tokens of every bundle."""
     found = {one.contract: one for one in await wallet.tokens.assets(link.name)}
     for asset in smart_accounts(journal).get((account, link.name), ()):
         found.setdefault(asset.contract, asset)
@@ -207,25 +207,24 @@ def _promise(
 
 
 TakingBack = tuple[str, ChainLink]
-"""Everything of the smart account of an owner, by address, while it comes back."""
+"""The owner's address and the chain of the smart account that is emptied."""
 _AGAIN = "you: d on the smart account asks again"
 
 
 async def _work(desk: Desk, session: SigningSession[TakingBack]) -> Outcome | None:
-    """What a key asked for, or what an earlier run left open."""
     work = take_back if session.asked else _followed
     owner = session.about[0]
     return await carried_out(desk, session, owner, lambda: work(session, desk.wallet), _AGAIN)
 
 
 async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome | None:
-    """Send what an earlier run signed, and wait for its end. Nothing is signed, so that no key is
-    opened. None where another desk has the wallet, or nothing was signed: a withdrawal that is
-    asked for takes its place."""
+    """Sends what an earlier run signed and waits for its end. Signs nothing, so no key is opened.
+    None if another desk has the wallet or nothing was signed; the next withdrawal then takes its
+    place."""
     accounts, (owner, link) = await wallet.accounts(), session.about
     if accounts.read_only:
         return None
-    name = next((one.name for one in accounts.accounts if one.address == owner), "")
+    name = next((account.name for account in accounts.accounts if account.address == owner), "")
     session.says("", wallet=name)
     client, ledger = await wallet.client(), session.journal.ledger
     for act in bundles.withdrawals(ledger, owner, link.name, *OPEN):
@@ -240,8 +239,8 @@ async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) ->
 
 
 async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) -> Outcome:
-    """Take out everything; the first transaction of an account that does not stand makes it.
-    Raises as :func:`carry_out` does."""
+    """Takes out everything, after deploying the account if necessary. Raises as :func:`carry_out`
+    does."""
     step: Withdrawal | Outcome = Outcome()
 
     async def propose() -> Withdrawal | Outcome:
@@ -287,8 +286,8 @@ WITHDRAWAL = SigningKind[TakingBack](
 def begin_withdrawal(
     running: RunningSignings, account: str, link: ChainLink, wallet: str = "", *, asked: bool = True
 ) -> SigningSession[TakingBack]:
-    """The session of a withdrawal that was asked for, or that an earlier run left open. ``account``
-    is the address of the owner and ``wallet`` its name."""
+    """Begins the session of a withdrawal that was asked for, or that an earlier run left open.
+    ``account`` is the owner's address and ``wallet`` its name."""
     coin = native_coin(running.desk.catalog, link.name)
     symbol = coin.symbol if coin is not None else ""
     token = token_facts(running.desk.wallet, link, Asset(symbol, COIN_DECIMALS[link.kind], None))
@@ -304,8 +303,7 @@ def begin_withdrawal(
 
 
 def withdrawals_left_open(running: RunningSignings) -> None:
-    """Begin sessions for withdrawals that the journal has open and nobody here works on. Raises
-    JournalUnavailable."""
+    """Begins sessions for open withdrawals that nobody here works on. Raises JournalUnavailable."""
     for act in bundles.open_withdrawals(running.desk.journal.ledger):
         account, link = act.body["account"], running.desk.wallet.link(act.body["chain"])
         if link is not None and running.get(_name(Purpose.WITHDRAW, account, link)) is None:
@@ -334,7 +332,7 @@ def _taken_already() -> Outcome:
 
 
 def _needed(ledger: Ledger, sender: str, bundle: Bundle, link: ChainLink) -> Outcome:
-    """A bundle counts on what the account holds; nothing is taken out beside it."""
+    """The refusal while a bundle counts on what the account holds."""
     name = group_name(ledger, bundle)
     failure = Failure(
         f"What the smart account on {link.name} holds is for {name}, whose bundle is"
@@ -354,7 +352,7 @@ def _is(asset: Asset, token: str) -> bool:
 
 
 def _taken(held: SmartAccount, asked: Sequence[Balance]) -> tuple[Sum, ...]:
-    """Everything of it that was ``asked`` for, what is kept for gas last."""
+    """The payments of what was ``asked`` for, the gas deposit last."""
     taken = [
         Sum(one.asset.symbol, one.asset.decimals, one.asset.contract, one.units)
         for one in asked

@@ -11,7 +11,7 @@ The ``outAmount`` of a floating order is an estimate until the deposit is exchan
 agreed to is the quote as confirmed, or the lower amount that was accepted since. While nothing
 is paid, an estimate that fell below that by more than the tolerance takes the address away and
 is asked about; one that comes back gives it again. Once a deposit arrived nothing is left to
-decide. A fixed rate is a promise and no estimate: ``folding.contradicts``.
+decide. A fixed rate is a promise and no estimate: ``order_merge.contradicts``.
 
 Who promises the least that can arrive: contract 6.7 (``fixed``, ``validUntil``: the rate is kept
 until then) and contract 6.6 (``slippage``: a swap on chains pays less by no more than that, or it

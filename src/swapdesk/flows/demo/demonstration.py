@@ -323,7 +323,9 @@ class Demonstration:
         bob = self._bob.lower()
         case = {bob, *(leg.deposit_address.lower() for leg in legs)}
         moved = tuple(
-            each for each in self._transfers if each.sender in case or each.receiver in case
+            transfer
+            for transfer in self._transfers
+            if transfer.sender in case or transfer.receiver in case
         )
         first = legs[0].deposit_address.lower() if legs else None
         paid = next((each for each in moved if each.receiver == first), None)
@@ -366,7 +368,7 @@ class Demonstration:
         """With what a search finds in everything that was read until now."""
         bob = self._bob.lower()
         first = known.legs[0].deposit_address.lower() if known.legs else None
-        paid = next((each for each in self._transfers if each.receiver == first), None)
+        paid = next((transfer for transfer in self._transfers if transfer.receiver == first), None)
         if paid is None:
             return known
         blocks = {
@@ -374,7 +376,7 @@ class Demonstration:
             for name, chain in self._chains.items()
             if chain.height >= chain.first
         }
-        got = next((each for each in self._transfers if each.receiver == bob), None)
+        got = next((transfer for transfer in self._transfers if transfer.receiver == bob), None)
         compared: tuple[Comparison, ...] = ()
         crowd: tuple[Movement, ...] = ()
         if self.demo.private and got is not None:

@@ -55,7 +55,10 @@ def search_link(
     blocks: Mapping[str, tuple[int, int]],
 ) -> LinkSearch:
     """Look for a link between two accounts; an address is the same account on every chain."""
-    moved = sorted(transfers, key=lambda each: (each.at, each.chain, each.height, each.position))
+    moved = sorted(
+        transfers,
+        key=lambda transfer: (transfer.at, transfer.chain, transfer.height, transfer.position),
+    )
     accounts = {end for each in moved for end in (each.sender, each.receiver)}
     paid = {(each.token, each.units) for each in moved if each.sender == source}
     return LinkSearch(
@@ -132,7 +135,7 @@ def compared_after(
     fit = len(crowd)
     came, went = tracker_amount(paid.amount, "pay"), tracker_amount(got.amount)
     lower, apart = percent(-lower_by), duration((got.at - paid.at).total_seconds())
-    times = sum(each.receiver == got.receiver for each in transfers)
+    times = sum(transfer.receiver == got.receiver for transfer in transfers)
     return (
         Comparison(
             "Amount",
@@ -163,13 +166,13 @@ def payouts_since(
     """What the exchanges paid to others since a deposit, of the same token as its payout.
     ``wallets`` are what they pay from, as explorers label them."""
     return [
-        each
-        for each in transfers
-        if each.chain == got.chain
-        and each.token == got.token
-        and each.sender in wallets
-        and each.receiver != got.receiver
-        and each.at >= paid.at
+        transfer
+        for transfer in transfers
+        if transfer.chain == got.chain
+        and transfer.token == got.token
+        and transfer.sender in wallets
+        and transfer.receiver != got.receiver
+        and transfer.at >= paid.at
     ]
 
 

@@ -120,7 +120,7 @@ class Pane(Struct, frozen=True):
     @property
     def texts(self) -> tuple[str, ...]:
         """Its lines, each whole behind its label."""
-        return tuple(f"{one.head} {one.whole or one.text}".strip() for one in self.lines)
+        return tuple(f"{line.head} {line.whole or line.text}".strip() for line in self.lines)
 
 
 class Stage(Struct, frozen=True):

@@ -1,6 +1,6 @@
-"""Paying the deposit of an order: what is shown, and how the wallet or the faucet pays it.
+"""Paying the deposit of an order: what is shown, and how the wallet or the faucet pays.
 
-``deposit_phase`` decides whether it may be shown and sent, and as which code, ``funding`` who can
-pay it, and pays from the sandbox's faucet; ``wallet_funding`` pays from the wallet. The journal has
-the payment before anything is signed.
+``deposit_phase`` decides whether and as which code it may be shown and sent; ``funding`` decides
+who can pay and pays from the sandbox's faucet; ``wallet_funding`` pays from the wallet. The journal
+has every payment before anything is signed.
 """

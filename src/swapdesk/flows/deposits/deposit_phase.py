@@ -1,7 +1,7 @@
-"""The deposit of an order as it is shown: whether it may be paid, its code, and where the money is.
+"""The deposit of an order on screen: whether it may be paid, its code, and where the money is.
 
-One decision stands behind card and code. The code holds a payment link and the plain address,
-made from the frozen token of the intent and the order as released, never from a quote.
+Card and code follow one decision. The code contains a payment link and the plain address, made from
+the intent's frozen token and the order as released, never from a quote.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from swapdesk.wire.orders import DisplayStatus
 
 
 class DepositPhase(Enum):
-    """Waiting draws everything; seen folds; expired and hidden draw no address at all."""
+    """Waiting shows everything, seen folds it; expired and hidden show no address at all."""
 
     WAITING = "waiting"
     SEEN = "seen"
@@ -35,8 +35,8 @@ class DepositPhase(Enum):
 
 
 def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
-    """Hidden before anything else, where something was refused; expired as soon as the deadline
-    is over, also for an order that was never repeated."""
+    """Returns the phase. Hidden comes first, if anything was refused; expired as soon as the
+    deadline is over, even for an order that was never read a second time."""
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
     over = state.level == "expired" or (state.deadline is not None and state.deadline <= now)
@@ -53,8 +53,8 @@ def deposit_phase(tracked: TrackedOrder, now: datetime) -> DepositPhase:
 
 
 class DepositCode(Struct, frozen=True):
-    """``text`` is exactly what a reader reads. ``holds`` names parts of the payment and whether
-    they are in it, the memo by its short word; ``by_hand`` is what the person must enter."""
+    """``text`` is what a scanner reads. ``holds`` names parts of the payment and whether the code
+    contains them, the memo by its short word; ``by_hand`` is what the person must enter."""
 
     name: str
     text: str
@@ -63,8 +63,8 @@ class DepositCode(Struct, frozen=True):
 
 
 def deposit_codes(tracked: TrackedOrder, now: datetime, memo_word: str) -> tuple[DepositCode, ...]:
-    """The payment link first where the chain has one, then the address alone; empty unless the
-    deposit may be sent now. ``memo_word`` is the chain's short word: ``tag``, ``memo``."""
+    """The payment link, if the chain has one, then the address alone; empty unless the deposit may
+    be sent now. ``memo_word`` is the chain's short word: ``tag``, ``memo``."""
     order, intent = tracked.order, tracked.intent
     if deposit_phase(tracked, now) is not DepositPhase.WAITING or intent is None:
         return ()
@@ -109,7 +109,7 @@ URGENT_SECONDS = 120
 
 class DepositMoney(Struct, frozen=True):
     """``where`` follows the word Funds, ``next`` the word Next: who acts, and how. ``place`` and
-    ``brief`` are the same where there is no room for them."""
+    ``brief`` are their short forms."""
 
     where: str
     next: str
@@ -124,8 +124,8 @@ class DepositMoney(Struct, frozen=True):
 def deposit_money(
     tracked: TrackedOrder, now: datetime, begun: Operation | str | None = None
 ) -> DepositMoney:
-    """``begun`` is the payment in the journal (:meth:`DepositWays.payment`). The service says that
-    the deposit left only once it has seen it, and nobody is to pay a second time by hand what the
+    """Where the deposit is. ``begun`` is the payment in the journal (:meth:`DepositWays.payment`):
+    the service reports a deposit only once it has seen it, and nobody is to pay by hand what the
     wallet began to pay."""
     order = tracked.order
     state = reported_status(tracked.order, tracked.intent, now=now)

@@ -1,10 +1,10 @@
-"""Who can pay the deposit of an order from here: the profile's wallet, or the sandbox's faucet,
-which stands for the user's own wallet.
+"""Who can pay the deposit of an order here: the profile's wallet, or the sandbox's faucet in place
+of the user's own wallet.
 
-The wallet pays on chains whose node this profile knows; the faucet pays everything, on chains
-that the sandbox only keeps in its ledger as well. A payment is journaled before it leaves and made
-once for an order: not again after a lost answer, after a restart or from a second process. Only a
-definite refusal frees it.
+The wallet pays on chains whose node the profile knows; the faucet pays everything, including chains
+that exist only in the sandbox's ledger. A payment is journaled before it leaves and made once per
+order, even after a lost answer, a restart or from a second process. Only a definite refusal frees
+it.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ LOOK = "you: look at the order"
 
 
 def not_paid(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """Nothing was paid now, and nothing will be by this payment. ``hash_`` of a transaction that
-    cost gas, or that paid the order before."""
+    """Nothing was paid, and this payment never will be. ``hash_`` is a transaction that cost gas,
+    or that paid the order before."""
     money = f"{IN_WALLET}, but for the gas it cost" if hash_ else UNPAID
     return refused(code, Failure(reason, money, LOOK), hash_)
 
 
 def payment_open(code: str, reason: str, hash_: str | None = None) -> Outcome:
-    """It may be on its way: the same bytes are followed by whoever asks again."""
+    """The payment may be under way; whoever asks again follows the same bytes."""
     return still_open(code, Failure(reason, MAYBE, SAME_AGAIN), hash_)
 
 
 class SandboxFaucet:
-    """Pays an order once; ``ledger`` remembers the payments of every process on this journal."""
+    """Pays an order once; ``ledger`` has the payments of every process on this journal."""
 
     def __init__(self, control: SandboxControl, clock: Clock, ledger: Ledger) -> None:
         self._control = control
@@ -75,7 +75,7 @@ class SandboxFaucet:
         self._ledger = ledger
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
-        """Why this order must not be paid now; None when it may be."""
+        """Why this order must not be paid now; None if it may."""
         reason = not_payable(tracked, self._clock.now())
         if reason is not None:
             return reason
@@ -86,8 +86,8 @@ class SandboxFaucet:
         return left_words(before) if before is not None else None
 
     async def pay(self, tracked: TrackedOrder, payer: str | None = None) -> Outcome:
-        """Send exactly ``inAmount`` with the deposit memo to the deposit address, from the faucet
-        or from the account of a customer of the sandbox. Open: it is on its way, or may be."""
+        """Sends exactly ``inAmount`` with the deposit memo to the deposit address, from the faucet
+        or a customer's account in the sandbox. Open: under way, or possibly so."""
         reason = self.refusal(tracked)
         if reason is not None:
             return _unfunded(reason)
@@ -116,8 +116,8 @@ class SandboxFaucet:
     def _settle(
         self, payment: Operation, error: ClientError | None, paid: str | None = None
     ) -> bool:
-        """Commit how the payment ended, unless that was known before: False then. Where it cannot
-        be written the payment stays sent, and is not repeated."""
+        """Commits how the payment ended; False if that was known before. If it cannot be written,
+        the payment stays sent and is not repeated."""
         try:
             if error is None:
                 return end_payment(self._ledger, payment, paid, status=200)
@@ -139,8 +139,8 @@ def _unfunded(reason: str) -> Outcome:
 
 
 def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None]) -> None:
-    """Commit as done every payment from the faucet that got no answer and whose order has its
-    deposit: nobody has to ask what became of it. Raises JournalUnavailable."""
+    """Commits as done every unanswered faucet payment whose order has its deposit. Raises
+    JournalUnavailable."""
     for act in unanswered(ledger):
         if act.body.get("by") != "faucet" or act.subject is None:
             continue
@@ -150,7 +150,7 @@ def settle_payments(ledger: Ledger, known: Callable[[str], TrackedOrder | None])
 
 
 def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
-    """Why nobody may pay the deposit of this order now; None when somebody may."""
+    """Why nobody may pay the deposit of this order now; None if somebody may."""
     if tracked.withheld is not None:
         return tracked.withheld
     order = tracked.order
@@ -171,7 +171,7 @@ def not_payable(tracked: TrackedOrder, now: datetime) -> str | None:
 
 
 def left_words(payment: Operation) -> str:
-    """Why nobody pays an order beside a payment that stands in the journal."""
+    """Why an order is not paid beside a payment in the journal."""
     if waits_for_signature(payment):
         return WAITS_FOR_SIGNATURE
     return SENT_BEFORE if payment.state is State.DONE else MAY_BE_PAID
@@ -181,7 +181,8 @@ PayBy = Literal["wallet", "faucet"]
 
 
 class DepositWays:
-    """``chains`` are the nodes of now, ``faucet`` the sandbox's, None live or not connected."""
+    """``chains`` are the current nodes; ``faucet`` is the sandbox's, None live or without a
+    connection."""
 
     def __init__(
         self,
@@ -200,42 +201,43 @@ class DepositWays:
         self._lacks: dict[str, str] = {}
 
     def node(self, tracked: TrackedOrder) -> ChainLink | None:
-        """Of the chain that the order is paid on, where the wallet pays there."""
+        """The node of the chain that the order is paid on, if the wallet pays there."""
         if tracked.intent is None:
             return None
         chain = tracked.intent.token_in.chain.lower()
         return next((one for one in self._chains() if one.name.lower() == chain), None)
 
     def simulated(self, tracked: TrackedOrder) -> bool:
-        """Whether the order is paid on a chain that exists in the sandbox's ledger alone."""
+        """True if the order is paid on a chain that exists only in the sandbox's ledger."""
         return not self._live and tracked.intent is not None and self.node(tracked) is None
 
     def of(self, tracked: TrackedOrder) -> PayBy | None:
-        """Who pays at the key; the faucet also where the wallet was found to lack something."""
+        """Who pays when the key is pressed; the faucet also steps in if the wallet lacks
+        something."""
         faucet = self._faucet() is not None
         if self.node(tracked) is not None and not (faucet and tracked.service_id in self._lacks):
             return "wallet"
         return "faucet" if faucet else None
 
     def missing(self, tracked: TrackedOrder) -> str | None:
-        """What the wallet would need to pay it; None where it pays, or never could."""
+        """What the wallet would need to pay it; None if it can pay, or never could."""
         intent = tracked.intent
         if intent is None or self.node(tracked) is not None or intent.token_in.kind not in KINDS:
             return None
         return f"no node of {intent.token_in.chain_name} is configured"
 
     def lacks(self, service_id: str, reason: str) -> None:
-        """The wallet cannot pay this order, so that the faucet is offered."""
+        """Notes that the wallet cannot pay this order, so that the faucet is offered."""
         self._lacks[service_id] = reason
 
     def lack_of(self, tracked: TrackedOrder) -> str | None:
-        """What the wallet was found to lack for this order, in sentences."""
+        """What the wallet lacks for this order, in sentences."""
         return self._lacks.get(tracked.service_id)
 
     # What was paid
 
     def refusal(self, tracked: TrackedOrder) -> str | None:
-        """Why the wallet must not pay it now; None where it may, or may go on with it."""
+        """Why the wallet must not pay it now; None if it may, or may continue."""
         payment = self.payment(tracked.service_id)
         if isinstance(payment, str):
             return payment
@@ -246,7 +248,7 @@ class DepositWays:
         return None if payment.body["by"] == "wallet" else MAY_BE_PAID
 
     def payment(self, service_id: str) -> Operation | str | None:
-        """The payment of an order that stands in the journal; a sentence where it has none."""
+        """The payment of an order in the journal; a sentence if the journal is unavailable."""
         try:
             return payment_of(self._ledger, service_id)
         except JournalUnavailable as error:
@@ -254,7 +256,7 @@ class DepositWays:
             return NO_JOURNAL.cause
 
     def under_way(self, tracked: TrackedOrder) -> bool:
-        """Whether the wallet began to pay it, and how that ends is not known."""
+        """True if the wallet began to pay it and the outcome is unknown."""
         payment = self.payment(tracked.service_id)
         return (
             isinstance(payment, Operation)
@@ -264,8 +266,8 @@ class DepositWays:
 
 
 async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool:
-    """Whether the wallet's own records prove that no payment of the order was ever signed. They
-    do only to the one process that may sign: to another they are of a moment ago."""
+    """True if the wallet's own records prove that no payment of the order was ever signed. They
+    prove it only to the process that may sign; to another they may be outdated."""
     if tracked is None or tracked.intent is None or not wallet.has_records:
         return False
     try:
@@ -280,8 +282,8 @@ async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool
 
 
 def open_payment_words(payment: Operation, *, none_signed: bool, payable: bool) -> str:
-    """How a payment from the wallet stands that is not settled, in sentences. ``none_signed`` by
-    the wallet's records; ``payable``: the order waits for its deposit."""
+    """How an unsettled wallet payment stands, in sentences. ``none_signed`` is by the wallet's
+    records; ``payable``: the order waits for its deposit."""
     begun = (
         f"The payment of order {payment.subject} from your wallet,"
         f" begun {payment.prepared_at:%Y-%m-%d %H:%M:%S} UTC,"

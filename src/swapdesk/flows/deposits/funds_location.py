@@ -1,5 +1,5 @@
-"""Where the funds are on screens that speak of no single order: with the user, or also in
-orders that are under way, or that ended with their money stuck."""
+"""Where the money is, for screens that show no single order: with the user, or also in orders that
+are under way or ended with their money stuck."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Funds(Struct, frozen=True):
-    """``where`` follows the word Funds; ``short`` the same for narrow screens."""
+    """``where`` follows the word Funds; ``short`` is for narrow screens."""
 
     where: str
     short: str
@@ -24,7 +24,7 @@ class Funds(Struct, frozen=True):
 
 AT_HOME = Funds("in your wallet.", "in your wallet.")
 NOT_READ = Funds("not looked at yet.", "not looked at yet.")
-"""Before the journal was read."""
+"""The state before the journal was read."""
 
 
 def funds_now(
@@ -34,11 +34,14 @@ def funds_now(
     looked_for: int = 0,
     skipped: int = 0,
 ) -> Funds:
-    """Where the funds are. ``running`` are the orders that the service was asked about; while it
-    was not (None), the journal knows which were open, and one that waited for its deposit may
-    have it by now. ``journaled`` is None before the journal is open. ``stranded``: so many
-    orders ended and need their owner; of ``looked_for`` creates it is not known whether an order
-    came of them, which nobody paid; ``skipped`` orders of the service cannot be read."""
+    """Returns where the money is.
+
+    ``running`` are open orders by the service; None before it answered, when the journal knows
+    which were open, and a waiting order may have its deposit by now. ``journaled`` is None before
+    the journal is open. ``stranded`` counts ended orders that need their owner; ``looked_for``
+    counts unpaid creates with an unknown outcome; ``skipped`` counts unreadable orders of the
+    service.
+    """
     if running is not None:
         found = funds_of(running, stranded)
         said = ""
@@ -61,12 +64,12 @@ def funds_now(
 
 
 def funds_of(orders: Iterable[TrackedOrder], stranded: int = 0) -> Funds:
-    """Where the funds are, of ``orders`` that are open: those with a deposit hold some. An order
-    that waits for its deposit holds nothing yet; ``stranded`` ones hold theirs."""
+    """Where the money of open ``orders`` is. An order that waits for its deposit holds nothing yet;
+    ``stranded`` ones hold theirs."""
     # Only now: where the funds are stands in the first frame, before any model is loaded.
     from swapdesk.flows.orders.order_fields import deposit_arrived
 
-    count = sum(deposit_arrived(one.order) for one in orders)
+    count = sum(deposit_arrived(order.order) for order in orders)
     if not count and not stranded:
         return AT_HOME
     open_ = f"{count:,} open {_orders(count)}"

@@ -1,14 +1,14 @@
-"""Paying the deposit of an order from the profile's own wallet: once, exactly, and in time. A
-session of it first finds the account that pays and fills it, and says exactly what it lacks.
+"""Pays the deposit of an order from the profile's wallet: once, exactly, and in time.
 
-The promise is made of the locked intent and the journaled order; the amount is ``inAmount`` as it
-was returned (contract 7.13). The payment is journaled before it is signed, and signed into the
-wallet's records before a byte leaves. Whoever comes back sends on what was signed, gives up what
-never left once the order may no longer be paid, and signs nothing a second time.
+A session finds the account that pays, fills it in the sandbox, and says exactly what it lacks. The
+promise is made from the locked intent and the journaled order; the amount is ``inAmount`` as
+returned (contract 7.13). The payment is journaled before it is signed, and in the wallet's records
+before a byte leaves. A later run sends on what was signed, gives up what never left once the order
+may no longer be paid, and signs nothing a second time.
 
-A transfer on Solana names a block and can be executed for about a minute after it. One that grew
-too old is made over a newer block and reviewed again. What cannot be written after the beginning
-is only logged: an entry that stays open pays nothing twice.
+A Solana transfer names a block and can be executed for about a minute after it. One that grew too
+old is built on a newer block and reviewed again. Failed writes after the beginning are only logged:
+an entry that stays open pays nothing twice.
 """
 
 from __future__ import annotations
@@ -96,16 +96,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TRANSFER = "0xa9059cbb"
-"""``transfer(address,uint256)``; the agent decodes what was made of it."""
+"""Selector of ``transfer(address,uint256)``; the agent decodes the call itself."""
 
 
 def kind_of(tracked: TrackedOrder) -> Kind | None:
-    """Whose accounts can pay the order: those of its first chain; None for no chain of theirs."""
+    """The kind of account that can pay the order on its first chain; None if the wallet has no such
+    kind."""
     return None if tracked.intent is None else KINDS.get(tracked.intent.token_in.kind)
 
 
 def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal | None) -> Promise:
-    """``coin_price`` in dollars of the coin of the chain that is paid on. Raises NotAgreed."""
+    """The promise of the deposit; ``coin_price`` is dollars per coin of the paying chain. Raises
+    NotAgreed."""
     order, intent = tracked.order, tracked.intent
     if intent is None:
         raise NotAgreed("The order was not confirmed at this desk.", NOT_PAYABLE)
@@ -150,7 +152,7 @@ def deposit_promise(tracked: TrackedOrder, account: Account, coin_price: Decimal
 
 
 def check_payable(promise: Promise) -> None:
-    """Raises NotAgreed for what no transfer on the promised chain can do."""
+    """Raises NotAgreed if no transfer on the promised chain can pay it."""
     if promise.deposit is not None and promise.deposit.tag and promise.chain_id is not None:
         raise NotAgreed(
             "The order asks for a memo, which no transfer on its chain can carry.", NOT_PAYABLE
@@ -158,7 +160,7 @@ def check_payable(promise: Promise) -> None:
 
 
 def deposit_payload(promise: Promise) -> TransactionPayload:
-    """The transfer on an EVM chain; on Solana the agent builds it. Raises NotAgreed."""
+    """The transfer on an EVM chain; the agent builds those on Solana. Raises NotAgreed."""
     deposit = promise.deposit
     if deposit is None or promise.chain_id is None:
         raise NotAgreed("The order is not paid on an EVM chain.", NOT_PAYABLE)
@@ -177,9 +179,9 @@ def _spelled(address: str, kind: str) -> str:
 
 
 TOO_OLD = "BLOCKHASH_OLD"
-"""The gate's word for a transaction of Solana that may not be executed in time."""
+"""The gate's code for a Solana transaction that may not be executed in time."""
 MOST_UNSEEN = 3
-"""How often a transfer is made anew that was too old before anybody saw it."""
+"""How often a transfer is built again that grew too old before anybody saw it."""
 
 
 async def signed_transfer(
@@ -191,8 +193,8 @@ async def signed_transfer(
     pace: Pace,
     watch: Watch,
 ) -> Signature | SignedTransaction:
-    """The transfer that was promised, signed. ``look`` shows a review; ``refusal`` tells why the
-    order must not be paid any more. Raises NotAgreed, NotSignable and WalletError; then nothing was
+    """Has the promised transfer signed. ``look`` shows a review; ``refusal`` says why the order
+    must not be paid any more. Raises NotAgreed, NotSignable and WalletError; then nothing was
     signed."""
     seen = over = False
     unseen = 0
@@ -233,8 +235,8 @@ async def signed_transfer(
 
 
 class PaymentEntry(ActEntry):
-    """The payment of an order from an account. ``earlier`` is the one of an earlier run, which is
-    gone on with. What cannot be written once it is signed is only logged."""
+    """The payment of an order from an account; ``earlier`` is an unfinished one, which is
+    continued. Failed writes after the signature are only logged."""
 
     def __init__(
         self, ledger: Ledger, service_id: str, account: str, earlier: Operation | None
@@ -242,11 +244,11 @@ class PaymentEntry(ActEntry):
         body = encode_json({"serviceId": service_id, "account": account})
         super().__init__(ledger, lambda: begin_payment(ledger, service_id, "wallet", body), earlier)
         self.asked = False
-        """Whether this run asked the wallet to sign."""
+        """True once this run asked the wallet to sign."""
 
     def asks(self) -> None:
-        """Commit that the wallet is asked to sign now. A payment that was refused meanwhile is
-        begun anew. Raises ClaimTaken and JournalUnavailable; then nothing is signed."""
+        """Commits that the wallet is asked to sign now; begins a payment that was refused meanwhile
+        anew. Raises ClaimTaken and JournalUnavailable; then nothing is signed."""
         act = self._begun
         if not self._ledger.move(act.id, State.SENT):
             stands = self._ledger.get(act.id)
@@ -256,8 +258,7 @@ class PaymentEntry(ActEntry):
         self.asked = True
 
     def unsigned(self) -> None:
-        """The wallet was asked and signed nothing, by its own records. Raises
-        JournalUnavailable."""
+        """Commits that the wallet signed nothing, by its own records. Raises JournalUnavailable."""
         with self._ledger.transaction():
             stands = self._ledger.get(self._begun.id)
             if stands is not None and stands.hash is None:
@@ -277,7 +278,7 @@ class PaymentEntry(ActEntry):
 
 
 LEAST_LEFT = timedelta(seconds=30)
-"""Nothing leaves for an order that waits no longer than this."""
+"""Nothing leaves for an order that waits for less than this."""
 NOT_PAYABLE, PAID_BEFORE, TAKEN_BACK = "NOT_PAYABLE", "PAID_BEFORE", "TAKEN_BACK"
 PAID = "on its way to the venue, or there"
 _TAKEN_BACK = (
@@ -287,8 +288,8 @@ _TAKEN_BACK = (
 
 
 class WalletFunding(Struct, frozen=True):
-    """``current`` tells how an order stands now; ``look`` shows the review of the transfer.
-    ``service_clock`` is the service's, None where it is ``clock``."""
+    """``current`` returns an order's newest state; ``look`` shows the review of the transfer.
+    ``service_clock`` is the service's, None if it is ``clock``."""
 
     client: WalletClient
     journal: Journal
@@ -306,8 +307,8 @@ class WalletFunding(Struct, frozen=True):
     async def fund(
         self, tracked: TrackedOrder, account: Account, coin_price: Decimal | None
     ) -> Outcome:
-        """Pay ``inAmount`` to the deposit address from an account of that chain, or go on with
-        the payment that was begun. Raises WalletError for what happened before a signature."""
+        """Pays ``inAmount`` to the deposit address from an account of that chain, or continues the
+        payment that was begun. Raises WalletError for failures before a signature."""
         try:
             ledger = self.journal.ledger
             earlier = payment_of(ledger, tracked.service_id)
@@ -328,9 +329,8 @@ class WalletFunding(Struct, frozen=True):
             return _paid_by(error.holder)
 
     async def paid_before(self, tracked: TrackedOrder) -> Outcome | None:
-        """What is told of an order that was paid, or may be, by what this wallet does not go on
-        with. It needs no key, so that it is known also while another desk has them. Raises
-        WalletError."""
+        """The outcome of an order that something else paid, or may have paid; None otherwise. Needs
+        no key, so it is known even while another desk has them. Raises WalletError."""
         try:
             earlier = payment_of(self.journal.ledger, tracked.service_id)
             return _paid_before(earlier, await self.kept(tracked))
@@ -338,12 +338,12 @@ class WalletFunding(Struct, frozen=True):
             return refused("NO_JOURNAL", NO_JOURNAL)
 
     async def kept(self, tracked: TrackedOrder) -> SignedTransaction | None:
-        """The transaction that pays this order or may still. Raises WalletError."""
+        """The signed transaction that pays this order or still may. Raises WalletError."""
         return await self._transactor.resume(_intent(tracked).id, Purpose.DEPOSIT)
 
     async def _taken_back(self, tracked: TrackedOrder) -> bool:
-        """Whether its payment was cancelled: the wallet signs no other one for what was confirmed
-        then. Raises WalletError."""
+        """True if its payment was cancelled: the wallet signs no second one for the same
+        confirmation. Raises WalletError."""
         signed = await self._transactor.signed(_intent(tracked).id, Purpose.CANCEL)
         return any(one.executed for one in signed)
 
@@ -384,8 +384,8 @@ class WalletFunding(Struct, frozen=True):
         return await self._followed(tracked, signed, entry)
 
     def _refusal(self, tracked: TrackedOrder) -> str | None:
-        """Why the order must not be paid now, as it stands now. Its deadline is by the service's
-        clock, and one that is put back wins nothing."""
+        """Why the order must not be paid in its present state. Its deadline is by the service's
+        clock; setting the local clock back gains nothing."""
         now = max((self.service_clock or self.clock).now(), self.clock.now())
         known = self.current(tracked.service_id) or tracked
         reason = not_payable(known, now)
@@ -401,8 +401,8 @@ class WalletFunding(Struct, frozen=True):
     async def _looked(
         self, tracked: TrackedOrder, review: Review, entry: PaymentEntry
     ) -> Agreed | None:
-        """What the trader says, unless the order changed while the review was looked at. The
-        journal says that the wallet may have signed from here on, and not before."""
+        """Returns the trader's answer, unless the order changed during the review. The journal says
+        that the wallet may have signed from here on, and not before."""
         # It is shown once more because the wallet refused to sign what had changed under it, or
         # because an earlier run ended once it had asked: only where nobody else has the wallet,
         # who may be signing it now, do its records prove that nothing was signed.
@@ -422,7 +422,7 @@ class WalletFunding(Struct, frozen=True):
     async def _followed(
         self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
     ) -> Outcome:
-        """Send the bytes while the order waits for them, and wait for their end."""
+        """Sends the bytes while the order waits for them, and waits for their end."""
         came = await self._transactor.follow(
             signed, entry, wanted=lambda: self._refusal(tracked) is None
         )
@@ -474,15 +474,15 @@ def _asks(tracked: TrackedOrder) -> tuple[object, ...]:
 # What the screens show of it
 
 NOT_ENOUGH = "NOT_ENOUGH"
-"""The wallet does not hold what is asked for, or cannot say so."""
+"""Code: the wallet lacks what is asked for, or cannot tell."""
 ASK_AGAIN = "you: f on the card asks again"
 FAUCET = "you: pay it from the faucet, with f on the card"
 ELSEWHERE = "you: fill it, or pay from another"
 
 
 def on_screen(outcome: Outcome, order_id: str, *, faucet: bool, unsigned: bool = False) -> Outcome:
-    """The same in the words of the screens, whose keys act next. ``faucet``: the sandbox's pays
-    what the wallet does not; ``unsigned``: the wallet was not asked to sign."""
+    """Phrases the outcome for screens, whose keys act next. ``faucet``: the sandbox's pays what the
+    wallet cannot; ``unsigned``: the wallet was not asked to sign."""
     outcome = replace(outcome, order_id=order_id)
     if outcome.failure is None:
         return outcome
@@ -521,7 +521,7 @@ def _intent(tracked: TrackedOrder) -> Intent:
 
 
 def _pays(session: DepositSession) -> tuple[Decimal, str]:
-    """As the order asks for it."""
+    """The amount that the order asks for."""
     asked = session.about.order.in_amount
     amount = _intent(session.about).amount_in if asked is None else asked
     return amount, f"order {session.about.short_id}"
@@ -548,8 +548,8 @@ OTHER_DESK = "Another desk has the wallet: sign there, or close it."
 
 
 def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
-    """Why this account cannot pay the order, in sentences; None where nothing speaks against
-    it. ``coin`` is the symbol of what gas is paid in. The review judges the gas itself."""
+    """Why this account cannot pay the order, in sentences; None if nothing is known against it.
+    ``coin`` is the symbol of the gas coin. The review judges the gas itself."""
     intent, amount = tracked.intent, tracked.order.in_amount
     if intent is None or amount is None:
         return "The order does not say what is to be paid."
@@ -575,7 +575,7 @@ def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
 
 
 _LACKING = frozenset({NOT_ENOUGH, MISSING})
-"""Ends after which somebody else has to pay."""
+"""Codes after which somebody else has to pay."""
 
 
 async def _work(desk: Desk, session: DepositSession) -> Outcome | None:
@@ -644,7 +644,7 @@ async def _paid(desk: Desk, session: DepositSession) -> Outcome | None:
 
 
 async def _looked_into(desk: Desk, session: DepositSession) -> Account | Outcome:
-    """The account that pays, or what it lacks."""
+    """The paying account, or the outcome that says what it lacks."""
     token = desk.catalog.token(_intent(session.about).token_in.id)
     if token is None:
         return not_paid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
@@ -677,8 +677,8 @@ DEPOSIT = SigningKind[TrackedOrder](
 def begin_deposit(
     running: RunningSignings, tracked: TrackedOrder, *, asked: bool = True
 ) -> DepositSession:
-    """The session of a payment that was asked for, or that an earlier run left open. ValueError for
-    an order that was not confirmed here."""
+    """Begins the session of a payment that was asked for, or that an earlier run left open. Raises
+    ValueError for an order that was not confirmed here."""
     intent = tracked.intent
     if intent is None:
         raise ValueError("the order was not confirmed at this desk")
@@ -694,8 +694,7 @@ def begin_deposit(
 
 
 def deposits_left_open(running: RunningSignings) -> list[DepositSession]:
-    """Sessions for payments that the journal has open and nobody here works on. Raises
-    JournalUnavailable."""
+    """Begins sessions for open payments that nobody here works on. Raises JournalUnavailable."""
     found = []
     for act in unanswered(running.desk.journal.ledger):
         by_wallet = act.body.get("by") == "wallet"

@@ -1,8 +1,8 @@
-"""What a swap on chains will take: the service's plan, the wallet's promise, the call to sign.
+"""What a swap on chains takes: the service's plan, the wallet's promise, the call to sign.
 
-The plan is asked for before the swap is confirmed (contract 10.3). Asking changes nothing, and
-its answer is only shown. The promise is the intent in the words of the wallet agent. The call for
-an order or an approval is compared with what was confirmed; nonce, gas and kind are the agent's.
+The plan is asked before the swap is confirmed (contract 10.3); asking changes nothing and its
+answer is only shown. The promise is the intent in the agent's terms. The call for an order or
+approval is compared with what was confirmed; nonce, gas and type are the agent's.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from swapdesk.wire.encoding.numbers import to_base_units
 from swapdesk.wire.encoding.time_range import LATEST, within_range
 
 PERMIT, ORDER = "permit", "order"
-"""A permit only lets somebody take a token; an order is what the venue settles by itself."""
+"""A permit only allows a token to be taken; an order is settled by the venue itself."""
 _WITH_ORDER = frozenset({"PermitWitnessTransferFrom", "PermitBatchWitnessTransferFrom"})
-"""A permit of Permit2 that carries the order with it."""
+"""Permits of Permit2 that include the order."""
 
 
 def signature_kind(document: Mapping[str, Any]) -> str:
-    """:data:`PERMIT` or :data:`ORDER`, by the primary type of typed data as it came."""
+    """:data:`PERMIT` or :data:`ORDER`, by the primary type of the typed data."""
     name = str(document.get("primaryType") or "")
     return PERMIT if name.startswith("Permit") and name not in _WITH_ORDER else ORDER
 
 
 MOST_APPROVALS = 4
-"""A reset to nothing and the approval, for a token and for a contract between: no more."""
+"""At most a reset and an approval, each for a token and for an intermediate contract."""
 MOST_STEPS = 8
-"""Signatures of a chain, and chains of a swap."""
+"""Most signatures of a chain, and most chains of a swap."""
 
 
 RESET_FIRST = ("1/2 reset", "2/2 approve")
-"""Two approvals: some tokens take another allowance only once the one before is nothing."""
+"""Two approvals, for tokens whose allowance must be reset before it changes."""
 
 
 class SwapPlan(Struct, frozen=True):
-    """``approvals`` are transactions that come first; ``signatures`` the kinds of documents to
-    sign in their order, empty where a kind is not known yet. ``allows``: the venue takes the
-    token; on Solana both sides pay in one transaction, and nothing is allowed before."""
+    """``approvals`` are transactions that come first; ``signatures`` are the kinds of documents to
+    sign, in order, empty if a kind is unknown. ``allows``: the venue takes the token; on Solana
+    both sides pay in one transaction and nothing is allowed before."""
 
     approvals: int = 0
     signatures: tuple[str, ...] = ()
@@ -57,13 +57,14 @@ class SwapPlan(Struct, frozen=True):
 
     @property
     def settles(self) -> bool:
-        """Whether the venue will send the transaction, as far as is known: it does with an order
-        that is signed."""
+        """True if the venue, as far as is known, sends the transaction, as it does after a signed
+        order."""
         return bool(self.signatures) and self.signatures[-1] != PERMIT
 
     @property
     def words(self) -> tuple[str, ...]:
-        """``allowance ok``, ``sign 1/2 permit``, ``sign 2/2 order``, ``settle``, ``confirm``."""
+        """The steps: ``allowance ok``, ``sign 1/2 permit``, ``sign 2/2 order``, ``settle``,
+        ``confirm``."""
         total = len(self.signatures)
         allowance: tuple[str, ...] = ("approve",) if self.approvals else ("allowance ok",)
         if self.approvals > 1:
@@ -76,18 +77,18 @@ class SwapPlan(Struct, frozen=True):
 
 
 AT_ONCE = SwapPlan(allows=False)
-"""Of a swap that is one transaction."""
+"""The plan of a swap that is one transaction."""
 
 
 async def ask_plan(api: PartnerApi, quote_id: str, account: str) -> SwapPlan:
-    """Raises ClientError."""
+    """Asks the service for the plan of a quote. Raises ClientError."""
     request = ApproveRequest(quote_id=quote_id, address_from=account)
     return plan_of(await missing_permission(api, request))
 
 
 async def missing_permission(api: PartnerApi, request: ApproveRequest) -> ApproveAnswer:
-    """What has to be approved or signed. Raises ClientError, and never OutcomeUnknown: asking
-    creates nothing, whatever became of the answer."""
+    """Asks what must be approved or signed. Raises ClientError, never OutcomeUnknown: asking
+    creates nothing, even if the answer is lost."""
     try:
         return await api.dex_approve(request)
     except OutcomeUnknown as lost:
@@ -104,19 +105,18 @@ def plan_of(missing: ApproveAnswer) -> SwapPlan:
 
 
 def journaled_plan(acts: Sequence[Operation]) -> SwapPlan | None:
-    """What was journaled of a swap's plan with its create, the first of ``acts``; None where
-    nothing was."""
+    """The plan journaled with the create, which is the first of ``acts``; None if there is none."""
     plan = acts[0].result.get("plan") if acts else None
     return convert(plan, SwapPlan) if isinstance(plan, dict) else None
 
 
 class NoDexSwap(ValueError):
-    """The intent is none of an on-chain swap, or not one that can be promised."""
+    """The intent is no on-chain swap, or one that cannot be promised."""
 
 
 def promise_of(intent: Intent) -> Promise:
-    """What was confirmed. Raises NoDexSwap, and NumberError for an amount with more digits than
-    its token has."""
+    """The promise of what was confirmed. Raises NoDexSwap, and NumberError if an amount has more
+    digits than its token."""
     agreed = intent.dex
     if intent.route != "dex" or agreed is None:
         raise NoDexSwap("this was not confirmed as an on-chain swap")
@@ -152,11 +152,11 @@ def _asset(token: TokenFacts) -> Asset:
 
 
 _PLAIN_KINDS = frozenset({0, 1, 2})
-"""Legacy, with an access list, and of EIP-1559: they say the same of who is paid."""
+"""Legacy, access list and EIP-1559 transactions: they state equally who is paid."""
 
 
 def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayload:
-    """The call to sign. Raises NotThisSwap."""
+    """The order's call to sign. Raises NotThisSwap."""
     to, data = told.get("to"), told.get("data")
     if not isinstance(to, str) or not isinstance(data, str):
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -177,7 +177,7 @@ def transaction_of(told: Mapping[str, Any], promise: Promise) -> TransactionPayl
 
 
 def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
-    """The call to sign for an approval. Raises NotThisSwap."""
+    """An approval's call to sign. Raises NotThisSwap."""
     chain = approval.from_chain
     if chain.chain_id is not None:
         _on_chain(chain.chain_id, promise)
@@ -191,7 +191,7 @@ def approval_of(approval: Approval, promise: Promise) -> TransactionPayload:
 
 
 def deadline_of(told: Mapping[str, Any]) -> datetime:
-    """When the transaction is executed last; far in the future where nobody said."""
+    """When the transaction can be executed last; far in the future if unstated."""
     seconds = whole(told.get("deadline"))
     try:
         if seconds is not None:

@@ -1,18 +1,17 @@
 """A swap on chains from its confirmation to the venue's turn: one intent, one order, one payment.
 
 Approve or sign what is missing, create the order, send its transaction, tell the service. Every
-step is journaled before it is done, so that :meth:`DexSwapFlow.take_on` goes on wherever an
-earlier run stopped. The report to the service is repeated with the same hash (contract 10.10).
+step is journaled before it is done, so :meth:`DexSwapFlow.take_on` continues wherever an earlier
+run stopped. The report to the service is repeated with the same hash (contract 10.10).
 
-The service repeats what has to be approved or signed until nothing is missing (contract 10.3).
-Approvals are mined one after the other; a chain of signatures goes forward by one step and has an
-end. The agent's records decide: a transaction found there is sent again as it is, never made anew,
-and a document that has become another one ends the swap.
+The service repeats what must be approved or signed until nothing is missing (contract 10.3).
+Approvals are mined one after the other; a chain of signatures advances by one step and ends. The
+agent's records decide: a transaction found there is sent again unchanged, never built anew, and a
+document that changed ends the swap.
 
-Every end is committed, and says the cause, where the money is and who acts next. What may still
-come of a swap is left open in the journal, so that it is taken on later.
-
-A dry run goes up to the first signature and journals, creates, signs and sends nothing.
+Every end is committed, and says the cause, where the money is and who acts next. A swap that may
+still have a result stays open in the journal and is continued later. A dry run goes up to the first
+signature and journals, creates, signs and sends nothing.
 """
 
 from __future__ import annotations
@@ -123,20 +122,21 @@ from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import Order
 
 CONFIRMATIONS_ASKED = 5
-"""How often a run tells the service of a transaction that it does not see yet."""
+"""How often a run reports a transaction that the service does not see yet."""
 ATTEMPTS = 3
-"""How often a call is made that changes nothing, or nothing twice."""
+"""How often a call is tried that changes nothing, or nothing twice."""
 AFTER_QUOTE = timedelta(hours=1)
-"""So long after its quote the transaction of an order may be signed, whatever the order says."""
+"""Longest time after its quote in which an order's transaction may be signed, whatever the order
+says."""
 TOO_LATE = timedelta(seconds=5)
-"""A transaction that was never sent and ends this soon would be executed in vain."""
+"""An unsent transaction that expires sooner than this would be executed in vain."""
 
 T = TypeVar("T")
 
 
 AGAIN = f"you: {QUOTE_AGAIN}"
 AGAIN_LATER = frozenset({"locked", "read_only", "chain_unreachable"})
-"""The swap goes on behind these, so that its step stays open: a refused one ends the swap."""
+"""Refusals that keep the step open because the swap can continue later; others end it."""
 GOES_ON = "the desk: it goes on where it stopped when it is started again"
 
 
@@ -145,12 +145,12 @@ def on_its_way(hash_: str) -> str:
 
 
 def signed_away(hash_: str) -> str:
-    """Signed, and perhaps sent: the chain decides when it is asked again."""
+    """What is said of money that is signed for and perhaps sent: the chain decides."""
     return f"in your wallet until transaction {hash_}, which you signed, is executed"
 
 
 class SwapStopped(Exception):
-    """Ends the work on a swap from wherever it stands."""
+    """Ends the work on a swap, at any point."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome.code)
@@ -158,8 +158,7 @@ class SwapStopped(Exception):
 
 
 def whereabouts(intent: Intent, ledger: Ledger) -> str:
-    """Where the money of a swap is as far as the journal knows what became of the order's
-    transaction."""
+    """Where the money of a swap is, as far as the journal knows of the order's transaction."""
     swap = newest_part(ledger, intent.id, "swap")
     if swap is not None and swap.hash is not None:
         if swap.state is State.DONE:
@@ -170,7 +169,7 @@ def whereabouts(intent: Intent, ledger: Ledger) -> str:
 
 
 def _unpaid_money(intent: Intent, ledger: Ledger) -> str:
-    """Where it is while nothing was paid, and who may take it."""
+    """Where the money is while nothing was paid, and who may take it."""
     return wallet_money(intent, acts_of(ledger, intent.id))
 
 
@@ -179,7 +178,7 @@ def _with_venue(intent: Intent, hash_: str) -> str:
 
 
 class DexSwapFlow(Struct, frozen=True):
-    """``look`` shows each review and hears what the trader says; ``watch`` hears how it goes."""
+    """``look`` shows each review and returns the trader's answer; ``watch`` hears the progress."""
 
     api: PartnerApi
     exchange: ExchangeFlow
@@ -191,8 +190,7 @@ class DexSwapFlow(Struct, frozen=True):
     watch: Watch = field(default_factory=Watch)
 
     async def swap(self, intent: Intent, plan: SwapPlan | None = None) -> Outcome:
-        """A new swap; ``plan`` as it was confirmed, where it was known. Raises NoDexSwap for an
-        intent that is none."""
+        """Carries out a new swap; ``plan`` as confirmed, if it was known. Raises NoDexSwap."""
         promise_of(intent)
         if intent.id in self.exchange.running:
             return refused("ALREADY_ASKED", ALREADY_ASKED)
@@ -211,7 +209,7 @@ class DexSwapFlow(Struct, frozen=True):
         return await self._run(intent)
 
     async def take_on(self, intent: Intent) -> Outcome | None:
-        """Go on with a swap that an earlier run left open; None while another desk has it."""
+        """Continues a swap that an earlier run left open; None while another desk does."""
         try:
             if intent.id in self.exchange.running:
                 return None
@@ -233,10 +231,10 @@ _LATER = frozenset(code.upper() for code in AGAIN_LATER)
 
 
 class SwapPart(ActEntry):
-    """A transaction that a swap takes, or a document, as a part of its create."""
+    """A transaction or document of a swap, as a child of its create."""
 
     def done(self, hash_: str) -> None:
-        """What was executed after it had been refused is an act of its own: it is never told as
+        """What was executed after a refusal gets an operation of its own: it must never be shown as
         something that cannot be executed any more."""
         with self._ledger.transaction():
             super().done(hash_)
@@ -269,16 +267,16 @@ def begin_part(
     /,
     **result: Any,
 ) -> Operation:
-    """Commits the next part of a swap. What an earlier run prepared and never signed gives way to
-    it."""
+    """Commits the next part of a swap. A part that an earlier run prepared and never signed gives
+    way."""
     with ledger.transaction():
         replace_prepared(ledger, intent_id)
         return ledger.begin(kind, body, parent=intent_id, state=state, **result)
 
 
 def replace_prepared(ledger: Ledger, intent_id: str) -> None:
-    """Commits that the prepared parts of a swap are never signed: it goes on without them. What was
-    signed may still be executed, and stays open."""
+    """Commits that the prepared parts of a swap are never signed. Signed ones may still be executed
+    and stay open."""
     for part in ledger.parts(intent_id):
         if part.hash is None:
             ledger.move(part.id, State.REFUSED, among=(State.PREPARED,), code="REPLACED")
@@ -289,7 +287,7 @@ _NOTHING = "0" * 64
 
 
 class _Work:
-    """One run over one swap."""
+    """One run of one swap."""
 
     def __init__(self, flow: DexSwapFlow, intent: Intent) -> None:
         self._flow = flow
@@ -298,7 +296,7 @@ class _Work:
         self._promise = promise_of(intent)
         self._transactor = Transactor(flow.wallet, flow.clock, flow.pace, flow.look, flow.watch)
         self._order_id: str | None = None
-        """The order, once there is one."""
+        """The order's id, once there is one."""
 
     async def done(self) -> Outcome:
         try:
@@ -342,7 +340,7 @@ class _Work:
         return self._adopted(await self._flow.exchange.create_onchain(self._intent, body))
 
     async def _again(self, service_id: str) -> Order:
-        """The order as the journal has it; what to send is read from the service where not."""
+        """The journaled order; what to send is read from the service if it is missing."""
         self._order_id = service_id
         known = self._flow.journal.orders.get(service_id)
         if known is not None and known.order.metadata is not None:
@@ -373,7 +371,7 @@ class _Work:
     # The transaction of the order
 
     async def _executed(self, order: Order) -> str | None:
-        """The hash of the order's transaction, executed; None where the venue settles."""
+        """The hash of the order's executed transaction; None if the venue settles."""
         signed = await self._kept(order)
         if signed is None:
             told = told_by(order)
@@ -399,9 +397,8 @@ class _Work:
         raise SwapStopped(self._over(found.word.upper(), said, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
-        """The transaction that stands in the wallet's records, whatever the service says by now;
-        None where there is none. One that nobody has seen and that would come too late is given
-        up."""
+        """The order's transaction in the wallet's records, whatever the service says by now; None
+        if there is none. One that nobody has seen and that would be too late is given up."""
         kept = [one for one in await self._signed(Purpose.SWAP) if one.code != "ABANDONED"]
         pays = decisive(kept)
         if pays is None:
@@ -423,12 +420,12 @@ class _Work:
     # What is signed
 
     async def _signed(self, purpose: Purpose) -> tuple[SignedTransaction, ...]:
-        """What was signed for this swap and purpose, in that order."""
+        """What was signed for this swap and purpose, oldest first."""
         return await self._transactor.signed(self._intent.id, purpose)
 
     def _sign_until(self, until: datetime) -> None:
-        """There is an order: its transaction may be signed until then, and the quote's end no
-        longer counts; never longer than :data:`AFTER_QUOTE` behind it."""
+        """Extends the time to sign: an order exists, so its transaction may be signed until then
+        and the quote's end no longer counts; at most :data:`AFTER_QUOTE` after it."""
         end = self._promise.valid_until
         if until > end:
             self._promise = replace(self._promise, valid_until=min(until, end + AFTER_QUOTE))
@@ -442,15 +439,15 @@ class _Work:
         part: Operation | None = None,
         **result: Any,
     ) -> SwapPart:
-        """A part of this swap: ``part`` of an earlier run, else one that it begins."""
+        """The journal's entry: the ``part`` of an earlier run, or one that it begins."""
         ledger, begin = self._ledger, partial(begin_part, self._ledger, self._intent.id)
         return SwapPart(ledger, lambda: begin(kind, body, state, **result), part)
 
     async def _sign(
         self, kind: Kind, digest: str, payload: TransactionPayload | SolanaPayload, **result: Any
     ) -> SignedTransaction:
-        """A transaction, signed; its bytes may leave then (:meth:`_settle`). Raises NotSignable and
-        NotAgreed."""
+        """Has a transaction signed; its bytes may then leave (:meth:`_settle`). Raises NotSignable
+        and NotAgreed."""
         entry = self._entry(kind, {"digest": digest}, **result)
         return await self._transactor.confirm(
             entry, lambda: self._transactor.agree(payload, self._promise)
@@ -459,16 +456,14 @@ class _Work:
     async def _settle(
         self, signed: SignedTransaction, kind: Kind, until: datetime | None = None
     ) -> SignedTransaction:
-        """Send the bytes, the same ones however often, and wait for their end: that of the
-        transaction that was executed, where it got a higher fee meanwhile. Raises StillOpen when
-        there is none in time, and Refused when the node does not take them."""
+        """Sends the same bytes until they are final, or until a replacement with a higher fee is
+        executed. Raises StillOpen if time runs out, and Refused if the node rejects them."""
         part = newest_part(self._ledger, self._intent.id, kind)
         entry = self._entry(kind, {"digest": ""}, part=part)
         return await self._transactor.settle(signed, entry, until=until)
 
     async def _asked(self, call: Callable[[], Awaitable[T]]) -> T:
-        """The answer of a call that may be repeated because it changes nothing, or nothing
-        twice."""
+        """Repeats a call that changes nothing, or nothing twice, until it is answered."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await call()
@@ -482,8 +477,8 @@ class _Work:
     # What lets the venue take the tokens
 
     async def _permitted(self) -> list[GivenSignature]:
-        """Approve and sign all that is missing; the signatures that belong to the create. On Solana
-        nothing is: both sides pay in the order's transaction."""
+        """Approves and signs everything missing; returns the signatures for the create. Nothing on
+        Solana, where both sides pay in the order's transaction."""
         if self._promise.chain_id is None:
             return []
         for signed in await self._signed(Purpose.APPROVE):
@@ -510,12 +505,12 @@ class _Work:
         return [await self._chain(first) for first in missing.signatures]
 
     def _broken(self, what: str) -> SwapStopped:
-        """What the service asks to be approved or signed does not go forward."""
+        """The failure of a service whose required approvals or signatures make no progress."""
         said = f"The service contradicts itself: {what}."
         return SwapStopped(self._end("SIGNATURE_CHAIN", said))
 
     def _kind_of(self, hash_: str) -> Kind:
-        """What a transaction was signed for; as the newest where none tells a hash yet."""
+        """What a transaction was signed for; as the newest part if none has the hash yet."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
         known = [part for part in approvals if part.hash == hash_]
         return next((part.kind for part in (*known, *approvals)), "approve")
@@ -538,7 +533,7 @@ class _Work:
             raise SwapStopped(self._end("APPROVAL_FAILED", said))
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
-        """Sign from the first step to the last; the last signature is the one that counts."""
+        """Signs from the first step to the last; the last signature is the one that counts."""
         requirement, total = first, first.total_steps
         if first.step != 0 or not 1 <= total <= MOST_STEPS:
             raise self._broken(f"a chain of {total} steps begins with step {first.step}")
@@ -568,7 +563,7 @@ class _Work:
             requirement = after
 
     async def _given(self, requirement: SignatureRequirement) -> GivenSignature:
-        """The signature of a step, made now or as the journal has it."""
+        """The signature of a step, made now or journaled."""
         name = f"sign {requirement.key} {requirement.step}"
         digest = _digest(requirement)
         before = newest_part(self._ledger, self._intent.id, "sign", name)
@@ -585,7 +580,8 @@ class _Work:
         return _given(requirement, signature.signature)
 
     def _goes_on(self, requirement: SignatureRequirement) -> bool:
-        """Raises SwapStopped for a chain that ends too early or not at all, and NotThisSwap."""
+        """True if the chain goes on. Raises SwapStopped if it ends too early or never, and
+        NotThisSwap."""
         last = requirement.step + 1 == requirement.total_steps
         if not _chained(requirement):
             if not last:
@@ -598,7 +594,8 @@ class _Work:
     # What the service is told
 
     async def _confirmed(self, order: Order, hash_: str | None) -> Outcome:
-        """Confirm, with the same hash however often; a service that knows it is content."""
+        """Confirms to the service, always with the same hash; a service that knows it already is
+        content."""
         ledger, intent_id = self._ledger, self._intent.id
         with ledger.transaction():
             confirm = newest_part(ledger, intent_id, "confirm")
@@ -628,7 +625,8 @@ class _Work:
         return replace(self._open(code, said, self._paid_money(hash_), hash_=hash_), error=error)
 
     def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
-        """A refusal is told and not final where money left: the service may see it later."""
+        """Reports a refused confirmation, which is not final if money left: the service may see it
+        later."""
         code = refused.code or f"HTTP_{refused.status}"
         said = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
@@ -647,7 +645,7 @@ class _Work:
     # How it ends or stops
 
     def _ended_by(self, stop: Exception) -> Outcome:
-        """What is told of it."""
+        """The outcome of a stop."""
         match stop:
             case SwapStopped():
                 return stop.outcome
@@ -674,7 +672,7 @@ class _Work:
         raise AssertionError("unreachable")
 
     def _end(self, code: str, cause: str, next_: str = AGAIN) -> Outcome:
-        """Nothing was paid and nothing more is tried; committed before it is told."""
+        """Ends a swap for which nothing was paid; committed before it is returned."""
         money = self._money()
         if not self._refuse_open_part(code):
             money = self._whereabouts()
@@ -688,7 +686,7 @@ class _Work:
         next_: str = AGAIN,
         hash_: str | None = None,
     ) -> Outcome:
-        """Nothing more is done for it, and nothing was swapped."""
+        """Ends a swap in which nothing was swapped."""
         failure = Failure(cause, money or self._money(), next_)
         return replace(refused(code, failure, hash_), order_id=self._order_id)
 
@@ -700,13 +698,12 @@ class _Work:
         next_: str = GOES_ON,
         hash_: str | None = None,
     ) -> Outcome:
-        """It is taken on from what stands in the journal."""
+        """The outcome of a swap that the journal can continue."""
         failure = Failure(cause, money or self._whereabouts(), next_)
         return replace(still_open(code, failure, hash_), order_id=self._order_id)
 
     def _refuse_open_part(self, code: str) -> bool:
-        """What stands open in the journal is over, and so is the swap. False where what was begun
-        is done already."""
+        """Commits that the open part and the swap are over. False if the part is done already."""
         ledger, intent_id = self._ledger, self._intent.id
         create = ledger.get(intent_id)
         if create is not None and create.state is State.PREPARED:
@@ -724,11 +721,12 @@ class _Work:
         return whereabouts(self._intent, self._ledger)
 
     def _paid_money(self, hash_: str | None) -> str:
-        """Where it is once the order's transaction was executed, or is settled by the venue."""
+        """Where the money is once the order's transaction was executed, or the venue settles it."""
         return self._money() if hash_ is None else _with_venue(self._intent, hash_)
 
     def _wallet_said(self, error: WalletError) -> Outcome:
-        """Gone, locked or without its chain: later. Any other refusal ends it unsigned."""
+        """The outcome of a wallet failure: later if it is gone, locked or without its chain; any
+        other refusal ends the swap unsigned."""
         said = sentence(error.words)
         if isinstance(error, Refused) and error.code not in AGAIN_LATER:
             next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
@@ -753,7 +751,7 @@ class _Work:
 
 
 def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
-    """The document as it came, for the agent to judge. Raises NotThisSwap."""
+    """The document as received, for the agent to judge. Raises NotThisSwap."""
     permits = signature_kind(requirement.data) == PERMIT
     return TypedDataPayload(
         Purpose.APPROVE if permits else Purpose.ORDER,
@@ -769,7 +767,8 @@ def payload_of(requirement: SignatureRequirement) -> TypedDataPayload:
 
 
 def _chained(requirement: SignatureRequirement) -> bool:
-    """Raises NotThisSwap for a type that is neither: what follows such a signature is not known."""
+    """True if another signature follows. Raises NotThisSwap for any other type, after which the
+    next step would be unknown."""
     kind = requirement.type.lower()
     if kind not in tuple(SignatureType):
         said = f"a signature of the type {requirement.type}, which this desk does not know"
@@ -791,8 +790,8 @@ _HEIGHT = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 def half_of(told: Mapping[str, Any], promise: Promise) -> SolanaPayload:
-    """The transaction to sign, written in hexadecimal (contract 10.8) or in base64, as bundles
-    are. Raises NotThisSwap."""
+    """The transaction to sign, from hexadecimal (contract 10.8) or, as in bundles, base64. Raises
+    NotThisSwap."""
     data = told.get("data")
     if not isinstance(data, str) or not data:
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
@@ -813,7 +812,7 @@ def _octets(data: str) -> bytes:
 
 
 def _height(told: Mapping[str, Any]) -> int | None:
-    """The last block height that it can be executed at, where the service says it."""
+    """The last block height at which it can be executed, if the service says so."""
     text = str(told.get("lastValidBlockHeight", ""))
     return int(text) if _HEIGHT.fullmatch(text) else None
 
@@ -826,7 +825,7 @@ LATER_APPROVAL = "It is judged on the chain as the step before it leaves it."
 
 
 class ShownPayload(Struct, frozen=True):
-    """``data`` is 0x-hex of a transaction, or the EIP-712 document. ``value`` is in wei."""
+    """``data`` is 0x-hex of a transaction, or the EIP-712 document; ``value`` is in wei."""
 
     kind: Literal["transaction", "typedData"]
     purpose: Purpose
@@ -842,7 +841,7 @@ class ShownPayload(Struct, frozen=True):
 
 
 class DryStep(Struct, frozen=True):
-    """One payload that would be signed. ``review`` is None where ``unjudged`` says why."""
+    """One payload that would be signed. ``review`` is None if ``unjudged`` says why."""
 
     name: str
     payload: ShownPayload
@@ -851,8 +850,8 @@ class DryStep(Struct, frozen=True):
 
 
 class DryRun(Struct, frozen=True):
-    """What would be signed. ``notKnown`` are sentences on what comes later, ``asked`` the calls
-    of the service that this took."""
+    """What would be signed. ``notKnown`` has sentences on later steps, ``asked`` the service calls
+    made."""
 
     PRINTED: ClassVar = {
         "dryRun": "dry", "quoteId": "intent.quote_id", "provider": "intent.provider",
@@ -874,13 +873,13 @@ class DryRun(Struct, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """Whether the gate refuses a step: the swap would end there."""
-        return any(one.review is not None and one.review.refused for one in self.steps)
+        """True if the gate refuses a step, where the swap would end."""
+        return any(step.review is not None and step.review.refused for step in self.steps)
 
 
 async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryRun:
-    """Raises ClientError, WalletError, NoDexSwap, and NotThisSwap for an approval that is none
-    of this swap."""
+    """Raises ClientError, WalletError, NoDexSwap, and NotThisSwap for an approval of something
+    else."""
     promise = promise_of(intent)
     if promise.chain_id is None:
         # Both sides pay in the order's transaction: nothing is permitted before it.

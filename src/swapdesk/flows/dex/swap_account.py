@@ -1,7 +1,7 @@
-"""The account of the wallet that a swap on chains is paid from: found, filled, looked into.
+"""The wallet account that pays a swap on chains: found, filled, examined.
 
-The agent is started by this, when the first route on a chain is reviewed. In the sandbox the
-wallet makes its accounts and the faucet fills them; what it gave is waited for.
+This starts the agent when the first on-chain route is reviewed. In the sandbox the wallet creates
+its accounts and the faucet fills them; its money is waited for.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ class NoSwapAccount(Exception):
 
 
 class SwapAccount(Struct, frozen=True):
-    """``account`` pays, ``payee`` is the wallet's own account on the chain that is paid out on,
-    None without one. ``balance`` of the token sold and ``coin`` for gas are None until they are
-    read; ``unread`` says why they were not. ``filling``: the faucet's money is on its way.
-    ``plan`` is None until the service said what it takes."""
+    """``account`` pays; ``payee`` is the wallet's account on the payout chain, or None. ``balance``
+    of the sold token and ``coin`` for gas are None until read; ``unread`` says why not.
+    ``filling``: the faucet's money is under way. ``plan`` is None until the service answered."""
 
     account: Account
     payee: Account | None
@@ -55,7 +54,7 @@ class SwapAccount(Struct, frozen=True):
         return self.account.name or self.account.address
 
     def lack(self, amount: Decimal, symbol: str) -> str | None:
-        """Why ``amount`` cannot be paid; None when nothing speaks against it."""
+        """Why ``amount`` cannot be paid; None if nothing is known against it."""
         if self.read_only:
             return "another desk has the wallet; sign there, or close it"
         if self.unread is not None:
@@ -72,10 +71,9 @@ class SwapAccount(Struct, frozen=True):
 async def find_account(
     desk: Desk, sold: Token, bought: Token, *, payer: str = "", fill: bool = True
 ) -> AsyncIterator[SwapAccount]:
-    """What is known of the account, more with every answer: of ``payer``, a name or an address,
-    else of the first one. Without ``fill`` none is made, and the faucet gives nothing.
-
-    Raises NoSwapAccount and WalletError."""
+    """Yields the account with ever more details: the one named or addressed by ``payer``, else the
+    first. Without ``fill`` no account is created and the faucet gives nothing. Raises NoSwapAccount
+    and WalletError."""
     wallet = desk.wallet
     link = wallet.link(sold.chain_data.short_name)
     if link is None:
@@ -96,13 +94,13 @@ async def find_account(
 
 
 async def read_again(desk: Desk, found: SwapAccount, sold: Token) -> SwapAccount:
-    """The same with what the account has now. Raises WalletError."""
+    """Reads the account's balances again. Raises WalletError."""
     link = desk.wallet.link(sold.chain_data.short_name)
     return found if link is None else await _balances(desk, found, link, sold)
 
 
 async def with_plan(desk: Desk, found: SwapAccount, quote_id: str) -> SwapAccount:
-    """The same with what the service says the swap will take; without it where it does not."""
+    """Adds the service's plan of the swap, if it answers."""
     if found.account.kind is Kind.SOLANA:
         return replace(found, plan=AT_ONCE)
     try:
@@ -130,7 +128,7 @@ def _chosen(accounts: Accounts, sold: Token, bought: Token, payer: str) -> SwapA
 
 
 async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token) -> SwapAccount:
-    """Of the token sold and of the chain's coin."""
+    """Reads the balances of the sold token and of the chain's coin."""
     coin = Asset("", 9 if link.kind is Kind.SOLANA else 18, None)
     token = Asset(sold.symbol, sold.decimals, sold.address)
     assets = [coin] if sold.address is None else [coin, token]
@@ -151,7 +149,7 @@ async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 async def _filled(
     desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
 ) -> AsyncIterator[SwapAccount]:
-    """Ask the faucet, and look until its money is there or is not coming."""
+    """Asks the faucet, and waits until its money arrives or certainly does not."""
     from swapdesk.flows.wallet.wallet_reading import GIVEN, fill_wallet
 
     given = sold.address is None or sold.symbol in GIVEN

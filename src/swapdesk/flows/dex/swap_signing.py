@@ -1,7 +1,7 @@
 """Swaps on chains while they are signed: new ones, and those an earlier run left open.
 
-The line of steps follows from the journal, so that a swap that is taken on shows where it stands.
-A swap whose payment is already signed needs no pass phrase.
+The steps follow from the journal, so a continued swap shows where it stands. A swap whose payment
+is signed needs no pass phrase.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ def flow_steps(
     ended: bool = False,
     allows: bool = True,
 ) -> tuple[FlowStep, ...]:
-    """The line of a swap: of its create and the parts of that. ``plan`` counts until one is in the
-    journal; ``ended``: nothing more is done, so what is not done failed; ``allows`` as of a plan.
-    """
+    """The steps of a swap, from its create and its parts. ``plan`` counts until one is journaled;
+    ``ended``: nothing more is done, so the rest failed; ``allows`` as of a plan."""
     plan = journaled_plan(acts) or plan
     planned = plan.signatures if plan is not None else ()
     # The newest of each signature, in the order they were begun; chains follow one another.
@@ -83,7 +82,7 @@ def _allowance(acts: Sequence[Operation], plan: SwapPlan | None, allowed: bool) 
 
 
 def _state(act: Operation | None) -> State | None:
-    """Of a step of the line that is this act."""
+    """The state of a step that is this operation."""
     if act is None:
         return None
     return State.DONE if act.state is State.DONE else State.SENT
@@ -104,7 +103,7 @@ def _payment(
 
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:
-    """The first step that is not done is where it ended."""
+    """Marks the first step that is not done as failed."""
     at = next((at for at, one in enumerate(line) if one.state is not State.DONE), None)
     return [
         FlowStep(one.name, State.REFUSED)
@@ -119,14 +118,14 @@ def _last(acts: Sequence[Operation], kind: str) -> Operation | None:
 
 
 class Swap(Struct, frozen=True):
-    """``plan`` counts until one is in the journal."""
+    """``plan`` counts until one is journaled."""
 
     intent: Intent
     plan: SwapPlan | None = None
 
 
 def swap_token(intent: Intent) -> str:
-    """What is bought, with its chain where that is another one."""
+    """The bought token, with its chain if that differs."""
     bought = intent.token_out
     other = bought.chain != intent.token_in.chain
     return f"{bought.symbol} on {bought.chain_name}" if other else bought.symbol
@@ -140,7 +139,6 @@ def _order_id(session: SigningSession[Swap]) -> str | None:
 
 
 def _steps(session: SigningSession[Swap]) -> tuple[FlowStep, ...]:
-    """From the journal."""
     ended = session.outcome is not None and session.outcome.refused
     allows = session.token.kind == "evm"
     acts = acts_of(session.journal.ledger, session.id)
@@ -184,14 +182,16 @@ async def _work(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
 
 
 async def _swapped(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
-    """Keys are opened before a new swap, and where one that an earlier run left open turns out to
-    need them: a payment that is signed needs no pass phrase."""
+    """Opens keys before a new swap, or once a continued one turns out to need them: a signed
+    payment needs no pass phrase."""
     wallet, terms = desk.wallet, session.about.intent.dex
     if terms is None:
         return await _once(desk, session)
     if not session.wallet:
         accounts = (await wallet.accounts()).accounts
-        session.wallet = next((one.name for one in accounts if one.address == terms.sender), "")
+        session.wallet = next(
+            (account.name for account in accounts if account.address == terms.sender), ""
+        )
     if session.asked or not wallet.live:
         await open_keys(wallet, terms.sender, session)
     outcome = await _once(desk, session)
@@ -245,8 +245,8 @@ def begin_swap(
     plan: SwapPlan | None = None,
     asked: bool = True,
 ) -> SigningSession[Swap]:
-    """The session of a swap that was just confirmed; or, where it was not ``asked`` for, of one
-    that an earlier run left open."""
+    """Begins the session of a swap that was just confirmed or, if not ``asked``, of one that an
+    earlier run left open."""
     return running.begin(
         SWAP,
         intent.id,
@@ -260,7 +260,6 @@ def begin_swap(
 
 
 def swaps_left_open(running: RunningSignings) -> list[SigningSession[Swap]]:
-    """Sessions for what the journal has open and nobody here works on. Raises
-    JournalUnavailable."""
+    """Begins sessions for open swaps that nobody here works on. Raises JournalUnavailable."""
     found = open_swaps(running.desk.journal.ledger)
     return [begin_swap(running, one, asked=False) for one in found if running.get(one.id) is None]

@@ -32,7 +32,7 @@ from swapdesk.flows.doctor.home_checks import (
     unchecked,
     wrong,
 )
-from swapdesk.flows.notation import duration
+from swapdesk.flows.notation import capital, duration
 from swapdesk.flows.wallet.chain_links import live_links
 from swapdesk.installation import shell_word
 from swapdesk.paths import Home
@@ -99,7 +99,7 @@ def _credentials(
     except (NotConfigured, CredentialsError) as error:
         if any(problem.key == "secret_file" for problem in settings.problems):
             return Credentials(), [unchecked("credentials", "The secret cannot be read.")]
-        said = f"{str(error)[:1].upper()}{str(error)[1:]}."
+        said = f"{capital(str(error))}."
         return Credentials(), [wrong("credentials", said, _mend_credentials(settings))]
 
 

@@ -1,6 +1,3 @@
-"""What the desk writes down before it acts: one file.
-
-``journal`` is both of them: ``ledger``, whose acts mean what the rooms say that begin them, and
-``order_log``. A file of an older version becomes one of this one when it is opened
-(``journal_migration``).
-"""
+"""What the desk writes down before it acts, in one file. A ``journal`` consists of the ``ledger``
+of operations, whose meaning is defined by the rooms that begin them, and of the ``order_log``. A
+file of an older version is migrated when it is opened (``journal_migration``)."""

@@ -1,7 +1,8 @@
-"""The write-ahead log of the desk: acts before their side effect, outcomes before they show.
+"""The write-ahead log of the desk: operations before their side effect, outcomes before they are
+shown.
 
-``ledger`` holds the acts, ``orders`` every order this desk knows, with its states and its
-transactions. Both live in one file, so that an order and the end of its create are one commit.
+``ledger`` has the operations, ``orders`` every order this desk knows with its states and
+transactions. Both are in one file, so that an order and the end of its create are one commit.
 """
 
 from __future__ import annotations
@@ -28,8 +29,7 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, clock: Clock, service: Clock | None = None) -> Journal:
-        """The journal at ``path``. Raises JournalRefused for a file of a version that this program
-        does not know."""
+        """Opens the journal at ``path``. Raises JournalRefused for a file of an unknown version."""
         return cls(JournalFile.open(path), clock, service)
 
     @property
@@ -37,15 +37,15 @@ class Journal:
         return self._file.problem
 
     def call_created(self, id_: str, order: Order, **told: Any) -> bool:
-        """Commit the order that a call by hand created together with the end of the call, the
-        order also where the call was over; whether the call moved."""
+        """Commits the order that a manual call created together with the end of the call; the order
+        even if the call was over. Returns whether the call moved."""
         with self.ledger.transaction() as db:
             moved = self.ledger.move(id_, State.DONE, subject=order.service_id, **told)
             self.orders.put(db, order, "create")
             return moved
 
     def order_writer(self) -> OrderLog:
-        """The orders over a connection of their own, to be written from a thread."""
+        """A second connection to the orders, for writes from a thread."""
         if self._second is None:
             self._second = self._file.second_connection()
         return OrderLog(self._second, self._service)

@@ -1,10 +1,10 @@
-"""The file behind the journal: SQLite, WAL, ``synchronous=FULL``, mode 0600, many processes.
+"""The file behind the journal: SQLite, WAL, ``synchronous=FULL``, mode 0600, shared by processes.
 
-Without a journal there are no side effects: every write raises JournalUnavailable when the file
-cannot take it, and nothing may be sent then. A file of an older version is brought up when it is
-opened; one of a newer version, or of none that is known, is refused.
+Without a journal there are no side effects: every write raises JournalUnavailable if the file
+cannot take it, and nothing may be sent then. A file of an older version is migrated when opened; a
+newer or unknown one is refused.
 
-An act is worked on by one process until that is dead. A process is known by its pid and its start
+One process works on an operation until that process is dead. It is identified by pid and start
 time, so that a reused pid is not mistaken for it.
 """
 
@@ -33,7 +33,7 @@ class JournalUnavailable(Exception):
 
 
 class JournalFile:
-    """One connection to the journal. ``problem`` says why it cannot be written, if it cannot."""
+    """One connection to the journal. ``problem`` says why it cannot be written, if so."""
 
     def __init__(
         self, connection: sqlite3.Connection | None, problem: str | None, path: Path | None = None
@@ -45,9 +45,9 @@ class JournalFile:
 
     @classmethod
     def open(cls, path: Path) -> JournalFile:
-        """The file at ``path``, made when absent and brought up to this version when older. A file
-        that cannot be used is kept as it is and nothing is written to it, with ``problem`` saying
-        why. Raises JournalRefused for one that must not even be read as a journal."""
+        """Opens the file at ``path``; creates or migrates it if necessary. An unusable file is left
+        untouched, with ``problem`` saying why. Raises JournalRefused for one that must not even be
+        read as a journal."""
         try:
             return cls(_opened(path), None, path)
         except JournalUnavailable as problem:
@@ -75,7 +75,7 @@ class JournalFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; inside another one of the same thread, a part of that."""
+        """One transaction; nested in the same thread, a part of the outer one."""
         with self._one_at_a_time:
             if self._connection is None:
                 raise JournalUnavailable(self.problem or "the journal is closed")
@@ -89,7 +89,7 @@ class JournalFile:
                 raise JournalUnavailable(str(error)) from error
 
     def read(self, query: str, values: tuple[Any, ...]) -> list[sqlite3.Row]:
-        """Rows of a query; none from a journal that could not be opened."""
+        """Rows of a query; none if the journal could not be opened."""
         if self._connection is None:
             return []
         try:
@@ -111,8 +111,8 @@ def _connection(path: Path, patience: float, **how: Any) -> sqlite3.Connection:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """A connection to the file as one of this version. Raises JournalRefused, and for what cannot
-    be used JournalUnavailable, OSError or sqlite3.Error."""
+    """Opens and migrates the file. Raises JournalRefused; JournalUnavailable, OSError or
+    sqlite3.Error if it is unusable."""
     make_directories(path.parent)
     # Another process may have been quicker. A link is there as well, wherever it leads.
     with contextlib.suppress(FileExistsError):
@@ -139,8 +139,8 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:
-    """Switch to WAL. Where two processes do so at the same moment, SQLite refuses one of them at
-    once, whatever its timeout."""
+    """Switches to WAL. If two processes do so at once, SQLite refuses one immediately, whatever its
+    timeout."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -153,7 +153,7 @@ def _log_ahead(db: sqlite3.Connection) -> None:
 
 
 class ProcessIdentity(Struct, frozen=True):
-    """``started`` is in clock ticks since boot, 0 where the system does not tell."""
+    """``started`` is in clock ticks since boot, 0 if the system does not tell."""
 
     pid: int
     started: int
@@ -164,11 +164,11 @@ class ProcessIdentity(Struct, frozen=True):
         return cls(pid, _start_ticks(pid) or 0)
 
     def may_take_over(self, owner: ProcessIdentity) -> bool:
-        """Whether what ``owner`` began is this process's own, or nobody's any more."""
+        """True if ``owner`` is this process or is dead."""
         return owner == self or not owner.alive()
 
     def alive(self) -> bool:
-        """Whether this very process still runs."""
+        """True if this very process still runs."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:

@@ -1,9 +1,9 @@
-"""What a journal of version 1 to 7 holds, as acts, orders and events.
+"""Converts a journal of version 1 to 7 into operations, orders and events.
 
-Those versions had a table for each kind of act and for each fact about an order. Version 1 grew
-without another number: a table or column that is missing holds nothing. What no swapdesk wrote
-(an unknown state, a column of another name, no JSON) fails with the code of a wrong statement or
-of a broken constraint.
+Those versions had a table per kind of operation and per fact about an order. Version 1 grew without
+a new number: a missing table or column holds nothing. Content that no swapdesk wrote (an unknown
+state, a renamed column, invalid JSON) fails with SQLite's code for a wrong statement or a broken
+constraint.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ OLD_TABLES = {
     " decimals, contract, units, state, hash, code",
     "withdrawal": "intent_id, account, sender, chain, taken, state, hash, moved",
 }
-"""With their columns."""
+"""Old tables with their columns."""
 
 
 def fill(db: sqlite3.Connection) -> None:
-    """Write what the old tables hold into the new ones, in a transaction of the caller. Raises
+    """Copies the old tables into the new ones, in the caller's transaction. Raises
     sqlite3.Error."""
     there = tables_of(db)
     missing = {name: columns for name, columns in OLD_TABLES.items() if name not in there}

@@ -1,9 +1,9 @@
-"""The tables of the journal, and how a file of an older version becomes one of this version.
+"""The tables of the journal, and the migration of older files.
 
-All of it is one transaction, with a copy of the file beside it, so that a kill leaves the old
-journal or the new one. The old tables go: a desk of an older version that still runs on the file
-finds none of them, writes nothing, and so sends nothing. Of two processes one takes the write
-lock; the other waits for it and finds nothing left to do.
+Everything happens in one transaction with a copy of the file beside it, so that a kill leaves the
+old or the new journal. The old tables are dropped: a running desk of an older version then finds
+none, writes nothing, and so sends nothing. Of two processes one takes the write lock; the other
+waits and finds nothing left to do.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ PRESENT = (
     "(ended = 0 OR display IS NOT 'SWAP_COMPLETED' OR NOT json_valid(last)"
     " OR json_extract(last, '$.actionRequired') IS 1)"
 )
-"""Of ``orders``: something may still become of it. An index answers a question only in its own
-words, so that these change as little as the schema."""
+"""Condition on ``orders``: something may still happen to it. SQLite uses an index only for its
+exact expression, so this text changes as rarely as the schema."""
 OF_PAID = (
     "operation > '' AND standing = 'released' AND display = 'SWAP_COMPLETED' AND json_valid(last)"
 )
-"""Of ``orders``: confirmed here, as confirmed to its end, and paid out."""
+"""Condition on ``orders``: confirmed here, released, and paid out."""
 PAID_AT = (
     "coalesce(json_extract(last, '$.orderFinishedReceived'), json_extract(last, '$.modified'))"
 )
-"""Of ``orders``: when it was paid out, as far as the service said."""
+"""Expression on ``orders``: when it was paid out, as far as the service said."""
 
 _NAMES = (
     "depositAddress",
@@ -47,7 +47,7 @@ NAMED = (
     + " || ' ' || ".join(f"coalesce(json_extract(last, '$.{name}'), '')" for name in _NAMES)
     + " || ' ' || coalesce(deposit, ''))"
 )
-"""Of ``orders``: every address and hash that the service told, in small letters."""
+"""Expression on ``orders``: every address and hash from the service, in lower case."""
 
 
 _LEDGER = """
@@ -119,12 +119,12 @@ SCHEMA_VERSION = 8
 
 
 PATIENCE_SECONDS = 30.0
-"""How long another process may hold the file before this one gives up."""
+"""How long to wait for a process that holds the file."""
 
 
 class JournalRefused(Exception):
-    """The journal is of a kind that this program must not use, and was left as it is. The text
-    is one sentence: what is wrong, and what to do. ``code`` is for scripts."""
+    """The journal must not be used by this program, and is left untouched. The text is one
+    sentence: what is wrong, and what to do. ``code`` is for scripts."""
 
     def __init__(self, code: str, words: str, next_: str) -> None:
         super().__init__(words)
@@ -133,8 +133,8 @@ class JournalRefused(Exception):
 
 
 def refuse_others(db: sqlite3.Connection, name: str) -> None:
-    """Raise JournalRefused for a file of a newer version, or for one that is no journal. Nothing
-    is written to it."""
+    """Raises JournalRefused for a file of a newer version or one that is no journal. Writes
+    nothing."""
     version = version_of(db)
     if version > SCHEMA_VERSION:
         raise JournalRefused(
@@ -155,8 +155,8 @@ def refuse_others(db: sqlite3.Connection, name: str) -> None:
 
 
 def bring_up(db: sqlite3.Connection, path: Path) -> None:
-    """Make the file behind ``db`` one of this version. Raises JournalRefused where that fails,
-    then it is as it was; of a new file also sqlite3.Error."""
+    """Migrates the file behind ``db`` to this version. Raises JournalRefused, leaving it as it was;
+    for a new file also sqlite3.Error."""
     before = version_of(db)
     if before == SCHEMA_VERSION:
         return
@@ -197,13 +197,13 @@ def _make(db: sqlite3.Connection, path: Path) -> None:
 
 
 _ALWAYS = {"intent", "step", "known_order", "event"}
-"""Tables of every version."""
+"""Tables that every version has."""
 _DOES_NOT_FIT = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH)
-"""Codes of SQLite for what the tables hold, not for what the system refused."""
+"""SQLite's codes for content that does not fit, as opposed to failures of the system."""
 
 
 def copy_name(path: Path, version: int) -> Path:
-    """Where the file stands as it was in ``version``: ``journal-version-1.db``."""
+    """Where the copy of version ``version`` is kept: ``journal-version-1.db``."""
     return path.with_name(f"{path.stem}-version-{version}{path.suffix}")
 
 
@@ -214,8 +214,8 @@ def _run(db: sqlite3.Connection, statements: str) -> None:
 
 
 def _copy(path: Path, version: int) -> None:
-    """Write the last commit beside the file, whole or not at all; the caller has the lock, so
-    that nothing is written after it."""
+    """Writes the last commit beside the file, whole or not at all; the caller has the lock, so
+    nothing is written after it."""
     kept = copy_name(path, version)
     part = kept.with_name(f".{kept.name}.part")
     part.unlink(missing_ok=True)

@@ -1,13 +1,13 @@
-"""The ledger of acts: whatever this desk does that makes an order or moves money, a row each.
+"""The ledger of operations: whatever creates an order or moves money, one row each.
 
-An act is prepared, then sent, and ends done or refused; where an answer was lost it is unknown
-until somebody finds out. It is committed before what it does, and moves by :meth:`Ledger.move`
-alone, which names the states it may come from in the same statement: an answer that comes late,
-twice, or from another process changes nothing of what was decided before. Whoever moves one is told
-whether it moved; where not, what stands is what counts.
+An operation is prepared, then sent, and ends done or refused; if an answer is lost it is unknown
+until somebody finds out. It is committed before its side effect and moves only by
+:meth:`Ledger.move`, which names the states it may come from in the same statement: an answer that
+is late, repeated, or from another process never changes a decision. Every mover is told whether the
+operation moved; if not, its present state counts.
 
-A claim is held by one act until that is refused: of two desks that ask for the same payment, pay
-the same deposit or send the same file, one is told of the other's.
+One operation holds a claim until it is refused: of two desks that ask for the same payment, pay the
+same deposit or send the same file, the second one is told of the first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAY_FOLLOW: Mapping[State, tuple[State, ...]] = {
     State.DONE: OPEN,
     State.REFUSED: OPEN,
 }
-"""From which states each may be reached."""
+"""The states from which each state may be reached."""
 
 Kind = Literal[
     "create", "approve", "reset", "sign", "swap", "confirm", "call", "deposit",
@@ -46,21 +46,18 @@ Kind = Literal[
 """The table of kinds in ``docs/architecture.md`` says what each holds."""
 
 FREED_WHEN_DONE: tuple[Kind, ...] = ("create", "bundle", "fund", "part", "withdraw")
-"""Kinds that may be done once more after they were done: their claim ends with them."""
+"""Kinds that may be repeated after they were done: their claim ends with them."""
 
 EXECUTED_IN_VAIN = "FAILED"
-"""The code of a transaction that was executed and failed. What was given up, replaced or lost
-moved nothing, and is none of the order's."""
+"""The code of a transaction that was executed and failed. One that was given up, replaced or lost
+moved nothing and does not belong to the order."""
 
 
 class Operation(Struct, frozen=True):
-    """One act as the ledger has it.
-
-    ``parent`` is the act it is a part of, ``subject`` the order or group it is about once that is
-    known. ``body`` is what was confirmed or leaves, ``result`` what came of it (``hash``,
-    ``request_id``, ``signatures``, ...), both as JSON. ``server_at`` is ``sent_at`` by the clock of
-    the service.
-    """
+    """One row of the ledger. ``parent`` is the operation it is a part of, ``subject`` the order or
+    group it is about, once known. ``body`` is what was confirmed or leaves, ``result`` what came of
+    it (``hash``, ``request_id``, ``signatures``, ...), both as JSON. ``server_at`` is ``sent_at``
+    by the service's clock."""
 
     number: int
     id: str
@@ -80,17 +77,17 @@ class Operation(Struct, frozen=True):
 
     @property
     def open(self) -> bool:
-        """Whether its end is not known."""
+        """True if its end is not known."""
         return self.state in OPEN
 
     @property
     def left(self) -> bool:
-        """Whether it may have arrived without this desk knowing."""
+        """True if it may have arrived without this desk knowing."""
         return self.state in LEFT
 
     @property
     def hash(self) -> str | None:
-        """The newest transaction that was signed for it."""
+        """The newest transaction signed for it."""
         hash_ = self.result.get("hash")
         return str(hash_) if hash_ else None
 
@@ -100,7 +97,7 @@ class Operation(Struct, frozen=True):
 
 
 class ClaimTaken(Exception):
-    """``holder`` did the same before, or may have: nothing may be done again."""
+    """``holder`` did the same before, or may have: it must not be done again."""
 
     def __init__(self, holder: Operation) -> None:
         super().__init__(f"{holder.claim} is held by {holder.id}, which is {holder.state}")
@@ -108,8 +105,8 @@ class ClaimTaken(Exception):
 
 
 class Ledger:
-    """Writes raise JournalUnavailable; then nothing with a side effect may be done. Reads raise it
-    too."""
+    """Writes raise JournalUnavailable, after which nothing with a side effect may be done. Reads
+    raise it too."""
 
     def __init__(self, file: JournalFile, clock: Clock) -> None:
         self._file = file
@@ -117,7 +114,7 @@ class Ledger:
         self._me = ProcessIdentity.current()
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """One commit for all that is written inside, or none of it."""
+        """Commits everything written inside, or nothing."""
         return self._file.write()
 
     def begin(
@@ -133,7 +130,7 @@ class Ledger:
         state: State = State.PREPARED,
         **result: Any,
     ) -> Operation:
-        """Commit an act before it is done. Raises ClaimTaken where its claim is held."""
+        """Commits an operation before its side effect. Raises ClaimTaken if its claim is held."""
         now = self._clock.now()
         at = rfc3339(now)
         left, ended = state is not State.PREPARED, state in (State.DONE, State.REFUSED)
@@ -164,8 +161,8 @@ class Ledger:
             return _operation(row)
 
     def begin_parts(self, parent: str, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
-        """Commit parts of an act before they are done, in this order, once: a file has thousands
-        of rows."""
+        """Commits children of an operation in this order and in one commit: a file has thousands of
+        rows."""
         rest = (rfc3339(self._clock.now()), self._me.pid, self._me.started)
         with self._file.write() as db:
             db.executemany(
@@ -188,9 +185,9 @@ class Ledger:
         server_at: datetime | None = None,
         **result: Any,
     ) -> bool:
-        """Commit that an act stands so from now on; whether it moved. ``among`` narrows the states
-        it may come from. What ``result`` names is merged; None leaves what stands, so that no hash
-        and no id is lost by an answer that names none. Only ``code`` is always of now."""
+        """Commits the state of an operation; returns whether it moved. ``among`` narrows the states
+        it may come from. Members of ``result`` are merged, and None keeps the old one, so that no
+        answer erases a hash or id. Only ``code`` is always replaced."""
         moved = self._update("id = ?", (id,), state, among, code, subject, server_at, result)
         return moved == 1
 
@@ -204,7 +201,7 @@ class Ledger:
         code: str | None = None,
         **result: Any,
     ) -> int:
-        """The same of all parts of a kind; how many moved."""
+        """Moves all children of a kind; returns how many moved."""
         where = "parent = ? AND kind = ?"
         return self._update(where, (parent, kind), state, among, code, None, None, result)
 
@@ -216,8 +213,8 @@ class Ledger:
         code: str | None = None,
         **result: Any,
     ) -> bool:
-        """Commit what is known of an act, whose state stays; False where it is in none of
-        ``among``. Without a ``code`` that stays too."""
+        """Commits facts about an operation without moving it; False if its state is not in
+        ``among``. Keeps the ``code`` unless one is given."""
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
             merged, values = _merging(result)
@@ -229,8 +226,8 @@ class Ledger:
             return told.rowcount == 1
 
     def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
-        """Make an unknown act, whose own parent is over, a part of another one that goes on with
-        it; whether it is."""
+        """Makes an unknown operation whose parent is over a child of one that continues it; returns
+        whether it is."""
         with self._file.write() as db:
             given = db.execute(
                 "UPDATE operation SET parent = ? WHERE id = ? AND state = ? AND NOT EXISTS"
@@ -241,8 +238,8 @@ class Ledger:
             return given.rowcount == 1
 
     def free(self, claim: str) -> None:
-        """Let what was done be asked for once more: its act stays done and holds the claim no
-        longer. One whose end is not known keeps it."""
+        """Lets what was done be asked for again: the operation stays done and gives up its claim.
+        One with an unknown end keeps it."""
         with self._file.write() as db:
             db.execute(
                 "UPDATE operation SET claim = NULL WHERE claim = ? AND state = ?",
@@ -250,8 +247,8 @@ class Ledger:
             )
 
     def take_over(self, id: str) -> bool:  # noqa: A002
-        """Whether the act is this process's own from here on: False while another owner lives, and
-        for no such act."""
+        """Makes this process the owner of an operation; False while another owner lives, and if
+        there is no such operation."""
         with self._file.write() as db:
             row = db.execute(
                 "SELECT owner_pid, owner_start FROM operation WHERE id = ?", (id,)
@@ -266,8 +263,8 @@ class Ledger:
             return True
 
     def mark(self, condition: str, *values: object) -> str | None:
-        """Another text once one of the acts moved of which an SQL condition holds; None where it
-        holds of none."""
+        """A text that changes whenever an operation moves that meets an SQL condition; None if none
+        meets it."""
         rows = self._file.read(
             "SELECT group_concat(number || state || length(result) || coalesce(ended_at,"  # noqa: S608
             f" sent_at, '')) AS mark FROM operation WHERE {condition}",
@@ -279,19 +276,18 @@ class Ledger:
         return next(iter(self.where("id = ?", id)), None)
 
     def holder(self, claim: str) -> Operation | None:
-        """The act that holds a claim."""
+        """The operation that holds a claim."""
         return next(iter(self.where(f"claim = ? AND state <> '{State.REFUSED}'", claim)), None)
 
     def parts(self, parent: str, *kinds: Kind) -> list[Operation]:
-        """The parts of an act, of these kinds where any are named, in the order in which they were
-        begun."""
+        """The children of an operation, oldest first, optionally of these kinds only."""
         if not kinds:
             return self.where("parent = ?", parent)
         marks = ", ".join("?" * len(kinds))
         return self.where(f"parent = ? AND kind IN ({marks})", parent, *kinds)
 
     def subjects(self, kind: Kind) -> set[str]:
-        """What acts of a kind are about, as far as that is known."""
+        """The subjects of all operations of a kind, as far as known."""
         rows = self._file.read(
             f"SELECT subject FROM operation WHERE kind = '{kind}' AND subject IS NOT NULL",  # noqa: S608
             (),
@@ -299,7 +295,7 @@ class Ledger:
         return {row["subject"] for row in rows}
 
     def where(self, condition: str, *values: object) -> list[Operation]:
-        """Acts of which an SQL condition holds, in the order in which they were begun."""
+        """Operations that meet an SQL condition, oldest first."""
         rows = self._file.read(
             f"SELECT * FROM operation WHERE {condition} ORDER BY number",  # noqa: S608
             values,
@@ -345,9 +341,8 @@ def _named(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merging(result: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The SQL expression of a result with these facts in it, and its values. Each fact takes the
-    place of the one before, whole: ``json_patch`` would mix an object with what stands, and lose
-    members of it that are null."""
+    """The SQL expression that merges facts into a result, and its values. Each fact replaces the
+    old one whole: ``json_patch`` would mix objects and lose null members."""
     facts = [
         text
         for name, value in _named(result).items()

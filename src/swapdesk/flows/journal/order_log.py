@@ -1,4 +1,5 @@
-"""Every order this desk knows, and its different states: when, from where, and the order then."""
+"""Every order this desk knows, and its states: when each was seen, from where, and the order
+then."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ from swapdesk.wire.orders import DisplayStatus, Order
 
 
 class OrderEvent(NamedTuple):
-    """One state that was seen of an order; numbers rise in the order of being written."""
+    """One state seen of an order; numbers rise in writing order."""
 
     number: int
     at: str
@@ -56,9 +57,9 @@ class OrderEvent(NamedTuple):
 
 FIRST_EVENTS = 20
 NEWEST_EVENTS = 180
-"""States kept of one order; those between the first and the newest go."""
+"""States kept per order; those between the first and the newest are dropped."""
 _SLACK = 20
-"""How many more there may be until they do."""
+"""How many more may accumulate before they are dropped."""
 
 
 class OrderHistoryLog:
@@ -68,8 +69,8 @@ class OrderHistoryLog:
     def add(
         self, db: sqlite3.Connection, service_id: str, lean: str, now: str, source: Source
     ) -> None:
-        """Write one more inside a transaction of the caller; ``lean``: the order as JSON, without
-        its tokens."""
+        """Adds a state in the caller's transaction; ``lean`` is the order as JSON without its
+        tokens."""
         db.execute(
             "INSERT INTO events (service_id, at, source, raw) VALUES (?, ?, ?, ?)",
             (service_id, now, source, lean),
@@ -88,7 +89,7 @@ class OrderHistoryLog:
             )
 
     def of(self, service_id: str) -> list[tuple[datetime, str, Order]]:
-        """Those of one order, oldest first."""
+        """The states of one order, oldest first."""
         return [
             (datetime.fromisoformat(row["at"]), row["source"], _order_of(row))
             for row in self._file.read(
@@ -98,8 +99,8 @@ class OrderHistoryLog:
         ]
 
     def deposit_seen(self, service_id: str) -> datetime | None:
-        """When the deposit of an order came, by the first state that tells of it: as the service
-        says of that state, else when it was seen. None where an earlier one was passed unseen."""
+        """When the deposit of an order came, by the first state that tells of it: the service's
+        time, else when it was seen. None if that state was missed."""
         rows = self._file.read(_DEPOSIT_SEEN, (service_id,))
         if not rows:
             return None
@@ -111,17 +112,17 @@ class OrderHistoryLog:
         return min(told, at) if created is None or told > created else at
 
     def latest(self, count: int) -> list[tuple[datetime, Order]]:
-        """The newest of any order, newest first."""
+        """The newest states of all orders, newest first."""
         rows = self._file.read("SELECT at, raw FROM events ORDER BY number DESC LIMIT ?", (count,))
         return [(datetime.fromisoformat(row["at"]), _order_of(row)) for row in rows]
 
     def newest(self) -> int:
-        """The number of the newest of any order; 0 where there is none."""
+        """The number of the newest state; 0 if there is none."""
         [row] = self._file.read("SELECT coalesce(max(number), 0) AS newest FROM events", ())
         return int(row["newest"])
 
     def beyond(self, number: int, count: int) -> list[OrderEvent]:
-        """Those of any order behind the one of this number, oldest first."""
+        """The states after this number, oldest first."""
         rows = self._file.read(
             "SELECT * FROM events WHERE number > ? ORDER BY number LIMIT ?", (number, count)
         )
@@ -143,11 +144,11 @@ def _order_of(row: sqlite3.Row) -> Order:
 
 
 SHORTEST_PREFIX = 4
-"""Characters of the beginning of an id that name its order."""
+"""Characters of an id that suffice to name its order."""
 
 
 class PaidRecipient(NamedTuple):
-    """Whom orders of this desk paid: how often and, where the service said so, when last."""
+    """A recipient of this desk's orders: how often it was paid and, if known, when last."""
 
     address: str
     times: int
@@ -161,24 +162,25 @@ class OrderLog:
         self._file = file
         self._clock = clock
         self._written: dict[str, tuple[int, Order]] = {}
-        """What was written last, with the digest of its text: where that stands in the file still,
-        it is not read again, which takes as long as all the rest of a burst of sightings."""
+        """What was written last, by order, with a digest of its text: a row that still has it is
+        not read again, which would take as long as the rest of a burst."""
         self.history = OrderHistoryLog(file)
 
     def record(self, orders: Iterable[tuple[Order, Source, bool]]) -> None:
-        """Commit newest states, each with whether its end was confirmed, in one transaction."""
+        """Commits newest states in one transaction, each with whether its end was confirmed."""
         with self._file.write() as db:
             for order, source, ended in orders:
                 self.put(db, order, source, ended=ended)
 
     def settle(self, service_id: str, verdict: ReleaseVerdict) -> ReleaseVerdict:
-        """Move an order to another standing, where that is allowed; what stands afterwards."""
+        """Sets the release state of an order if the transition is allowed; returns the present
+        one."""
         with self._file.write() as db:
             return self._settle(db, service_id, verdict)
 
     def accept_output(self, service_id: str, out_amount: Decimal) -> ReleaseVerdict:
-        """The user takes ``out_amount`` (of the token received) for what was confirmed; what
-        stands afterwards. Only a lower output is released by that."""
+        """Accepts ``out_amount`` (of the received token) in place of what was confirmed; returns
+        the present release state. Only a lower output is released by it."""
         with self._file.write() as db:
             stands = self._settle(db, service_id, RELEASED, only_from=DepositRelease.LOWER)
             if stands.payable:
@@ -186,21 +188,21 @@ class OrderLog:
             return stands
 
     def put_away(self, service_id: str, trouble: str | None) -> None:
-        """The owner dealt with an order that failed so; in another trouble it counts again. None:
-        it was not dealt with after all."""
+        """Marks an order as dealt with in this trouble; another trouble counts again. None takes
+        the mark back."""
         with self._file.write() as db:
             self._tell(db, service_id, "put_away", trouble)
 
     def away(self) -> dict[str, str]:
-        """Orders that were put away, each with the trouble it was in."""
+        """Orders that were dealt with, each with its trouble then."""
         rows = self._file.read(
             "SELECT service_id, put_away FROM orders WHERE put_away IS NOT NULL", ()
         )
         return {row["service_id"]: row["put_away"] for row in rows}
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """What a chain shows of the deposit of an order. A node that is behind takes no payment out
-        of its block again."""
+        """Commits what a chain shows of an order's deposit. A node that is behind never takes a
+        payment out of its block again."""
         with self._file.write() as db:
             rows = db.execute("SELECT payments FROM orders WHERE service_id = ?", (service_id,))
             payments = _payments(row["payments"] if (row := rows.fetchone()) else None)
@@ -211,15 +213,15 @@ class OrderLog:
             self._tell(db, service_id, "payments", msgspec.json.encode(payments).decode())
 
     def payments(self) -> dict[str, tuple[PaidOnChain, ...]]:
-        """What chains showed of the deposits of orders, by their ids."""
+        """What chains showed of deposits, by order id."""
         rows = self._file.read(
             "SELECT service_id, payments FROM orders WHERE payments IS NOT NULL", ()
         )
         return {row["service_id"]: tuple(_payments(row["payments"]).values()) for row in rows}
 
     def each(self, among: str = "") -> Iterator[TrackedOrder]:
-        """Every order this desk knows, or those of the SQL query ``among``, newest first, read a
-        few at a time."""
+        """Every order this desk knows, or those of the SQL query ``among``, newest first, read in
+        small portions."""
         before, those = 1 << 62, f"AND orders.number IN ({among})" if among else ""
         while rows := self._file.read(
             f"{_ORDERS} WHERE orders.number < ? {those} ORDER BY orders.number DESC LIMIT ?",
@@ -229,19 +231,19 @@ class OrderLog:
             yield from map(_tracked, rows)
 
     def present(self) -> Iterator[TrackedOrder]:
-        """Those of which something may still become: all but those that were completed, and of
-        which nothing is left to do."""
+        """Orders that something may still happen to: all but completed ones with nothing left to
+        do."""
         return self.each(f"SELECT number FROM orders WHERE {PRESENT}")  # noqa: S608
 
     def unrepeated(self) -> Iterator[TrackedOrder]:
-        """Those created here that the service has not repeated yet."""
+        """Orders created here that the service has not repeated yet."""
         return self.each(
             f"SELECT number FROM orders WHERE standing = '{DepositRelease.UNREPEATED}'"  # noqa: S608
             " AND operation > ''"
         )
 
     def verdict(self, service_id: str) -> ReleaseVerdict | None:
-        """What stands of an order, None when the journal has none of this id."""
+        """The release state of an order; None if the journal does not have it."""
         rows = self._file.read(
             "SELECT standing, withheld FROM orders WHERE service_id = ?", (service_id,)
         )
@@ -254,7 +256,7 @@ class OrderLog:
     # Questions about all of them: reading each takes seconds for whoever has traded for a year.
 
     def count_open(self) -> int:
-        """How many orders were under way when they were last seen."""
+        """Counts the orders that were under way when last seen."""
         rows = self._file.read(
             f"SELECT display, count(*) AS orders FROM orders WHERE {PRESENT}"  # noqa: S608
             " GROUP BY display",
@@ -263,16 +265,16 @@ class OrderLog:
         return sum(row["orders"] for row in rows if not ended(row["display"]))
 
     def ids(self) -> set[str]:
-        """Every order this desk knows."""
+        """The ids of every order this desk knows."""
         return self._ids("SELECT service_id FROM orders")
 
     def begun(self, words: Collection[str]) -> dict[str, str]:
-        """Of words those that begin the id of exactly one order, each with that id."""
+        """Of ``words``, those that begin the id of exactly one order, with that id."""
         rows = self._file.read(_BEGUN, (json.dumps(list(words)),))
         return {row["word"]: row["service_id"] for row in rows}
 
     def made_here(self, ids: Collection[str]) -> set[str]:
-        """Which of these orders an intent of this home became."""
+        """Of these orders, those that an intent of this home became."""
         return self._ids(
             "SELECT service_id FROM orders WHERE operation > ''"
             " AND service_id IN (SELECT value FROM json_each(?))",
@@ -286,11 +288,11 @@ class OrderLog:
         )
 
     def seen_before(self, moment: datetime) -> set[str]:
-        """Orders that were first seen before ``moment``."""
+        """Orders first seen before ``moment``."""
         return self._before("SELECT service_id, first_seen AS at FROM orders", moment)
 
     def created_before(self, moment: datetime) -> set[str]:
-        """Orders that the service made before ``moment``, as far as it said when."""
+        """Orders that the service created before ``moment``, as far as it said."""
         return self._before(
             "SELECT service_id, json_extract(last, '$.created') AS at FROM orders"
             " WHERE json_valid(last)",
@@ -298,15 +300,15 @@ class OrderLog:
         )
 
     def released_deposits(self) -> frozenset[tuple[str, str]]:
-        """Where orders of this desk are or were to be paid, each with the kind of the chain that
-        was confirmed: of orders that were released, and of those of a batch that were found as
-        asked for and put into a bundle. Any other address is the service's word alone."""
+        """The deposit addresses that this desk confirmed, with the kind of chain: those of released
+        orders, and those of a batch compared and put into a bundle. Any other address is the
+        service's word alone."""
         rows = self._file.read(_RELEASED, ())
         return frozenset((row["kind"], row["address"]) for row in rows if row["address"])
 
     def paid_recipients(self) -> list[PaidRecipient]:
-        """Recipients of orders that were confirmed here, one by one or as rows of a batch, stayed
-        so and were completed."""
+        """Recipients of orders confirmed here, alone or in a batch, that were completed as
+        confirmed."""
         rows = self._file.read(_PAID, ())
         return [
             PaidRecipient(
@@ -317,17 +319,16 @@ class OrderLog:
         ]
 
     def named(self, part: str) -> set[str]:
-        """Orders with this in one of their addresses, in the hash of one of their transactions or
-        in the request id of their create, in letters of either case."""
+        """Orders with this text in an address, a transaction hash or the request id of their
+        create, ignoring case."""
         return self._ids(_NAMED, part.lower())
 
     def called(self, text: str) -> set[str]:
-        """Orders of this id or with an id that begins so, and those of this group, quote, record
-        or memo."""
+        """Orders whose id begins so, and those of this group, quote, record or memo."""
         return self._ids(_CALLED, text, SHORTEST_PREFIX)
 
     def of_amount(self, least: Decimal, most: Decimal) -> list[tuple[str, Order]]:
-        """Orders that send, pay out or gave back about as much, in tokens of any kind."""
+        """Orders that send, pay out or refund about this much of any token."""
         # The bounds are compared as floating numbers; who asks compares the amounts themselves.
         rows = self._file.read(_OF_AMOUNT, (float(least), float(most)))
         return [
@@ -337,8 +338,8 @@ class OrderLog:
     # What was sent for them
 
     def transactions_of(self, service_id: str) -> tuple[OrderTransaction, ...]:
-        """Those of one order, by role and in the order in which they were begun; what the service
-        named is the last."""
+        """The transactions of one order, by role and oldest first; those named by the service come
+        last."""
         return self._transactions(_ALL, "= ?1", service_id).get(service_id, ())
 
     def transactions(self) -> dict[str, tuple[OrderTransaction, ...]]:

@@ -56,6 +56,11 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
+def capital(text: str) -> str:
+    """Returns the text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
 def short_address(address: str) -> str:
     """``0x 71C7 …976F``; what stands for an address is whole."""
     return address if MASK.fullmatch(address) else _short_address(address)

@@ -1,10 +1,10 @@
-"""What is to be sent for an order, and where its deposit went.
+"""What to send for an order, and where its deposit went.
 
-The amount is ``inAmount`` in whole units. Noise beyond the token's digits is taken away and
-anything else rounded up: a deposit that is too small is not credited. The paying transaction is
-the one this desk sent, else the one the service named. Address and memo are those journaled when
-the order was created; one that must not be paid is told only for a payment of this desk or once
-the order is closed.
+The amount is ``inAmount`` in whole units. Noise beyond the token's decimals is removed and anything
+else rounded up, because a deposit that is too small is not credited. The paying transaction is the
+one this desk sent, else the one the service names. Address and memo are those journaled when the
+order was created; a withheld address is shown only for a payment of this desk, or once the order is
+closed.
 """
 
 from __future__ import annotations
@@ -34,25 +34,27 @@ _PAYS = frozenset({"deposit", "bundle"})
 
 
 def own_payment(made: Sequence[OrderTransaction]) -> OrderTransaction | None:
-    """What this desk sent to pay the deposit, unless it failed; None where it sent nothing."""
-    paid = (one for one in made[::-1] if one.own and one.role in _PAYS)
-    return next((one for one in paid if one.fate != "failed"), None)
+    """Returns the newest payment of the deposit that this desk sent and that did not fail."""
+    return next(
+        (sent for sent in made[::-1] if sent.own and sent.role in _PAYS and sent.fate != "failed"),
+        None,
+    )
 
 
 def named_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """What the service names as the deposit's transaction, or named before."""
-    named = (one.hash for one in made if one.fate == "seen")
+    """Returns the hash that the service names, or named before, as the deposit's."""
+    named = (sent.hash for sent in made if sent.fate == "seen")
     return next(named, None) or linked_deposit(order)
 
 
 def deposit_hash(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """The hash of the transaction that paid the deposit, or was sent to."""
+    """Returns the hash of this desk's payment, else of the one that the service names."""
     own = own_payment(made)
     return own.hash if own is not None else named_deposit(order, made)
 
 
 def other_deposit(order: Order, made: Sequence[OrderTransaction]) -> str | None:
-    """What the service names where that is another transaction than this desk sent."""
+    """Returns the hash that the service names if this desk sent another transaction."""
     own, named = own_payment(made), named_deposit(order, made)
     if own is None or named is None or folded_hash(own.hash) == folded_hash(named):
         return None
@@ -64,8 +66,7 @@ ON_ITS_WAY = "this desk sent the deposit there; do not send to it again"
 
 
 class DepositDestination(Struct, frozen=True):
-    """Where the deposit went, on which ``chain``. ``memo`` went along with it; ``arrived``: the
-    service has seen it."""
+    """Where the deposit went. ``arrived`` once the service has seen it."""
 
     PRINTED: ClassVar = {
         "address": "address", "memo": "memo", "chain": "chain", "arrived": "arrived",
@@ -79,14 +80,14 @@ class DepositDestination(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """A part of a sentence, that nobody takes the address for one to pay to."""
+        """Part of a sentence that keeps people from paying to the address again."""
         return ARRIVED if self.arrived else ON_ITS_WAY
 
 
 def deposit_destination(
     tracked: TrackedOrder, made: Sequence[OrderTransaction]
 ) -> DepositDestination | None:
-    """None where nothing was paid as far as anybody knows, or the place is not known."""
+    """Returns None if no deposit is known of, or its address is not."""
     order, own = tracked.order, own_payment(made)
     arrived = deposit_arrived(order)
     hidden = tracked.withheld is not None and not ended(display_of(order))
@@ -101,14 +102,14 @@ def deposit_destination(
 
 
 NOISE = Decimal("0.000001")
-"""How far from a whole unit, in units, an amount still means that unit."""
+"""In units: an amount that is this close to a whole unit means that unit."""
 
 _WIDE = Context(prec=200)
 
 
 class PayableAmount(Struct, frozen=True):
-    """``exact`` is what to send and to copy, ``shown`` the same grouped for a screen. ``note``
-    is a sentence with the amount of the service where that is another one, else None."""
+    """``exact`` is the amount to send and to copy, ``shown`` the same grouped for a screen.
+    ``note`` is a sentence if the service's amount differs from it."""
 
     exact: Decimal
     shown: str
@@ -118,8 +119,8 @@ class PayableAmount(Struct, frozen=True):
 def payable_amount(
     order: Order, decimals: int | None, symbol: str | None = None
 ) -> PayableAmount | None:
-    """What to send for ``order``, whose token has ``decimals``; as returned when they are not
-    known. None while the service names no amount. ``symbol`` stands in the note."""
+    """Returns the amount to send, rounded to ``decimals`` if they are known; None while the service
+    names no amount. ``symbol`` is for the note."""
     amount = order.in_amount
     if amount is None:
         return None
@@ -134,14 +135,13 @@ def payable_amount(
     else:
         exact, how = quantize(amount, decimals, up=True), "this is rounded up"
     exact = short(exact)
-    said = copied_amount(amount)
-    note = f"The service says {said} {symbol}. {symbol} has {decimals} decimals; {how}."
+    named = f"{copied_amount(amount)} {symbol}"
+    note = f"The service says {named}. {symbol} has {decimals} decimals; {how}."
     return PayableAmount(exact, exact_amount(exact), note)
 
 
 def amount_to_pay(tracked: TrackedOrder) -> PayableAmount | None:
-    """What to send for a tracked order, in units of the token that was confirmed, else of the
-    one the order names."""
+    """Returns the amount to send, in units of :func:`token_to_pay`."""
     token = token_to_pay(tracked)
     if token is None:
         return payable_amount(tracked.order, None)
@@ -149,7 +149,7 @@ def amount_to_pay(tracked: TrackedOrder) -> PayableAmount | None:
 
 
 def token_to_pay(tracked: TrackedOrder) -> TokenFacts | None:
-    """The token to send and its chain: what was confirmed, else what the order names."""
+    """Returns the token that was confirmed, else the one the order names."""
     if tracked.intent is not None:
         return tracked.intent.token_in
     token = tracked.order.in_token
@@ -157,7 +157,6 @@ def token_to_pay(tracked: TrackedOrder) -> TokenFacts | None:
 
 
 def symbol_to_pay(tracked: TrackedOrder) -> str:
-    """What the token to send is called."""
     token = token_to_pay(tracked)
     return token.symbol if token is not None else tracked.symbols[0]
 
@@ -165,15 +164,15 @@ def symbol_to_pay(tracked: TrackedOrder) -> str:
 def deposit_known(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> PaidOnChain | None:
-    """What chains show of the deposit: of payments that somebody looked for, and of this desk's own
-    once its chain confirmed it, whose amount was compared before it was signed. None where only the
-    service could know, which does not tell (contract 8.1)."""
+    """Returns the deposit as chains show it: the payments that were looked up, and this desk's own
+    once its chain confirmed it, whose amount was compared before it was signed. None if only the
+    service could know, which does not say (contract 8.1)."""
     own = own_payment(made) if made else tracked.own_payment
     if own is None or own.fate != "confirmed" or own.by == "faucet":
         return tracked.deposit
     token, amount = token_to_pay(tracked), amount_to_pay(tracked)
-    looked_for = {folded_hash(one.hash) for one in tracked.payments}
-    if token is None or amount is None or folded_hash(own.hash) in looked_for:
+    looked_up = {folded_hash(payment.hash) for payment in tracked.payments}
+    if token is None or amount is None or folded_hash(own.hash) in looked_up:
         return tracked.deposit
     sent = PaidOnChain(
         hash=own.hash,
@@ -192,7 +191,7 @@ def deposit_known(
 
 
 def kept_of(order: Order, deposit: PaidOnChain | None) -> Decimal | None:
-    """What a provider kept of a deposit that a chain shows; None where nobody knows what came."""
+    """Returns what a provider kept of a refunded deposit; None if no chain shows what arrived."""
     if deposit is None or not deposit.moved or deposit.amount is None or order.is_dex:
         return None
     if order.refund_amount is None or _other_token(order, deposit):
@@ -201,7 +200,7 @@ def kept_of(order: Order, deposit: PaidOnChain | None) -> Decimal | None:
 
 
 def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
-    """Whether a chain shows that more, less or something else was sent than the order asked for."""
+    """True if a chain shows another amount or token than the order asked for."""
     if not deposit.moved or order.is_dex:
         return False
     return _other_token(order, deposit) or (
@@ -210,8 +209,7 @@ def sent_otherwise(order: Order, deposit: PaidOnChain) -> bool:
 
 
 def asked_only(tracked: TrackedOrder) -> bool:
-    """Whether the amount of the order is what it asked for and not what came, as a chain shows or
-    as what came of it tells."""
+    """True if the order's amount is what it asked for and probably not what arrived."""
     deposit = tracked.deposit
     if deposit is not None and deposit.moved:
         return sent_otherwise(tracked.order, deposit)
@@ -225,19 +223,19 @@ def _other_token(order: Order, deposit: PaidOnChain) -> bool:
 def sent_amounts(
     tracked: TrackedOrder, made: Sequence[OrderTransaction] = ()
 ) -> list[tuple[str, Decimal, str, str]]:
-    """What was sent as a chain shows it, and what the order asks for where that is another: its
-    label (``You sent``, ``Asked for``), amount, symbol and chain."""
+    """Returns what a chain shows was sent, then what the order asks for if that differs: label
+    (``You sent``, ``Asked for``), amount, symbol and chain."""
     order, deposit = tracked.order, deposit_known(tracked, made)
-    found: list[tuple[str, Decimal, str, str]] = []
+    amounts: list[tuple[str, Decimal, str, str]] = []
     if deposit is not None and deposit.moved and deposit.amount is not None and not order.is_dex:
-        found.append(("You sent", deposit.amount, deposit.symbol, deposit.chain_name))
+        amounts.append(("You sent", deposit.amount, deposit.symbol, deposit.chain_name))
     if order.in_amount is not None and (
-        not found or (deposit is not None and sent_otherwise(order, deposit))
+        not amounts or (deposit is not None and sent_otherwise(order, deposit))
     ):
         chain = order.in_token.chain_data.name if order.in_token is not None else ""
-        label = "Asked for" if found else send_label(order, tracked.proceeds.outcome)
-        found.append((label, order.in_amount, tracked.symbols[0], chain))
-    return found
+        label = "Asked for" if amounts else send_label(order, tracked.proceeds.outcome)
+        amounts.append((label, order.in_amount, tracked.symbols[0], chain))
+    return amounts
 
 
 def _whole(amount: Decimal, decimals: int) -> bool:

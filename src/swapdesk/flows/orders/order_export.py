@@ -1,8 +1,8 @@
 """Orders for other programs: CSV and JSON with exact amounts and ISO 8601 times.
 
-A deposit address that must not be paid is left out; where a deposit went is told beside it, also of
-an order that was made elsewhere. No cell of the CSV is a formula to a
-spreadsheet, whatever a service wrote; the file is new, whole and readable by its owner only.
+A deposit address that must not be paid is left out; where a deposit went has columns of its own.
+No cell of the CSV is a formula to a spreadsheet, whatever a service wrote. The file is new, whole
+and readable by its owner only.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from swapdesk.wire.encoding.codec import encode_json
 
 FORMULA = frozenset("=+-@\t\r＝＋－＠")
 _FORMULA = r"(?:^|(?<=;))%s(?='*(?:\s*[=+\-@＝＋－＠]|(?<!;)[\t\r]))"
-"""A cell that begins so is a formula to a spreadsheet; where a comma is a decimal sign, the
-spreadsheet begins another cell behind each semicolon. Apostrophes before it are counted, so that
-one can be taken away again."""
+"""Matches what a spreadsheet takes for a formula: at the start of a cell, or after a semicolon,
+which separates cells where a comma is the decimal sign. The pattern takes apostrophes before it
+along, so that one can be removed again."""
 _OPEN, _CLOSED = (re.compile(_FORMULA % mark) for mark in ("", "'"))
 ROWS = "orders"
 
@@ -46,18 +46,18 @@ ExportForm = Literal["csv", "json"]
 
 
 Made = Mapping[str, Sequence[OrderTransaction]]
-"""The transactions of orders, by the id of each."""
+"""The transactions of orders, by order id."""
 
 
 def export_rows(orders: Iterable[TrackedOrder], now: datetime, made: Made) -> list[dict[str, Any]]:
-    """One flat row an order; amounts are Decimals, times are aware datetimes."""
+    """Returns one flat row an order; amounts are Decimals, times are aware datetimes."""
     return [_row(tracked, now, made.get(tracked.service_id, ())) for tracked in orders]
 
 
 def export_bytes(
     orders: Iterable[TrackedOrder], now: datetime, form: ExportForm, made: Made
 ) -> bytes:
-    """The whole file, UTF-8; a CSV has its heads also without any order."""
+    """Returns the whole file in UTF-8; a CSV without orders still has its heads."""
     rows = export_rows(orders, now, made)
     if form == "json":
         return encode_json({ROWS: rows, "total": len(rows), "at": now}) + b"\n"
@@ -70,8 +70,8 @@ def export_name(now: datetime, form: ExportForm) -> str:
 
 
 def write_export(first: Path, content: bytes) -> Path:
-    """Write a new file (0600) and return where it stands. Nothing that exists is replaced: a
-    name that is taken gets a number. Raises OSError."""
+    """Writes a new file (0600) and returns its path: ``first``, with a number if that exists.
+    Raises OSError."""
     first.parent.mkdir(parents=True, exist_ok=True)
     for number in range(100):
         path = first if not number else first.with_name(f"{first.stem}-{number}{first.suffix}")
@@ -84,10 +84,10 @@ def write_export(first: Path, content: bytes) -> Path:
 
 
 def write_export_file(path: Path, content: bytes) -> None:
-    """Write to a place that was named. Raises OSError.
+    """Writes to the path that the user named. Raises OSError.
 
-    An existing file is replaced as a whole, behind a link the one it leads to. A pipe and a
-    device are written into: a file in their place would end what others use them for.
+    An existing file is replaced as a whole; of a link, the file it leads to. A pipe or a device
+    is written into, since others hold it open.
     """
     try:
         regular = stat.S_ISREG(path.stat().st_mode)
@@ -103,19 +103,19 @@ def write_export_file(path: Path, content: bytes) -> None:
 
 
 def export_directory(home: Home, person: Path) -> Path:
-    """Where a person looks for what was saved: their ``Downloads``, else beside the data. A
-    desk that has all in one place keeps its exports there too."""
+    """Returns ``Downloads`` of ``person``, their home directory, if it exists; else, or if the desk
+    keeps everything in one directory, ``exports`` beside its data."""
     downloads = person / "Downloads"
     own = home.config == home.data
     return downloads if downloads.is_dir() and not own else home.data / "exports"
 
 
 class UnknownForm(ValueError):
-    """A name that ends in no form of export; the text says which one to write."""
+    """The file's suffix names no export form; the text proposes a name."""
 
 
 def form_of(path: Path) -> ExportForm:
-    """CSV or JSON by how the name ends. Raises UnknownForm with the nearest of both."""
+    """Returns the form that the suffix names. Raises UnknownForm, which proposes the nearest."""
     suffix = path.suffix.lower()
     forms: tuple[ExportForm, ...] = ("csv", "json")
     known = {f".{form}": form for form in forms}
@@ -127,7 +127,7 @@ def form_of(path: Path) -> ExportForm:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """A reader sees the whole file or none: it is written beside its place and linked to it."""
+    """Writes beside ``path`` and links, so that a reader sees the whole file or none."""
     beside = path.with_name(f".{path.name}.part")
     write_private(beside, content, replace=True)
     try:
@@ -186,9 +186,9 @@ def _row(tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction])
 
 
 def _hashes(made: Sequence[OrderTransaction], *roles: TransactionRole) -> str | None:
-    """Of several, one after the other; those that failed moved nothing."""
-    found = [one.hash for one in made if one.role in roles and one.fate != "failed"]
-    return " ".join(found) or None
+    """Joins the hashes by blanks; failed transactions, which moved nothing, are left out."""
+    hashes = [sent.hash for sent in made if sent.role in roles and sent.fate != "failed"]
+    return " ".join(hashes) or None
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
@@ -200,7 +200,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> bytes:
 
 
 def csv_cell(value: Any) -> str:
-    """Exact amounts, times as ISO 8601, and no formula; empty for None."""
+    """Returns exact amounts, ISO 8601 times and texts that are no formula; empty for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -213,12 +213,12 @@ def csv_cell(value: Any) -> str:
 
 
 def inert(text: str) -> str:
-    """Text that no spreadsheet evaluates: an apostrophe before what would be a formula."""
+    """Puts an apostrophe before whatever a spreadsheet would evaluate."""
     return _OPEN.sub("'", text)
 
 
 def as_written(cell: str) -> str:
-    """What :func:`inert` was given: a cell without its apostrophe, as a spreadsheet shows it."""
+    """Undoes :func:`inert`."""
     return _CLOSED.sub("", cell)
 
 
@@ -231,4 +231,4 @@ COLUMNS = (
     "refundAddress", "refundAmount", "refundKept", "refundChain", "refundHash", "money", "next",
     "withheld", "seen", "source",
 )  # fmt: skip
-"""The columns of the CSV and the names in the JSON, in this sequence."""
+"""Columns of the CSV and names in the JSON, in this sequence."""

@@ -1,13 +1,9 @@
-"""What happened to an order, leg by leg, from the states that the journal kept.
+"""What happened to an order, from the states that the journal kept: its legs step by step, and what
+each update changed.
 
-A time is when the step happened, as the service says (:func:`happened`), or when this desk saw it
-where it says nothing. A step that was passed unseen has no time; nothing is invented
-(contract 8.1, 8.6).
-
-Every update of one order that the journal kept, and what each changed.
-
-Sightings that told nothing new are not updates; of very many the first and the newest are
-kept (``order_log``).
+A time is when the step happened according to the service (:func:`happened`), else when this desk
+saw it. A step that was passed unseen has no time; nothing is invented (contract 8.1, 8.6). Of very
+many states the journal keeps the first and the newest (``order_log``).
 """
 
 from __future__ import annotations
@@ -24,30 +20,28 @@ from swapdesk.flows.failure_messages import Level
 from swapdesk.flows.notation import copied_amount
 from swapdesk.flows.orders.order_fields import expected_end, on_hold, second_leg_paid
 from swapdesk.flows.orders.order_merge import display_of, ended
-from swapdesk.flows.orders.order_status import cause_of
 from swapdesk.flows.orders.situations import situation_of
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 StepMark = Literal["past", "now", "future", "trouble", "ended"]
 Seen = tuple[datetime, str, Order]
-"""When, from where, and the order then: a row of the journal's event log."""
+"""Time, source and order: a row of the journal's event log."""
 
 
 def happened(order: Order, seen: datetime) -> datetime:
-    """When an order came to the state in which it was ``seen``: by what the service says of its
-    end or its last change, else when it was seen. Not before the order, and not after it was
-    seen."""
-    told, created = order.order_finished_received or order.modified, order.created
-    if told is None or created is None:
-        return min(told or seen, seen)
-    if told <= created and display_of(order) != DisplayStatus.WAITING_FOR_DEPOSIT:
+    """Returns when the order reached the state in which it was ``seen``: the service's time of its
+    end or last change, else ``seen``; never before its creation or after ``seen``."""
+    reported, created = order.order_finished_received or order.modified, order.created
+    if reported is None or created is None:
+        return min(reported or seen, seen)
+    if reported <= created and display_of(order) != DisplayStatus.WAITING_FOR_DEPOSIT:
         # A service that keeps no time of changes.
-        told = seen
-    return max(min(told, seen), created)
+        reported = seen
+    return max(min(reported, seen), created)
 
 
 class LegStep(Struct, frozen=True):
-    """The time of a step in the future is an estimate of the service."""
+    """The time of a future step is the service's estimate."""
 
     mark: StepMark
     at: datetime | None
@@ -91,8 +85,8 @@ _ENDS = frozenset(
 def legs_of(
     order: Order, seen: Sequence[Seen], now: datetime, payee: str | None = None
 ) -> tuple[Leg, ...]:
-    """One leg of a standard order, two of a private one. ``payee`` is what whoever is paid is
-    called."""
+    """Returns one leg of a standard order, two of a private one. ``payee`` is the recipient's
+    name."""
     to = payee or "the recipient"
     states = [(happened(past, at), past) for at, _, past in seen] or [(now, order)]
     end = _expected_end(order, now)
@@ -105,8 +99,7 @@ def legs_of(
 
 
 def _expected_end(order: Order, now: datetime) -> datetime | None:
-    """None as well while somebody has to act first, and once it has passed: no other time is
-    known then."""
+    """Returns None while somebody has to act first, and once the estimate has passed."""
     end = expected_end(order)
     waits = on_hold(order) or order.action_required or ended(display_of(order))
     return end if end is not None and end > now and not waits else None
@@ -121,7 +114,7 @@ def _leg(
     to: str | None,
     end: datetime | None,
 ) -> Leg:
-    """``to``: who is paid by the last one."""
+    """``to`` is the payee of the last leg, None for another one."""
     last = to is not None
 
     def reached(past: Order) -> int:
@@ -186,7 +179,7 @@ def _word(status: int | None, begun: bool, place: int) -> str:
 def _trouble(
     order: Order, status: int | None, states: Sequence[tuple[datetime, Order]], first: bool
 ) -> LegStep | None:
-    """The step at which the leg stopped, if it did."""
+    """Returns the step at which the leg stopped, if it did."""
     display = display_of(order)
     if status == LegStatus.VERIFYING and not ended(display):
         since = next((time for time, past in states if _status(past, first) == status), None)
@@ -206,15 +199,15 @@ _SOURCES = {
     "journal": "journal",
 }
 _SILENT = frozenset({"modified", "in_token", "out_token", "metadata", "id"})
-"""Fields that are not told when they change."""
+"""Fields whose changes are not listed."""
 _WHERE_TO_PAY = frozenset({"deposit_address", "deposit_tag"})
-"""Fields whose values stand on the deposit card only."""
+"""Fields whose values only the deposit card shows."""
 _LINKS = frozenset({"hash_url"})
-"""Fields whose values are pages; the facts of the order say which of them knows it."""
+"""Fields that hold pages, which the facts of the order show."""
 
 
 class Update(Struct, frozen=True):
-    """``at`` is when it was received, ``happened`` when it came to be."""
+    """``at`` is when it was received, ``happened`` when the order changed."""
 
     PRINTED: ClassVar = {
         "at": "happened", "seen": "at", "source": "source", "state": "state", "changed": "changed",
@@ -224,46 +217,43 @@ class Update(Struct, frozen=True):
     happened: datetime
     source: str
     state: str
-    sentence: str
     level: Level
     changed: tuple[str, ...]
 
 
 def updates_of(seen: Sequence[Seen]) -> list[Update]:
-    """The updates, newest first; what changed is named as on the wire."""
-    found: list[Update] = []
-    before: Order | None = None
-    for at, source, order in seen:
-        update = Update(
+    """Returns the updates, newest first; changed fields have their names of the API."""
+    earlier = (None, *(order for _, _, order in seen))
+    updates = [
+        Update(
             at=at,
             happened=happened(order, at),
             source=_SOURCES.get(source, source),
             state=display_of(order) or "no state",
-            sentence=cause_of(order),
             level=situation_of(order).level,
             changed=changed_fields(before, order) if before is not None else ("first seen",),
         )
-        found.append(update)
-        before = order
-    return found[::-1]
+        for before, (at, source, order) in zip(earlier, seen, strict=False)
+    ]
+    return updates[::-1]
 
 
 def seen_since(seen: Sequence[Seen]) -> datetime | None:
-    """When the present state began, None without a history."""
+    """Returns when the present situation began; None without a history."""
     since: datetime | None = None
-    said = None
+    situation = None
     for at, _, order in seen:
-        if situation_of(order) is not said:
-            said, since = situation_of(order), happened(order, at)
+        if situation_of(order) is not situation:
+            situation, since = situation_of(order), happened(order, at)
     return since
 
 
 def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
-    """``inStatus 2 to 3``, ``outAmount 14.5 to 14.4``; a field that came is ``refundHash set``.
+    """Returns texts as ``inStatus 2 to 3`` and ``refundHash set``.
 
-    Where to pay is never told: an order whose address changed is one that must not be paid.
+    Deposit addresses and memos are left out: an order whose address changed must not be paid.
     """
-    said: list[str] = []
+    changes: list[str] = []
     for name, field in type(after).model_fields.items():
         if name in _SILENT:
             continue
@@ -272,13 +262,13 @@ def changed_fields(before: Order, after: Order) -> tuple[str, ...]:
             continue
         label = field.serialization_alias
         if name in _WHERE_TO_PAY or name in _LINKS:
-            said.append(f"{label} {'set' if old is None else 'changed'}")
+            changes.append(f"{label} {'set' if old is None else 'changed'}")
         elif old is None:
             short = _value(new)
-            said.append(f"{label} set" if len(short) > 12 else f"{label} {short}")
+            changes.append(f"{label} set" if len(short) > 12 else f"{label} {short}")
         else:
-            said.append(f"{label} {_value(old)} to {_value(new)}")
-    return tuple(said) or ("nothing new",)
+            changes.append(f"{label} {_value(old)} to {_value(new)}")
+    return tuple(changes) or ("nothing new",)
 
 
 def _value(value: object) -> str:

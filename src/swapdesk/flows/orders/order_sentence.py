@@ -1,6 +1,5 @@
-"""One order as a line to be spoken: who sends what for what, how far it is, what comes next.
-
-The tracker and the ``--plain`` form of the commands say the same (screens and commands).
+"""An order as one line to be read aloud: amounts, progress, meaning, next step. The tracker's
+screen and ``--plain`` of the commands use the same.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ _WARNING = "Do not pay"
 def order_sentence(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> str:
-    """The order as one line to read aloud; ``made`` are its transactions."""
+    """``made`` are the order's transactions."""
     status = order_status(tracked, now, made)
-    told = status.told
+    text = status.told
     if tracked.withheld is not None and not tracked.awaits_address and not status.ended:
         reason = tracked.withheld.rstrip(".")
         warning = reason if reason.startswith(_WARNING) else f"{_WARNING}: {reason}"
-        # Where the reason is the cause it is said once.
-        told = told.replace(reason, warning, 1) if reason in told else f"{told} {warning}."
+        # The reason may be the cause, and is not repeated then.
+        text = text.replace(reason, warning, 1) if reason in text else f"{text} {warning}."
     head = order_head(tracked, status)
-    return f"{head}: {told} Money: {status.money} Next {status.next}."
+    return f"{head}: {text} Money: {status.money} Next {status.next}."
 
 
 def order_head(tracked: TrackedOrder, status: OrderStatus) -> str:
-    """Who sends what for what, and how far it is; without what that means."""
+    """Returns id, amounts, route, stage and time of the order."""
     order, (sent, _) = tracked.order, tracked.symbols
     route = route_of(order)
     stage = f"stage {status.stage + 1} of {len(status.stages)}"
@@ -48,44 +47,35 @@ def order_head(tracked: TrackedOrder, status: OrderStatus) -> str:
 
 
 def _becomes(tracked: TrackedOrder) -> str:
-    """`` to 14.52 ETH``, or what it was to be, or what came back."""
-    found = tracked.proceeds
-    words = {"missed": ", was to be", "came back": ", came back"}
-    if unsaid(found):
-        return f", the {found.symbol} came back"
-    return f"{words.get(found.outcome, ' to')} {tracker_amount(found.amount)} {found.symbol}"
+    """`` to 14.52 ETH``, ``, was to be 14.52 ETH`` or ``, came back 0.5 BTC``."""
+    result = tracked.proceeds
+    if unsaid(result):
+        return f", the {result.symbol} came back"
+    verb = {"missed": ", was to be", "came back": ", came back"}.get(result.outcome, " to")
+    return f"{verb} {tracker_amount(result.amount)} {result.symbol}"
 
 
 def pair_parts(tracked: TrackedOrder) -> tuple[tuple[str, bool], ...]:
-    """``0.5 BTC → 14.524108 ETH``, or what it was to be, or what came back, in parts; the second
-    of each says whether it is an amount."""
-    sent, _ = tracked.symbols
-    found = tracked.proceeds
+    """Returns ``0.5 BTC → 14.524108 ETH``, or what it was to be, or what came back, in parts; the
+    flag of each says whether it is an amount."""
+    result = tracked.proceeds
     asked = " asked for" if asked_only(tracked) else ""
-    paid = (f"{tracker_amount(tracked.order.in_amount, 'pay')} {sent}", True)
-    if unsaid(found):
-        return (
-            paid,
-            (f"{asked} → the ", False),
-            (found.symbol, True),
-            (" came back", False),
-        )
-    words = {"missed": "was to be ", "came back": "came back "}
-    return (
-        paid,
-        (f"{asked} → {words.get(found.outcome, '')}", False),
-        (f"{tracker_amount(found.amount)} {found.symbol}", True),
-    )
+    paid = (f"{tracker_amount(tracked.order.in_amount, 'pay')} {tracked.symbols[0]}", True)
+    if unsaid(result):
+        return paid, (f"{asked} → the ", False), (result.symbol, True), (" came back", False)
+    verb = {"missed": "was to be ", "came back": "came back "}.get(result.outcome, "")
+    amount = f"{tracker_amount(result.amount)} {result.symbol}"
+    return paid, (f"{asked} → {verb}", False), (amount, True)
 
 
 def sent_amount(tracked: TrackedOrder, status: OrderStatus) -> str:
-    """Exact while it is to be paid, short afterwards."""
+    """Returns the exact amount while it is to be paid, a short one afterwards."""
     pay = amount_to_pay(tracked) if status.payable else None
     return pay.shown if pay is not None else tracker_amount(tracked.order.in_amount, "pay")
 
 
 def created_words(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> str:
-    """``created 13:21:40 · 41m, 27m over the expected time``, for the label of the order."""
+    """``created 13:21:40 · 41m, 27m over the expected time``."""
     created = tracked.order.created
     parts = []
     if created is not None:

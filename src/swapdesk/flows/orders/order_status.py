@@ -1,17 +1,17 @@
-"""What an order means at one moment: one object, made by one pure function.
+"""What an order means at one moment: an :class:`OrderStatus`, made by a pure function.
 
-The service's words (``situations``) are filled with the facts of the order and of what was
-confirmed, then with what this desk knows better: a payment that a chain shows, a withheld address,
-its own payment, a batch, a swap on chains, a deadline that passed. An amount that was paid is told
-as a chain shows it: the service names only what it asked for. What it cannot be asked any more is
-told as of when it was heard. Lists, pages, sentences, exports, JSON, messages and the
-diagnosis only render an :class:`OrderStatus`. Text of the service is a value, never a template.
+The texts of a row of ``situations`` are filled with facts of the order and its intent. The row is
+the service's, unless this desk knows better: a payment that a chain shows, a withheld address, its
+own payment, a batch, a swap on chains, a deadline that passed. A paid amount is the one a chain
+shows, because the service names only what it asked for. An order that the service can no longer be
+asked about is reported as of its last answer. Lists, pages, exports, JSON and the diagnosis only
+render the result. Text of the service is a value, never a template.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -25,6 +25,7 @@ from swapdesk.flows.notation import (
     NOTHING,
     Elapsed,
     as_of,
+    capital,
     clock_time,
     countdown,
     duration,
@@ -64,6 +65,7 @@ from swapdesk.flows.orders.situations import (
     SETTING_UP,
     SITUATIONS,
     STRANDED,
+    UNLESS_SENT,
     WAITING,
     WITHHELD_UNREPEATED,
     Certainty,
@@ -87,37 +89,25 @@ PAYS_OTHERWISE = "It {pays} {differs} than you confirmed"
 ASKED_FOR = "The order asked for {asked}; the service does not say how much arrived"
 SENT_OTHERWISE = "{Paid} arrived on {network}; the order asked for {asked_on}. {cause}"
 SENT_AGAIN = "; swapdesk fund, or f, sends the same transaction again and no other"
-"""Where nobody may be left who sends it again."""
+"""Added if no other process may be left to send it."""
 
-STANDARD_STAGES = ("waiting", "seen", "exchange", "sending", "done")
-PRIVATE_STAGES = (
-    "waiting",
-    "seen",
-    "exchange 1",
-    "to middle",
-    "at middle",
-    "second",
-    "exchange 2",
-    "sending",
-    "done",
-)
-_STANDARD_STAGE_OF: dict[str | None, int] = {
-    DisplayStatus.WAITING_FOR_DEPOSIT: 0,
-    DisplayStatus.DEPOSIT_DETECTED: 1,
-    DisplayStatus.EXCHANGE_IN_PROGRESS: 2,
-    DisplayStatus.SENDING_TO_RECEIVER: 3,
-    DisplayStatus.SWAP_COMPLETED: 4,
+_STANDARD_STAGES: dict[str | None, str] = {
+    DisplayStatus.WAITING_FOR_DEPOSIT: "waiting",
+    DisplayStatus.DEPOSIT_DETECTED: "seen",
+    DisplayStatus.EXCHANGE_IN_PROGRESS: "exchange",
+    DisplayStatus.SENDING_TO_RECEIVER: "sending",
+    DisplayStatus.SWAP_COMPLETED: "done",
 }
-_PRIVATE_STAGE_OF: dict[str | None, int] = {
-    DisplayStatus.WAITING_FOR_DEPOSIT: 0,
-    DisplayStatus.DEPOSIT_DETECTED: 1,
-    DisplayStatus.EXCHANGE_IN_PROGRESS: 2,
-    DisplayStatus.SENDING_TO_INTERMEDIARY: 3,
-    DisplayStatus.REACHED_INTERMEDIARY: 4,
-    DisplayStatus.INITIATING_SECOND_EXCHANGE: 5,
-    DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS: 6,
-    DisplayStatus.SENDING_TO_RECEIVER: 7,
-    DisplayStatus.SWAP_COMPLETED: 8,
+_PRIVATE_STAGES: dict[str | None, str] = {
+    DisplayStatus.WAITING_FOR_DEPOSIT: "waiting",
+    DisplayStatus.DEPOSIT_DETECTED: "seen",
+    DisplayStatus.EXCHANGE_IN_PROGRESS: "exchange 1",
+    DisplayStatus.SENDING_TO_INTERMEDIARY: "to middle",
+    DisplayStatus.REACHED_INTERMEDIARY: "at middle",
+    DisplayStatus.INITIATING_SECOND_EXCHANGE: "second",
+    DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS: "exchange 2",
+    DisplayStatus.SENDING_TO_RECEIVER: "sending",
+    DisplayStatus.SWAP_COMPLETED: "done",
 }
 
 
@@ -125,12 +115,14 @@ _NO_TIME = Elapsed(NOTHING, NOTHING, late=False)
 
 
 class OrderStatus(Struct, frozen=True):
-    """What one order means at one moment."""
+    """A row of the table, its texts filled with facts, and the times of the order."""
 
     situation: Situation
-    """The row of the table whose words these are: ``SITUATIONS["held"]``."""
+    """The row whose texts these are: ``SITUATIONS["held"]``."""
     said: Situation
-    """The row of what the service says; the same, unless the desk knows better."""
+    """The row of the service's state; the same, unless this desk knows better."""
+    facts: Mapping[str, str]
+    """What fills the places of a row's texts, by their names (:func:`_facts_of`)."""
 
     word: str
     """Fits a table cell: ``On hold``."""
@@ -139,12 +131,12 @@ class OrderStatus(Struct, frozen=True):
     sign: Sign
     """Glyph before the word: ``trouble``."""
     cause: str
-    """What happened, one sentence or more without the closing point: ``Halyard holds 0.5 BTC for
-    a compliance check; the service does not say what it asks for``."""
+    """What happened, without the closing point: ``Halyard holds 0.5 BTC for a compliance check;
+    the service does not say what it asks for``."""
     notes: tuple[str, ...]
-    """What else is to be known, as ``cause``: ``A refund is not possible any more``."""
+    """Further sentences without their points: ``A refund is not possible any more``."""
     money: str
-    """Where it is; follows the word Funds, with its point: ``0.5 BTC, held at Halyard.``"""
+    """Follows the word Funds, with its point: ``0.5 BTC, held at Halyard.``"""
     place: str
     """The same in few words: ``in your wallet.``"""
     actor: str
@@ -152,74 +144,71 @@ class OrderStatus(Struct, frozen=True):
     act: str
     """What the actor does: ``write to support with order h8Kq2PdT5mXcVbN3wRtY7z``."""
     by: str
-    """Until when: ``before 14:32:11``, ``about 14:40``, ``no deadline is known``."""
+    """``before 14:32:11``, ``about 14:40``, ``no deadline is known``."""
     certainty: Certainty
     """How sure the cause is."""
     display: str | None
-    """The state that it was concluded from: ``EXCHANGE_IN_PROGRESS``."""
+    """``EXCHANGE_IN_PROGRESS``."""
     legs: tuple[int | None, ...]
     """State of each leg, two of a private order: ``(3,)``, ``(5, 1)``."""
 
     stage: int
-    """How far it is, from 0: 2 is ``exchange`` of ``STANDARD_STAGES``."""
+    """Index into ``stages``."""
     stages: tuple[str, ...]
-    """What the stages are called."""
     deadline: datetime | None
-    """Until when the deposit must be there; None once that decides nothing."""
+    """When the deposit is due; None once that decides nothing."""
     left: timedelta | None
-    """Time to the deadline, below zero once it passed; None where nobody waits for it."""
+    """Time to the deadline, negative once it passed; None if nobody waits for it."""
     elapsed: timedelta | None
-    """Since its deposit, or its creation before that, until now or until it ended."""
+    """From its deposit, or its creation before that, until now or its end."""
     expected: timedelta | None
-    """How long the service means to take in all."""
+    """How long the service expects to take in all."""
     late_by: timedelta | None
-    """By how much an order under way is over the expected time."""
+    """Time over the expected one of an order under way."""
     time: Elapsed
-    """A countdown, the time passed, or the time it took: ``26:03 left``, ``took 11m``."""
+    """``26:03 left``, ``6m of ~14m``, ``took 11m``."""
 
     payable: bool
     """Whether the deposit may be sent now."""
     ended: bool
-    """Whether nothing more is to come, from the service or from whoever was to sign."""
+    """True if nothing more is to come, from the service or from whoever was to sign."""
     closed: bool
-    """Whether the service ended it."""
+    """True if the service ended it."""
     put_away: bool
-    """Whether its owner dealt with it."""
+    """True if its owner dealt with it."""
 
     @property
     def not_signed(self) -> bool:
-        """Whether nobody signed its swap, and nobody will."""
+        """True for a swap that was not signed and never will be."""
         return self.situation is NOT_SIGNED or (self.ended and not self.closed)
 
     @property
     def urgent(self) -> bool:
-        """Whether the deposit is due within two minutes."""
         return self.payable and self.left is not None and self.left.total_seconds() < URGENT_SECONDS
 
     @property
     def counting(self) -> bool:
-        """Whether its time is a countdown."""
         return self.left is not None and self.left > timedelta()
 
     @property
     def yours(self) -> bool:
-        """Whether you act next: on an open order, or on one that ended with its money stuck."""
+        """True if the user acts next: on an open order, or on one that ended with stuck money."""
         owed = not self.ended or self.said in STRANDED or self.situation in STRANDED
         return owed and self.actor == "you" and not self.put_away
 
     @property
     def told(self) -> str:
-        """Cause and notes, each with its point."""
+        """Cause and notes as sentences."""
         return " ".join(f"{part}." for part in (self.cause, *self.notes))
 
     @property
     def next(self) -> str:
-        """Who acts, and how: ``you: send the deposit within 26:03``."""
+        """``you: send the deposit within 26:03``."""
         return f"{self.actor}: {self.act}" if self.act else self.actor
 
     @property
     def brief(self) -> str:
-        """The same in a few words: ``you: write to support``, ``the second exchange, ~8m``."""
+        """``you: write to support``, ``the second exchange, ~8m``."""
         if self.actor == "you":
             return f"{self.actor}: {_BRIEFLY.split(self.act, maxsplit=1)[0]}"
         # Before a deadline the expected time counts from a payment which nobody has seen yet.
@@ -230,20 +219,20 @@ class OrderStatus(Struct, frozen=True):
 
 
 _BRIEFLY = re.compile(" with order |, or take the money back: ")
-"""What follows is said where there is room."""
+"""The text from here on is left out of ``brief``."""
 
 
 def order_status(
     tracked: TrackedOrder, now: datetime, made: Sequence[OrderTransaction] = ()
 ) -> OrderStatus:
-    """What an order means at ``now`` (the desk's clock), with all that this desk knows.
+    """Returns what an order means at ``now`` (the desk's clock), by all that this desk knows.
 
-    ``made`` are its transactions as they were read just now; without any, its payment is as the
-    tracker knows it.
+    ``made`` are its transactions if they were just read from the journal; else its payment is the
+    one the tracker knows.
     """
     order, intent = tracked.order, tracked.intent
     deposit = deposit_known(tracked, made)
-    status, facts = _reported(order, intent, now, deposit, tracked.begun)
+    status = _reported(order, intent, now, deposit, tracked.begun)
     own = own_payment(made) if made else tracked.own_payment
     if tracked.withheld is not None or status.display != DisplayStatus.WAITING_FOR_DEPOSIT:
         own = None
@@ -251,7 +240,7 @@ def order_status(
     match = unseen_match(order, deposit) if tracked.payments else None
     better = match or known_better(_knowledge(tracked, status, own, batch))
     if better is not None:
-        status = _said_by_desk(status, better, facts, tracked, own, batch)
+        status = _in_words_of_desk(status, better, tracked, own, batch)
     elif batch is not None and batch.problem and status.said is EXPIRED:
         status = replace(status, cause=f"{batch.problem} {status.cause}")
     elif batch is not None and batch.begun and status.said is EXPIRED:
@@ -263,9 +252,11 @@ def order_status(
         )
     arrived = deposit is not None and deposit_arrived(order)
     if deposit is not None and arrived and sent_otherwise(order, deposit):
-        status = replace(status, cause=SENT_OTHERWISE.format_map({**facts, "cause": status.cause}))
+        status = replace(
+            status, cause=SENT_OTHERWISE.format_map({**status.facts, "cause": status.cause})
+        )
     if tracked.not_signed:
-        # Nobody waits for it, whatever the service says of a deadline.
+        # Nobody waits for its deadline.
         status = replace(status, left=None, time=_NO_TIME, payable=False, ended=True)
     if tracked.put_away:
         status = replace(status, put_away=True)
@@ -274,7 +265,7 @@ def order_status(
         place = f"{where} the deposit address"
         status = replace(status, money=f"{place}, by transaction {own.hash}.", place=f"{place}.")
     if _outdated(tracked, status, now):
-        status = _heard_last(tracked, status, facts, now)
+        status = _heard_last(tracked, status, now)
     return status
 
 
@@ -282,24 +273,18 @@ def _outdated(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> bool
     return tracked.out_of_reach(now) and not status.situation.lasts
 
 
-def _heard_last(
-    tracked: TrackedOrder,
-    status: OrderStatus,
-    facts: dict[str, str],
-    now: datetime,
-) -> OrderStatus:
-    """``status`` as something that was heard, and may not be so any more."""
+def _heard_last(tracked: TrackedOrder, status: OrderStatus, now: datetime) -> OrderStatus:
+    """Returns ``status`` as of the service's last answer."""
     at = as_of(tracked.seen_at, now)
-    # That nothing was paid was true then, as far as the service had seen.
-    unpaid = status.money == WAITING.money
-    money = "in your wallet, if you sent nothing." if unpaid else status.money
-    # How late it is was worked out now.
+    # A payment may have come since.
+    money = UNLESS_SENT if status.money == WAITING.money else status.money
+    # The first note says how late the order is now.
     notes = status.notes[1:] if status.late_by is not None else status.notes
     told = replace(status, notes=notes).told.removesuffix(".")
-    facts = {**facts, "told": told, "money": money, "as_of": at, "beyond": tracked.beyond(now)}
-    heard = _said_by_desk(status, LAST_HEARD, facts, tracked, None, None)
+    facts = {"told": told, "money": money, "as_of": at, "beyond": tracked.beyond(now)}
+    status = replace(status, facts={**status.facts, **facts})
     return replace(
-        heard,
+        _in_words_of_desk(status, LAST_HEARD, tracked, None, None),
         notes=(),
         deadline=None,
         left=None,
@@ -309,24 +294,24 @@ def _heard_last(
 
 
 def reported_status(order: Order, intent: Intent | None = None, *, now: datetime) -> OrderStatus:
-    """What the service alone says of an order; ``intent`` is what was confirmed here."""
-    return _reported(order, intent, now)[0]
+    """Returns what the service's state alone means; ``intent`` is what was confirmed here."""
+    return _reported(order, intent, now)
 
 
 def cause_of(order: Order) -> str:
-    """What the service says of an order in a sentence, whatever the time."""
+    """Returns what the service's state means as a sentence that does not depend on the time."""
     return f"{reported_status(order, now=datetime.max.replace(tzinfo=UTC)).cause}."
 
 
 def withheld_next(tracked: TrackedOrder) -> tuple[str, str]:
-    """Who acts on an order made here until its address may be shown, and how."""
+    """Returns actor and act until the address of an order made here may be shown."""
     awaited = SETTING_UP if tracked.awaits_address else WITHHELD_UNREPEATED
     return awaited.actor, awaited.act
 
 
 def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapsed | None:
-    """The time in the row of an order whose ``status`` was made before; nothing else in the row
-    is another one by then. None when the deadline lies between, which changes more."""
+    """Returns the time of an order whose ``status`` was made before ``now``. None if more than the
+    time changed since, as by a deadline that passed."""
     if tracked.not_signed:
         return _NO_TIME
     outdated = _outdated(tracked, status, now)
@@ -344,13 +329,12 @@ def time_at(status: OrderStatus, tracked: TrackedOrder, now: datetime) -> Elapse
 
 
 def short_place(money: str) -> str:
-    """The first part of the sentence: ``in your wallet.``"""
-    for rest in (", if ", ", after ", "; "):
-        head, found, _ = money.partition(rest)
-        if found:
+    """Returns the first part of the sentence: ``in your wallet.``"""
+    for rest in (", if ", ", after ", "; ", " on the chain it came from"):
+        head, separator, _ = money.partition(rest)
+        if separator:
             return f"{head}."
-    head, came_from, _ = money.partition(" on the chain it came from")
-    return f"{head}." if came_from else money
+    return money
 
 
 def _reported(
@@ -359,24 +343,25 @@ def _reported(
     now: datetime,
     deposit: PaidOnChain | None = None,
     begun: datetime | None = None,
-) -> tuple[OrderStatus, dict[str, str]]:
-    """What the service says, and the facts that fill the words."""
+) -> OrderStatus:
     display, private = display_of(order), order.anonymous is True
     said = situation_of(order)
     closed = ended(display)
     passed, due, late_by = _times(order, begun or order.created, now, display)
     deadline = order.expires if said.until_deadline else None
     left = deadline - now if deadline is not None else None
-    facts = order_words(order, intent, said, now, left, deposit)
+    facts = _facts_of(order, intent, said, now, left, deposit)
     money, by = (said.money or "").format_map(facts), (said.by or "").format_map(facts)
     notes = _notes(order, intent, said, facts, deposit)
     if late_by is not None:
         notes = (f"{elapsed(late_by.total_seconds()).text} over the expected time", *notes)
     sign: Sign = "failed" if display == DisplayStatus.FAILED else said.level
     late = late_by is not None and said.level == "moving"
-    status = OrderStatus(
+    stages = _PRIVATE_STAGES if private else _STANDARD_STAGES
+    return OrderStatus(
         situation=said,
         said=said,
+        facts=facts,
         word=said.word.format_map(facts),
         level=said.level,
         sign=said.sign or sign,
@@ -390,8 +375,8 @@ def _reported(
         certainty=Certainty.NOT_KNOWN if late else said.certainty,
         display=display,
         legs=(order.in_status, order.out_status) if private else (order.in_status,),
-        stage=_stage(order, display, private=private),
-        stages=PRIVATE_STAGES if private else STANDARD_STAGES,
+        stage=_stage(order, display, list(stages)),
+        stages=tuple(stages.values()),
         deadline=deadline,
         left=left,
         elapsed=passed,
@@ -403,7 +388,6 @@ def _reported(
         closed=closed,
         put_away=False,
     )
-    return status, facts
 
 
 def _knowledge(
@@ -412,7 +396,7 @@ def _knowledge(
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> Knowledge:
-    """What this desk knows beside ``status``, which the service said."""
+    """``status`` is that of the service's state."""
     display = status.display
     waiting = display == DisplayStatus.WAITING_FOR_DEPOSIT
     withheld = tracked.withheld is not None
@@ -443,22 +427,21 @@ def _knowledge(
 
 
 _UNDECIDED = (DepositRelease.FOREIGN, DepositRelease.UNREPEATED, DepositRelease.LOWER)
-"""Standings of a withheld order of which nobody decided that it must not be paid."""
+"""Standings of a withheld order that may still be released."""
 
 
-def _said_by_desk(
+def _in_words_of_desk(
     status: OrderStatus,
     situation: Situation,
-    facts: dict[str, str],
     tracked: TrackedOrder,
     own: OrderTransaction | None,
     batch: BatchPayment | None,
 ) -> OrderStatus:
-    """``status`` in the words of what the desk knows better than the service."""
+    """Returns ``status`` with the texts of ``situation``, a row of the desk."""
     swap = tracked.swap_payment
     again = own is not None and own.by == "wallet" and own.fate != "confirmed"
     facts = {
-        **facts,
+        **status.facts,
         "wallet": swap.money if swap is not None else "",
         "venue": venue_of(tracked.intent) if tracked.intent is not None else "",
         "withheld": (tracked.withheld or "").rstrip("."),
@@ -466,13 +449,14 @@ def _said_by_desk(
         "batch_money": batch.money if batch is not None else status.money,
         "batch_actor": batch.actor if batch is not None else "you",
         "batch_act": batch.due if batch is not None else PAY_BATCH,
-        "unpaid": batch.money if batch is not None else "in your wallet, if you sent nothing.",
+        "unpaid": batch.money if batch is not None else UNLESS_SENT,
         "sent_again": SENT_AGAIN if again else "",
     }
     money = status.money if situation.money is None else situation.money.format_map(facts)
     return replace(
         status,
         situation=situation,
+        facts=facts,
         payable=False,
         word=situation.word.format_map(facts),
         level=situation.level,
@@ -490,9 +474,10 @@ def _said_by_desk(
 def _times(
     order: Order, begun: datetime | None, now: datetime, display: str | None
 ) -> tuple[timedelta | None, timedelta | None, timedelta | None]:
-    """Time passed since it was ``begun``, time expected in all, and by how much it is over that.
-    Where the service did not add what the deposit took to come (contract 8.17), its time counts
-    from then."""
+    """Returns the time since ``begun``, the expected time, and the time over that.
+
+    The estimate counts from the deposit if the service did not add the wait for it (contract
+    8.17)."""
     if begun is None or order.created is None:
         return None, None, None
     end = expected_end(order)
@@ -529,16 +514,16 @@ def _time(
     return elapsed(passed.total_seconds(), due.total_seconds() if due is not None else None)
 
 
-def _stage(order: Order, display: str | None, *, private: bool) -> int:
-    table = _PRIVATE_STAGE_OF if private else _STANDARD_STAGE_OF
-    if display in table:
-        return table[display]
+def _stage(order: Order, display: str | None, stages: list[str | None]) -> int:
+    if display in stages:
+        return stages.index(display)
     if display == DisplayStatus.EXPIRED or not deposit_arrived(order):
         return 0
-    return 6 if private and in_second_leg(order) else 2
+    second = DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS
+    return stages.index(second if in_second_leg(order) else DisplayStatus.EXCHANGE_IN_PROGRESS)
 
 
-def order_words(
+def _facts_of(
     order: Order,
     intent: Intent | None,
     said: Situation,
@@ -546,8 +531,8 @@ def order_words(
     left: timedelta | None,
     deposit: PaidOnChain | None = None,
 ) -> dict[str, str]:
-    """What fills the words of a situation, by the name of the place. ``deposit`` is what chains
-    show of it; without that only a swap on chains tells what was paid, in its transaction."""
+    """Returns what fills the texts of a row, by the names of their places. ``deposit`` is what
+    chains show of it; without that only a swap on chains tells what was paid."""
     sent, received = symbols(order, intent)
     asked, got = _amount(order.in_amount, sent), _amount(order.out_amount, received)
     paid, known = asked if order.is_dex else "the payment", order.is_dex is True
@@ -575,22 +560,22 @@ def order_words(
         "asked": asked,
         "asked_on": f"{asked} on {where}" if where else asked,
         "paid": paid,
-        "Paid": _capital(paid),
+        "Paid": capital(paid),
         "network": deposit.chain_name if deposit is not None else where or "its chain",
         "looked": as_of(deposit.seen_at, now) if deposit is not None else "",
         "got": got,
         "moving": "the funds" if second else paid,
         "amount": f"{paid}, " if known and not second else "",
         "holder": holder,
-        "Holder": _capital(holder),
+        "Holder": capital(holder),
         "recipient": label or "the recipient",
         "to_label": f" to {label}" if label else "",
         "first": first or "the first provider",
-        "First": _capital(first or "the first provider"),
+        "First": capital(first or "the first provider"),
         "finisher": _venue_name(order.swap_name) or "another one",
         "compared": differs,
         "back": back,
-        "Back": _capital(back),
+        "Back": capital(back),
         "to": to if refunded else "",
         "chain": chain,
         "chain_or_origin": chain or " on the chain it came from",
@@ -633,7 +618,7 @@ def _notes(
 
 
 def _kept(order: Order, sent: str, deposit: PaidOnChain | None) -> str:
-    """What is missing from a refund: kept is only what a chain shows to have been there."""
+    """Says what a refund lacks; as kept counts only what a chain shows to have arrived."""
     missing, kept = kept_by_provider(order), kept_of(order, deposit)
     if missing is None:
         return ". The service does not say how much"
@@ -663,12 +648,8 @@ def _holder(order: Order) -> str:
 
 
 def _venue_name(name: str | None) -> str | None:
-    """For a sentence, of which an overlong name would hide the rest; None for an empty one."""
+    """Cuts a name that would hide the rest of its sentence; None if it is empty."""
     return f"{name[: LONGEST_NAME - 1]}…" if name and len(name) > LONGEST_NAME else name or None
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _amount(amount: Decimal | None, symbol: str) -> str:

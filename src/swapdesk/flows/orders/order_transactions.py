@@ -1,5 +1,5 @@
-"""The transactions of an order: what this desk sent for it, what the service named, and what chains
-show of its deposit."""
+"""The transactions of an order: those this desk sent, the one the service names as its deposit, and
+the payments that chains show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 from swapdesk.flows.notation import counted, exact_amount
 
 Source = Literal["create", "read", "stream", "list", "journal"]
-"""Where a state of an order was seen."""
+"""Where a state of an order came from."""
 
 TransactionRole = Literal[
     "deposit",
@@ -41,7 +41,7 @@ Sender = Literal[
 
 
 class OrderTransaction(Struct, frozen=True):
-    """``address`` is where a bundle paid the order's deposit; None where the order says it."""
+    """``address`` is where a bundle paid the order's deposit; None if the order itself names it."""
 
     PRINTED: ClassVar = {"for": "role", "hash": "hash", "state": "fate", "by": "by"}
 
@@ -53,12 +53,11 @@ class OrderTransaction(Struct, frozen=True):
 
     @property
     def own(self) -> bool:
-        """Whether this desk sent it."""
         return self.by != "service"
 
 
 class PaidOnChain(Struct, frozen=True):
-    """What one transaction paid to one receiver, as its chain showed it at ``seen_at``."""
+    """A payment of one transaction to one receiver, as its chain showed it at ``seen_at``."""
 
     hash: str
     chain: str
@@ -66,33 +65,33 @@ class PaidOnChain(Struct, frozen=True):
     chain_name: str
     to: str
     token_id: str | None
-    """None for a token that the catalogue does not have."""
+    """None if the catalogue does not have the token."""
     symbol: str
     amount: Decimal | None
-    """None where its decimals are not known."""
+    """None if the token's decimals are not known."""
     memo: str | None
     confirmations: int | None
     """None while it waits for a block."""
     at: datetime | None
-    """Time of its block, where the chain tells one."""
+    """Time of its block, if the chain names one."""
     seen_at: datetime
     failed: bool = False
-    """It was executed in vain and moved nothing."""
+    """It was executed without success and moved nothing."""
     underpriced: bool = False
-    """It waits, and offers less than what a block costs now."""
+    """It waits, and offers less than a block costs now."""
     missing: bool = False
     """This desk sent it, and its chain does not know it."""
 
     @property
     def what(self) -> str:
-        """``12,000 USDT``, or ``another token`` where nobody knows it."""
+        """``12,000 USDT``."""
         if self.amount is None:
             return "a token that the catalogue does not have"
         return f"{exact_amount(self.amount)} {self.symbol}"
 
     @property
     def words(self) -> str:
-        """The same to a customer, behind "your"."""
+        """The same for a customer, after "your"."""
         return "payment of another token" if self.amount is None else self.what
 
     @property
@@ -108,10 +107,10 @@ class PaidOnChain(Struct, frozen=True):
 
     @property
     def moved(self) -> bool:
-        """Whether it stands in a block and paid its receiver."""
+        """True if it is in a block and paid its receiver."""
         return self.confirmations is not None and not self.failed and not self.missing
 
 
 def folded_hash(hash_: str) -> str:
-    """A hash as it is compared: hexadecimal is the same in any case, base58 is not."""
+    """Returns the hash for comparison: hexadecimal ignores case, base58 does not."""
     return hash_.lower() if hash_[:2] in ("0x", "0X") else hash_

@@ -1,7 +1,6 @@
-"""How far the payment of an order is at this desk, as long as the service saw none of it.
+"""Payments of this desk that the service has not seen yet: where the money is and who acts.
 
-The service says only that it waits. ``flows.batch.order_payments`` and
-``flows.tracking.self_paid_orders`` work it out. It decides where the money is and who acts.
+``flows.batch.order_payments`` and ``flows.tracking.self_paid_orders`` read them from the journal.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from swapdesk.flows.intents.intent import Intent
 
 
 class BatchPayment(Struct, frozen=True):
-    """How the order's payment stands: prepared while its bundle has still to pay, or paid nobody;
-    sent while that pays; done once the deposit address has the money; refused where the group was
-    paid without it. ``money`` is a sentence that follows the word Funds, ``place`` its short form,
-    both with their point; ``actor`` does ``due``."""
+    """``state`` is prepared until the bundle pays, or if it paid nobody; sent while it pays; done
+    once the deposit address has the money; refused if the group was paid without this order.
+    ``money`` is a sentence that follows the word Funds, ``place`` its short form, both with their
+    point; ``actor`` does ``due``."""
 
     state: State
     money: str
@@ -26,14 +25,13 @@ class BatchPayment(Struct, frozen=True):
     actor: str
     due: str
     problem: str = ""
-    """Why its bundle paid nobody, in a sentence; empty unless it failed, was called off or was not
-    taken."""
+    """Why its bundle paid nobody, as a sentence; empty if nothing is wrong."""
     in_account: bool = False
-    """What is not paid yet is in the owner's smart account, or goes there."""
+    """The unpaid money is in the owner's smart account, or goes there."""
 
     @property
     def begun(self) -> bool:
-        """Whether nobody may pay the order once more."""
+        """True if paying the order again would pay it twice."""
         return self.state in (State.SENT, State.DONE)
 
 
@@ -41,14 +39,14 @@ QUOTE_AGAIN = "ask for new quotes"
 
 
 SwapFailure = Literal["not-signed", "reverted", "not-executed"]
-"""Refused by the trader, by the wallet or by the end of the quote, or never answered before the
-order was closed; executed in vain; signed, and not to be executed any more. Of the last two the
-journal keeps the word with an order that was put away."""
+"""Not signed: refused by the trader or the wallet, or unanswered until the quote or the order
+ended. Not executed: signed, and too late to be executed. The journal stores the last two with an
+order that was put away."""
 
 
 class SwapPayment(Struct, frozen=True):
-    """How the order's transaction stands: still to be signed (prepared), done, or refused by
-    ``failure``. ``money`` is where it is as long as nothing was swapped; it follows the word Funds
+    """The order's transaction: prepared until it is signed, done, or refused because of
+    ``failure``. ``money`` says where the money is until it was swapped; it follows the word Funds
     and has its point."""
 
     state: State
@@ -57,5 +55,4 @@ class SwapPayment(Struct, frozen=True):
 
 
 def venue_of(intent: Intent) -> str:
-    """What the venue of a swap is called."""
     return intent.provider_name or intent.provider or "the venue"

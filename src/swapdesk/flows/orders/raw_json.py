@@ -1,6 +1,5 @@
-"""An answer of the service as it was written: numbers in their own digits, text made safe.
-
-An address that must not be paid is left out wherever it stands.
+"""An answer of the service as indented JSON: numbers in their own digits, text made safe, a
+withheld deposit address left out.
 """
 
 from __future__ import annotations
@@ -18,10 +17,8 @@ _TEXT_LIMIT = 2000
 
 
 def raw_lines(raw: bytes, *, hidden: str | None = None) -> list[str]:
-    """The document in indented lines; one line of text when it is not JSON.
-
-    With ``hidden`` every deposit field and every text with that value is left out.
-    """
+    """Returns the document in indented lines, or one line of text if it is no JSON. ``hidden``
+    leaves out every deposit field and every text that contains it."""
     try:
         refuse_deep(raw)
         document = json.loads(raw, parse_float=_digits, parse_int=_digits, parse_constant=str)
@@ -32,7 +29,6 @@ def raw_lines(raw: bytes, *, hidden: str | None = None) -> list[str]:
 
 
 def _digits(number: str) -> msgspec.Raw:
-    """A number as it stood in the answer."""
     return msgspec.Raw(number.encode())
 
 

@@ -1,14 +1,14 @@
-"""The situations an order can be in, and what is said in each: one table, a row a situation.
+"""The situations an order can be in: one table, a row a situation.
 
-A row says when an order is in it and what it means: the cause, the place of the money, who acts,
-until when, and how sure that is. Rows are tried from top to bottom and the first that fits is
-taken. The upper part holds what the desk knows before the service does, the lower part what the
-service says; of the lower part every order is in exactly one, unknown values among them
-(contract 8.4 to 8.16). What a chain shows of a payment, and what was heard last, are rows that are
-named and not looked for. A new situation is a new row here and nothing else.
+A row has the condition under which an order is in it, and what it means: the cause, where the money
+is, who acts, until when, how certain that is, and the reply to the customer. The first row that
+fits is taken. The upper part is what this desk knows before the service does, the lower part what
+the service says; every order, also one with unknown values, is in exactly one row of the lower part
+(contract 8.4 to 8.16). Rows without a condition, a payment that a chain shows and the service's
+last answer, are chosen by name. A new situation is a new row here and nothing else.
 
-The words are templates over the facts of one order (``order_status``). They are short, promise
-nothing, and say so where the service gives no reason, amount or date.
+Texts are templates, filled by ``order_status`` and, replies, by ``support_case``. They are short,
+promise nothing, and say so if the service gives no reason, amount or date.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.orders import DisplayStatus, LegStatus, Order
 
 Sign = Literal["waiting", "moving", "done", "trouble", "failed", "back", "expired", "unknown"]
-"""Which glyph stands before the word of a state."""
+"""Selects the glyph before the word of a state."""
 HUES: Mapping[str, str] = {
     "waiting": "status-waiting",
     "moving": "status-moving",
@@ -43,11 +43,11 @@ HUES: Mapping[str, str] = {
     "expired": "muted",
     "unknown": "muted",
 }
-"""The role of a palette that glyph and word have."""
+"""Roles of the palette for glyph and word."""
 
 
 class Certainty(StrEnum):
-    """How sure the cause is: the service states it, it follows, or nobody says."""
+    """How sure the cause is: the service states it, it follows, or nobody knows."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -55,72 +55,71 @@ class Certainty(StrEnum):
 
 
 class Situation(Struct, frozen=True, eq=False):
-    """What is going on, and with whom the money is: a row of the table. Texts are templates; None
-    is what the service's row says there."""
+    """A row of the table. Texts are templates; None stands for the text of the service's row."""
 
     code: str
-    """How journals and JSON name it: ``failed stuck``."""
+    """Its name in journal and JSON: ``failed stuck``."""
 
     states: tuple[str | None, ...]
-    """Displayed states in which the row is looked for; ``OTHER`` is any unknown one."""
+    """Displayed states in which the row may apply; ``OTHER`` is any unknown one."""
     when: Callable[[Order], bool] | None
-    """What must hold besides; None for a row of the desk."""
+    """Further condition; None for a row of this desk."""
     word: str
     """Fits a table cell: ``On hold``."""
     level: Level
     cause: str
-    """Reads alone, without its closing point: ``The payout is on its way``."""
+    """A sentence without its closing point: ``The payout is on its way``."""
     money: str | None
     """Follows the word Funds, with its point: ``in your wallet.``"""
     actor: str
-    """Who acts next: ``you``."""
+    """``you``, ``the service``, ``nobody``."""
     act: str
-    """What the actor does: ``send the deposit``."""
+    """``send the deposit``."""
     by: str | None
-    """Until when: ``before 14:32:11``."""
+    """``before 14:32:11``."""
     reply: str
-    """What support writes to the customer (``support_case`` fills it): what happened, where the
-    money is, what to do and what not. It promises nothing and asks for no second payment."""
+    """Support's letter to the customer: what happened, where the money is, what to do and what not.
+    It promises nothing and asks for no second payment."""
     certainty: Certainty = Certainty.CERTAIN
     sign: Sign | None = None
-    """The glyph, where it is not that of the level."""
+    """The glyph, if it is not that of the level."""
     known: Callable[[Knowledge], bool] | None = None
-    """When a row of the desk is taken; None for a row of the service, and for what is not looked
-    up: a payment that a chain shows, and what was heard last."""
+    """Condition of a row of this desk; None for a row of the service, and for one that is chosen by
+    name."""
     until_deadline: bool = False
-    """Whether the order's deadline ends it."""
+    """True if the order's deadline ends it."""
     settled: bool = False
-    """Whether nothing more is to be said of a refund."""
+    """True if no note about a refund is due."""
     stranded: bool = False
-    """An end in which money is, or may be, with the service until its owner acts."""
+    """True for an end after which money is, or may be, with the service until its owner acts."""
     asks_where: bool = False
-    """Whether support is to be told where the deposit goes, if the order does not say."""
+    """True if the diagnosis mentions a missing refund address."""
     own: bool = False
-    """Whether it rests on what this desk did alone, which the service cannot change."""
+    """True if it follows from this desk's own acts, whatever the service says."""
 
     @property
     def lasts(self) -> bool:
-        """Whether it is still true once the service cannot be asked any more."""
+        """True if it holds even when the service can no longer be asked."""
         return self.own or (self.settled and not self.stranded)
 
 
 class Knowledge(Struct, frozen=True):
-    """What this desk knows of an order beside the service's own words."""
+    """What this desk knows of an order beyond the service's state."""
 
     said: Situation
-    """What the service says."""
+    """The row of the service's state."""
     display: str | None
     late: bool
-    """The order waits, and its deadline is over."""
+    """The order waits for a deposit, and its deadline passed."""
     hidden: bool
-    """Its address is withheld for a reason that is to be told."""
+    """Its address is withheld for a reason that is shown."""
     over: bool
-    """It is late, and nobody decided that its address stays withheld."""
+    """It is late, and its address may still be released."""
     standing: DepositRelease
     in_batch: bool
     batch: State | None
     in_account: bool
-    """What its batch has still to pay is in the owner's smart account."""
+    """The unpaid money of its batch is in the owner's smart account."""
     swap: State | None
     swap_failure: SwapFailure | None
     paid: bool
@@ -130,7 +129,6 @@ class Knowledge(Struct, frozen=True):
 
     @property
     def closing(self) -> bool:
-        """Whether its deadline is over, or the service closed it since."""
         return self.over or self.display == DisplayStatus.EXPIRED
 
     def withheld(self, standing: DepositRelease) -> bool:
@@ -138,7 +136,7 @@ class Knowledge(Struct, frozen=True):
 
 
 OTHER = ""
-"""Stands for every displayed state that this desk does not know."""
+"""Stands for every unknown displayed state."""
 
 _OPEN: tuple[str | None, ...] = (*PROGRESS, OTHER)
 _WAITING = (DisplayStatus.WAITING_FOR_DEPOSIT,)
@@ -153,10 +151,28 @@ _ANY = (*_OPEN, None, *_DONE, *_BACK, *_EXPIRED, *_FAILED, *_GONE)
 
 PAY_BATCH = "pay the batch; b shows it"
 NO_TIME = "the service names no time"
-_SUPPORT = "write to support with order {name}"
 _NO_DEADLINE = "no deadline is known"
 _NOTHING = "nothing is due"
+_SUPPORT = "write to support with order {name}"
+
+# Who acts, how, and until when.
+_BY_SUPPORT = ("you", _SUPPORT, _NO_DEADLINE)
+_AGAIN = ("you", QUOTE_AGAIN, _NOTHING)
+_OVER = ("nobody", "nothing is left to do", _NOTHING)
+_CLOSING = ("the service", "it closes the order", NO_TIME)
+_RETURNING = ("the service", "it sends the deposit back", NO_TIME)
+_OF_BATCH = ("{batch_money}", "{batch_actor}", "{batch_act}")
+_PAYING_OUT = ("{holder}", "it exchanges and pays out", "{expected}")
+
+# Where the money is.
+UNLESS_SENT = "in your wallet, if you sent nothing."
+_IN_WALLET = "in your wallet."
 _AT_ADDRESS = "{paid} at the deposit address on {network}."
+_TO_HOLDER = "{amount}on its way to {holder}."
+_WITH_SERVICE = "{amount}with the service."
+_PAID_OUT = "{got} arrived at {recipient}."
+
+_COMPLETE = "Your order is complete: {got} arrived at {receiver}. "
 _LIKELY = Certainty.LIKELY
 _NOT_KNOWN = Certainty.NOT_KNOWN
 _LEG_STATUSES = frozenset(LegStatus)
@@ -171,10 +187,7 @@ HIDDEN_REPLY = (
     " was asked for. If you sent nothing, your money is in your wallet. We write to you when that"
     " is settled."
 )
-_STUCK = (
-    "{Yours} arrived, but the exchange could not be finished. The money is with the exchange"
-    " service.{where_back} {passed_on} {not_again}"
-)
+_STUCK = "{Yours} arrived, but the exchange could not be finished. {stuck}"
 
 
 def _always(order: Order) -> bool:
@@ -202,7 +215,7 @@ def _leg(status: LegStatus) -> Callable[[Order], bool]:
 
 
 def _leg_broke(order: Order) -> bool:
-    """A leg failed, or its deposit never came although the order's own had arrived."""
+    """True if a leg failed or expired after the order's deposit had arrived."""
     broke = LegStatus.FAILED, LegStatus.EXPIRED
     return deposit_arrived(order) and any(_leg(status)(order) for status in broke)
 
@@ -230,12 +243,12 @@ def _leg_known(order: Order) -> bool:
 
 # fmt: off
 _TABLE: tuple[Situation, ...] = (
-    # What the service cannot be asked any more; the words are those of what was heard last.
+    # The service can no longer be asked; the texts are those of its last answer.
     Situation(
         "last heard", _ANY, None, "As of {as_of}", "waiting",
         "As of {as_of} UTC: {told}. The service cannot be asked about this order any more:"
         " {beyond}",
-        "as of {as_of} UTC, {money}", "you", _SUPPORT, _NO_DEADLINE,
+        "as of {as_of} UTC, {money}", *_BY_SUPPORT,
         certainty=_NOT_KNOWN, sign="unknown",
         reply=(
             "The exchange service does not tell us of your order any more: {beyond}. When it was"
@@ -272,7 +285,7 @@ _TABLE: tuple[Situation, ...] = (
         "payment wrong chain", _ANY, None, "Wrong chain", "trouble",
         "{Paid} was sent on {network}; the order asked for {asked_on}. An exchange does not see a"
         " payment on another chain by itself",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        _AT_ADDRESS, *_BY_SUPPORT, certainty=_LIKELY, stranded=True,
         reply=(
             "Your {sent} arrived at the address, but on {network}, and the order asked for"
             " {asked_on}. The exchange cannot credit that by itself. {passed_on} {not_again}"
@@ -282,7 +295,7 @@ _TABLE: tuple[Situation, ...] = (
         "payment wrong token", _ANY, None, "Wrong token", "trouble",
         "{Paid} was sent on {network}; the order asked for {asked_on}. An exchange does not credit"
         " another token by itself",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        _AT_ADDRESS, *_BY_SUPPORT, certainty=_LIKELY, stranded=True,
         reply=(
             "Your {sent} on {network} arrived at the address of your order, which asked for"
             " {asked_on}. The exchange cannot credit that by itself. {passed_on} {not_again}"
@@ -292,7 +305,7 @@ _TABLE: tuple[Situation, ...] = (
         "payment memo missing", _ANY, None, "Memo missing", "trouble",
         "{Paid} was sent without the memo that the order names, so the exchange cannot tell whose"
         " it is",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        _AT_ADDRESS, *_BY_SUPPORT, certainty=_LIKELY, stranded=True,
         reply=(
             "Your {sent} arrived at the address without the memo that your order names, so the"
             " exchange cannot tell that it is yours. {passed_on} {not_again}"
@@ -302,7 +315,7 @@ _TABLE: tuple[Situation, ...] = (
         "payment another memo", _ANY, None, "Another memo", "trouble",
         "{Paid} was sent with another memo than the order names, so the exchange cannot tell whose"
         " it is",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        _AT_ADDRESS, *_BY_SUPPORT, certainty=_LIKELY, stranded=True,
         reply=(
             "Your {sent} arrived at the address with another memo than your order names, so the"
             " exchange cannot tell that it is yours. {passed_on} {not_again}"
@@ -349,7 +362,7 @@ _TABLE: tuple[Situation, ...] = (
         "payment late stuck", _ANY, None, "Came too late", "trouble",
         "{Paid} arrived on {network} after the deadline of the order. The order names no address"
         " for a refund",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        _AT_ADDRESS, *_BY_SUPPORT, certainty=_LIKELY, stranded=True,
         reply=(
             "Your {sent} arrived after the time to pay had run out. It is at the address of your"
             " order, which names no address for a refund.{where_back} {passed_on} {not_again}"
@@ -358,7 +371,7 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "payment late", _ANY, None, "Came too late", "trouble",
         "{Paid} arrived on {network} after the deadline of the order",
-        _AT_ADDRESS, "the service", "it sends the deposit back", NO_TIME, certainty=_LIKELY,
+        _AT_ADDRESS, *_RETURNING, certainty=_LIKELY,
         reply=(
             "Your {sent} arrived after the time to pay had run out. It is at the address of your"
             " order. The exchange service has still to say what it does with it. {not_again}"
@@ -367,7 +380,7 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "payment closed without", _ANY, None, "Closed without it", "trouble",
         "{Paid} arrived on {network}, and the order was closed as one that was not paid",
-        _AT_ADDRESS, "you", _SUPPORT, _NO_DEADLINE, certainty=_LIKELY, stranded=True,
+        _AT_ADDRESS, *_BY_SUPPORT, certainty=_LIKELY, stranded=True,
         reply=(
             "Your {sent} arrived at the address of your order, and the order was closed without"
             " it. {passed_on} {not_again}"
@@ -419,31 +432,31 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "not signed", _ANY, None, "Not signed", "expired",
         "The order's transaction was not signed and nothing is on the chain",
-        "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
+        "{wallet}", *_AGAIN,
         own=True, known=lambda known: known.swap_failure == "not-signed",
         reply=(
             "The transaction of your swap was not signed. Nothing was paid, and {yours} is in"
-            " your wallet. You can start a new swap at any time."
+            " your wallet. {new_swap}"
         ),
     ),
     Situation(
         "reverted", _WAITING, None, "Failed", "trouble",
         "The order's transaction was executed and failed",
-        "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
+        "in your wallet, but for the gas.", *_AGAIN,
         own=True, known=lambda known: known.swap_failure == "reverted",
         reply=(
             "The transaction of your swap was executed on the chain and failed. {Yours} is in"
-            " your wallet; only the network fee was spent. You can start a new swap at any time."
+            " your wallet; only the network fee was spent. {new_swap}"
         ),
     ),
     Situation(
         "not executed", _WAITING, None, "Not executed", "expired",
         "The order's transaction was not executed, and cannot be any more",
-        "{wallet}", "you", QUOTE_AGAIN, _NOTHING,
+        "{wallet}", *_AGAIN,
         own=True, known=lambda known: known.swap_failure == "not-executed",
         reply=(
             "The transaction of your swap was not executed and cannot be any more. {Yours} is in"
-            " your wallet. You can start a new swap at any time."
+            " your wallet. {new_swap}"
         ),
     ),
     Situation(
@@ -461,14 +474,14 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "batch under way", _WAITING, None, "Batch under way", "moving",
         "Its batch is being paid. Do not pay it by itself",
-        "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
+        *_OF_BATCH, NO_TIME,
         known=lambda known: known.batch is State.SENT,
         reply=_BATCH + " The payment is on its way. {watch}",
     ),
     Situation(
         "paid by batch", _WAITING, None, "Paid by batch", "moving",
         "Its batch paid the deposit; the service has not seen it yet. Do not pay it by itself",
-        "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
+        *_OF_BATCH, NO_TIME,
         known=lambda known: known.batch is State.DONE,
         reply=_BATCH + " The payment is at the address of the order. {watch}",
     ),
@@ -476,7 +489,7 @@ _TABLE: tuple[Situation, ...] = (
         "chain deadline over", _WAITING, None, "Deadline over", "expired",
         "The deadline passed before the service saw this order's transaction",
         "in your wallet, if its transaction was not executed.",
-        "the service", "it closes the order", NO_TIME,
+        *_CLOSING,
         known=lambda known: known.over and known.said is CHAIN_AWAITED,
         reply=(
             "The time for your swap ran out before its transaction was seen. If it was not"
@@ -486,7 +499,7 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "batch deadline over", (*_WAITING, *_EXPIRED), None, "Deadline over", "expired",
         "{batch_problem}The deadline passed. Do not send to this order any more",
-        "{batch_money}", "{batch_actor}", "{batch_act}", NO_TIME,
+        *_OF_BATCH, NO_TIME,
         own=True, known=lambda known: known.closing and known.in_account,
         reply=_BATCH + (
             "{batch_failed} The time for that ran out, and the money is with us. {passed_on}"
@@ -495,16 +508,15 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "deadline over", _WAITING, None, "Deadline over", "expired",
         "{batch_problem}The deadline passed. Do not send to this order any more",
-        "{unpaid}", "the service", "it closes the order", NO_TIME,
+        "{unpaid}", *_CLOSING,
         known=lambda known: known.over,
         reply=(
-            "The time to pay your order ran out. {not_again} If you sent nothing, your money is"
-            " in your wallet. {if_paid}"
+            "The time to pay your order ran out. {unless_sent}"
         ),
     ),
     Situation(
         "with batch", _NOT_PAID_YET, None, "With its batch", "waiting", "{batch_problem}{withheld}",
-        "{batch_money}", "{batch_actor}", "{batch_act}", None,
+        *_OF_BATCH, None,
         own=True, known=lambda known: known.withheld(DepositRelease.FOREIGN) and known.in_batch,
         reply=_BATCH + "{batch_failed} The money is with us until then. {watch}",
     ),
@@ -554,10 +566,10 @@ _TABLE: tuple[Situation, ...] = (
     ),
     Situation(
         "paid less", _DONE, None, "Paid less", "done", "The payout arrived",
-        None, "nobody", "nothing is left to do", _NOTHING, sign="trouble", settled=True,
+        None, *_OVER, sign="trouble", settled=True,
         known=lambda known: known.pays_less and known.said is COMPLETED,
         reply=(
-            "Your order is complete: {got} arrived at {receiver}. That is less than was"
+            _COMPLETE + "That is less than was"
             " confirmed; the exchange service gives no reason."
         ),
     ),
@@ -575,7 +587,7 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "held", _OPEN, on_hold, "On hold", "trouble",
         "{Holder} holds {moving} for a compliance check; the service does not say what it asks for",
-        "{amount}held at {holder}.", "you", _SUPPORT, _NO_DEADLINE,
+        "{amount}held at {holder}.", *_BY_SUPPORT,
         reply=(
             "{Yours} arrived. {Holder} is checking the payment and holds the money meanwhile. We"
             " are not told what the check asks for. {passed_on} Do not pay again."
@@ -584,7 +596,7 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "flagged", _OPEN, _flagged, "Needs support", "trouble",
         "The service marked this order for support and gives no reason",
-        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, certainty=_NOT_KNOWN,
+        _WITH_SERVICE, *_BY_SUPPORT, certainty=_NOT_KNOWN,
         reply=(
             "Your order over {asked} needs a person to look at it. We are not told why. The money"
             " is with the exchange service. {passed_on} {not_again}"
@@ -593,7 +605,7 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "leg failed", _OPEN, _leg_broke, "Exchange failed", "trouble",
         "{Holder} could not finish; the service has not closed the order yet",
-        "{amount}with the service.", "the service", "it sends the money on, or back", NO_TIME,
+        _WITH_SERVICE, "the service", "it sends the money on, or back", NO_TIME,
         reply=(
             "{Holder} could not finish your order. {Yours} is with the exchange service, which"
             " has still to say how it goes on: by another exchange, or back to you. {not_again}"
@@ -611,19 +623,18 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "leg failed unpaid", _OPEN, _leg(LegStatus.FAILED), "Closing", "trouble",
         "{Holder} failed before a deposit was seen. Do not send to this order any more",
-        "in your wallet, if you sent nothing.", "the service", "it closes the order", NO_TIME,
+        UNLESS_SENT, *_CLOSING,
         reply=(
             "The exchange failed before a payment was seen, and your order is being closed."
-            " {not_again} If you sent nothing, your money is in your wallet. {if_paid}"
+            " {unless_sent}"
         ),
     ),
     Situation(
         "leg expired", _OPEN, _leg(LegStatus.EXPIRED), "Closing", "expired",
         "The exchange saw no deposit in time. Do not send to this order any more",
-        "in your wallet, if you sent nothing.", "the service", "it closes the order", NO_TIME,
+        UNLESS_SENT, *_CLOSING,
         reply=(
-            "No payment was seen in time, and your order is being closed. {not_again} If you sent"
-            " nothing, your money is in your wallet. {if_paid}"
+            "No payment was seen in time, and your order is being closed. {unless_sent}"
         ),
     ),
     Situation(
@@ -648,13 +659,13 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "deposit ahead", _WAITING, deposit_arrived, "Deposit seen", "moving",
         "The exchange has seen the deposit; the order still shows waiting. Do not send again",
-        "{amount}on its way to {holder}.", "the service", "it confirms the deposit", "{expected}",
+        _TO_HOLDER, "the service", "it confirms the deposit", "{expected}",
         reply="{Yours} was seen and is being confirmed. {watch} Do not pay again.",
     ),
     Situation(
         "setting up", _WAITING, _no_address, "Setting up", "waiting",
         "The service has not given a deposit address yet",
-        "in your wallet.", "the service", "it sets up the deposit address", "{deadline}",
+        _IN_WALLET, "the service", "it sets up the deposit address", "{deadline}",
         until_deadline=True,
         reply=(
             "Your order over {asked} is being set up and has no address yet. Pay nothing before"
@@ -663,7 +674,7 @@ _TABLE: tuple[Situation, ...] = (
     ),
     Situation(
         "waiting", _WAITING, _always, "Waiting for you", "waiting", "Waiting for the deposit",
-        "in your wallet.", "you", "send the deposit{within}", "{deadline}", until_deadline=True,
+        _IN_WALLET, "you", "send the deposit{within}", "{deadline}", until_deadline=True,
         reply=(
             "We are waiting for your payment of {asked}{until}. If you have not paid, pay exactly"
             " this amount once, to the address of your order. Do not pay twice. {if_paid}"
@@ -672,19 +683,19 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "chain seen", _DETECTED, _on_chain, "On the chain", "moving",
         "The order's transaction was seen and is being confirmed",
-        "{amount}on its way to {holder}.", "the chain", "it confirms the transaction", "{expected}",
+        _TO_HOLDER, "the chain", "it confirms the transaction", "{expected}",
         reply="Your swap of {asked} was seen on the chain and is being confirmed. {watch}",
     ),
     Situation(
         "deposit seen", _DETECTED, _always, "Deposit seen", "moving",
         "The deposit was seen and is being confirmed",
-        "{amount}on its way to {holder}.", "the chain", "it confirms the deposit", "{expected}",
+        _TO_HOLDER, "the chain", "it confirms the deposit", "{expected}",
         reply="{Yours} was seen and is being confirmed by the network. {watch} Do not pay again.",
     ),
     Situation(
         "exchanging", (DisplayStatus.EXCHANGE_IN_PROGRESS,), _always, "Exchanging", "moving",
         "The exchange is in progress",
-        "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
+        "with {holder}.", *_PAYING_OUT,
         reply=_EXCHANGING,
     ),
     Situation(
@@ -696,21 +707,21 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "at middle", (DisplayStatus.REACHED_INTERMEDIARY,), _always, "At the middle", "moving",
         "The funds reached the second exchange",
-        "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
+        "with {holder}.", *_PAYING_OUT,
         reply=_EXCHANGING,
     ),
     Situation(
         "second starts",
         (DisplayStatus.INITIATING_SECOND_EXCHANGE,), _always, "Second exchange starts", "moving",
         "The second exchange confirms the funds",
-        "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
+        "with {holder}.", *_PAYING_OUT,
         reply=_EXCHANGING,
     ),
     Situation(
         "second exchange",
         (DisplayStatus.SECOND_EXCHANGE_IN_PROGRESS,), _always, "Second exchange", "moving",
         "The second exchange is in progress",
-        "with {holder}.", "{holder}", "it exchanges and pays out", "{expected}",
+        "with {holder}.", *_PAYING_OUT,
         reply=_EXCHANGING,
     ),
     Situation(
@@ -736,7 +747,7 @@ _TABLE: tuple[Situation, ...] = (
         "completed flagged", _DONE, _flagged, "Needs support", "trouble",
         "The payout arrived, and the service marked the order for support without a reason",
         "{got} arrived at {recipient}; the service may hold the rest.",
-        "you", _SUPPORT, _NO_DEADLINE, certainty=_NOT_KNOWN, stranded=True,
+        *_BY_SUPPORT, certainty=_NOT_KNOWN, stranded=True,
         reply=(
             "{got} arrived at {receiver}. The exchange service marked your order to be looked at"
             " all the same and gives no reason. {passed_on}"
@@ -745,15 +756,15 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "paid by fallback", _DONE, _leg(LegStatus.FALLBACK), "Paid by fallback", "done",
         "The payout arrived. {Holder} did not finish; the service paid it by another way{compared}",
-        "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
-        reply="Your order is complete: {got} arrived at {receiver}. {done}",
+        _PAID_OUT, *_OVER, settled=True,
+        reply=_COMPLETE + "{done}",
     ),
     Situation(
         "rerouted", _DONE, lambda order: bool(order.rerouted), "Rerouted", "done",
         "The payout arrived. {First} failed, {finisher} finished it{compared}",
-        "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
+        _PAID_OUT, *_OVER, settled=True,
         reply=(
-            "Your order is complete: {got} arrived at {receiver}. One exchange could not finish,"
+            _COMPLETE + "One exchange could not finish,"
             " and another one did. {done}"
         ),
     ),
@@ -761,16 +772,16 @@ _TABLE: tuple[Situation, ...] = (
         "part returned", _DONE, _part_returned, "Part returned", "done",
         "The payout arrived. More was deposited than asked for, and {back} came back{chain}",
         "{got} arrived at {recipient}; {back} came back{to}.",
-        "nobody", "nothing is left to do", _NOTHING, certainty=_LIKELY, settled=True,
+        *_OVER, certainty=_LIKELY, settled=True,
         reply=(
-            "Your order is complete: {got} arrived at {receiver}. More was paid than the order"
+            _COMPLETE + "More was paid than the order"
             " asked for, and {back} went back{back_to}. {done}"
         ),
     ),
     Situation(
         "completed", _DONE, _always, "Completed", "done", "The payout arrived",
-        "{got} arrived at {recipient}.", "nobody", "nothing is left to do", _NOTHING, settled=True,
-        reply="Your order is complete: {got} arrived at {receiver}. {done}",
+        _PAID_OUT, *_OVER, settled=True,
+        reply=_COMPLETE + "{done}",
     ),
 
     # What the service says: the order ended otherwise.
@@ -778,7 +789,7 @@ _TABLE: tuple[Situation, ...] = (
         "not refundable", (*_EXPIRED, *_FAILED), _arrived_for_good, "Not refundable", "trouble",
         "{Paid} arrived and the order did not finish; the service says a refund is not possible"
         " any more",
-        "{amount}with the service or its provider.", "you", _SUPPORT, _NO_DEADLINE,
+        "{amount}with the service or its provider.", *_BY_SUPPORT,
         settled=True, stranded=True,
         reply=(
             "{Yours} arrived, but the exchange did not finish. The money is with the exchange"
@@ -789,17 +800,16 @@ _TABLE: tuple[Situation, ...] = (
         "late stuck", _EXPIRED, _arrived_and_stuck, "Came too late", "trouble",
         "The deposit came after the deadline, and no address for a refund is known",
         "{amount}with the service, after the deadline.",
-        "you", _SUPPORT, _NO_DEADLINE, stranded=True,
+        *_BY_SUPPORT, stranded=True,
         reply=(
-            "{Yours} came after the time for it had run out. The money is with the exchange"
-            " service.{where_back} {passed_on} {not_again}"
+            "{Yours} came after the time for it had run out. {stuck}"
         ),
     ),
     Situation(
         "late returning", _EXPIRED, deposit_arrived, "Came too late", "trouble",
         "The deposit came after the deadline and goes back{refund_to}",
         "{amount}with the service, after the deadline.",
-        "the service", "it sends the deposit back", NO_TIME, certainty=_LIKELY,
+        *_RETURNING, certainty=_LIKELY,
         reply=(
             "{Yours} came after the time for it had run out. It is with the exchange service,"
             " which sends it back{back_to}. We are not told when. {not_again}"
@@ -809,24 +819,24 @@ _TABLE: tuple[Situation, ...] = (
         "chain expired", _EXPIRED, _on_chain, "Expired", "expired",
         "No transaction of this order came{before}. The order is closed",
         "in your wallet, if its transaction was not executed.",
-        "nobody", "nothing is left to do", _NOTHING, settled=True,
+        *_OVER, settled=True,
         reply=(
             "Your swap was not executed in time and is closed. If its transaction was not"
-            " executed, {yours} is in your wallet. You can start a new swap at any time."
+            " executed, {yours} is in your wallet. {new_swap}"
         ),
     ),
     Situation(
         "failed stuck", _FAILED, _arrived_and_stuck, "Failed", "trouble",
         "{Holder} could not finish after {paid} arrived",
-        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE,
+        _WITH_SERVICE, *_BY_SUPPORT,
         stranded=True, asks_where=True,
         reply=_STUCK,
     ),
     Situation(
         "failed returning", _FAILED, deposit_arrived, "Refund pending", "trouble",
         "{Holder} could not finish after {paid} arrived. The deposit goes back{refund_to}",
-        "{amount}with the service.",
-        "the service", "it sends the deposit back", NO_TIME, certainty=_LIKELY,
+        _WITH_SERVICE,
+        *_RETURNING, certainty=_LIKELY,
         reply=(
             "{Yours} arrived, but the exchange could not be finished. It is with the exchange"
             " service, which sends it back{back_to}. We are not told when. {not_again}"
@@ -835,17 +845,17 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "chain failed", _FAILED, _on_chain, "Failed", "trouble",
         "The swap failed on the chain, or was never executed there",
-        "in your wallet, but for the gas.", "you", QUOTE_AGAIN, _NOTHING,
+        "in your wallet, but for the gas.", *_AGAIN,
         certainty=_LIKELY, settled=True,
         reply=(
             "Your swap failed on the chain or was never executed there. {Yours} is in your"
-            " wallet; at most the network fee was spent. You can start a new swap at any time."
+            " wallet; at most the network fee was spent. {new_swap}"
         ),
     ),
     Situation(
         "never set up", (*_EXPIRED, *_FAILED), _no_address, "Not set up", "expired",
         "The service never gave a deposit address, so nothing could be paid",
-        "in your wallet.", "you", QUOTE_AGAIN, _NOTHING, settled=True,
+        _IN_WALLET, *_AGAIN, settled=True,
         reply=(
             "Your order could not be set up and never had an address, so nothing could be paid."
             " Your money is in your wallet. You can start a new order at any time."
@@ -854,20 +864,18 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "expired", _EXPIRED, _always, "Expired", "expired",
         "No deposit came{before}. The order is closed. Do not send to its address any more",
-        "in your wallet, if you sent nothing.",
+        UNLESS_SENT,
         "nobody", "do not send to this address any more", _NOTHING, settled=True,
         reply=(
-            "No payment came in time, and your order is closed. {not_again} If you sent nothing,"
-            " your money is in your wallet. {if_paid}"
+            "No payment came in time, and your order is closed. {unless_sent}"
         ),
     ),
     Situation(
         "failed before", _FAILED, _leg_known, "Failed", "trouble",
         "The order failed before a deposit arrived. Do not send to it any more",
-        "in your wallet, if you sent nothing.", "you", QUOTE_AGAIN, _NOTHING, settled=True,
+        UNLESS_SENT, *_AGAIN, settled=True,
         reply=(
-            "Your order failed before a payment arrived. {not_again} If you sent nothing, your"
-            " money is in your wallet. {if_paid}"
+            "Your order failed before a payment arrived. {unless_sent}"
         ),
     ),
     Situation(
@@ -886,7 +894,7 @@ _TABLE: tuple[Situation, ...] = (
         "The private swap at a fixed rate stopped part-way. {Back}, the token you sent,"
         " came back{to}{chain}{kept}",
         "{back} came back{to}{chain_or_origin}.",
-        "nobody", "nothing is left to do", _NOTHING, settled=True,
+        *_OVER, settled=True,
         reply=(
             "The exchange stopped part-way, and {back}, what you sent at first, went"
             " back{back_to}{why_back}. {not_again}"
@@ -895,7 +903,7 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "refunded", _BACK, _always, "Refunded", "back", "{Back} came back{to}{chain}{kept}",
         "{back} came back{to}{chain_or_origin}.",
-        "nobody", "nothing is left to do", _NOTHING, settled=True,
+        *_OVER, settled=True,
         reply=(
             "The exchange was not carried out, and {back} went back{back_to}{why_back}."
             " {not_again}"
@@ -904,28 +912,26 @@ _TABLE: tuple[Situation, ...] = (
     Situation(
         "deleted with money", _GONE, deposit_arrived, "Deleted", "trouble",
         "The service deleted the order after a deposit arrived",
-        "{amount}with the service.", "you", _SUPPORT, _NO_DEADLINE, certainty=_NOT_KNOWN,
+        _WITH_SERVICE, *_BY_SUPPORT, certainty=_NOT_KNOWN,
         stranded=True, asks_where=True,
         reply=(
-            "The exchange service deleted your order after {yours} arrived. The money is with the"
-            " exchange service.{where_back} {passed_on} {not_again}"
+            "The exchange service deleted your order after {yours} arrived. {stuck}"
         ),
     ),
     Situation(
         "deleted", _GONE, _always, "Deleted", "expired",
         "The service deleted the order. Do not send to it any more",
-        "in your wallet, if you sent nothing.",
-        "nobody", "nothing is left to do", _NOTHING, settled=True,
+        UNLESS_SENT,
+        *_OVER, settled=True,
         reply=(
-            "Your order was deleted. {not_again} If you sent nothing, your money is in your"
-            " wallet. {if_paid}"
+            "Your order was deleted. {unless_sent}"
         ),
     ),
 )
 # fmt: on
 
 SITUATIONS: Mapping[str, Situation] = {row.code: row for row in _TABLE}
-"""Every row by its code, in the sequence of the table."""
+"""The rows of the table, by code."""
 
 LAST_HEARD: Situation = SITUATIONS["last heard"]
 PAYMENT_AS_ASKED: Situation = SITUATIONS["payment as asked"]
@@ -940,7 +946,7 @@ EXPIRED: Situation = SITUATIONS["expired"]
 
 
 def _rows(*, of_desk: bool) -> dict[str | None, tuple[Situation, ...]]:
-    """The rows to look through in each displayed state."""
+    """Returns the rows that may apply in each displayed state."""
     states = dict.fromkeys(_ANY)
     rows = [row for row in _TABLE if (row.known if of_desk else row.when)]
     return {state: tuple(row for row in rows if state in row.states) for state in states}
@@ -950,41 +956,33 @@ _OF_SERVICE = _rows(of_desk=False)
 _OF_DESK = _rows(of_desk=True)
 
 OF_PAYMENT = tuple(row for row in _TABLE if row.code.startswith("payment "))
-"""What a payment means that a chain shows and the service has not seen, the worst first."""
+"""Rows of a payment that a chain shows and the service has not seen, the worst first."""
 
 STRANDED = frozenset(row for row in _TABLE if row.stranded)
-"""Ends of an order in which its money is, or may be, with the service and stays there until the
-owner acts."""
 
 
 def situation_of(order: Order) -> Situation:
-    """What the service says of an order."""
+    """Returns the row of the service's state."""
     display = display_of(order)
-    for row in _OF_SERVICE.get(display) or _OF_SERVICE[OTHER]:
-        when = row.when
-        if when is not None and when(order):
-            return row
-    raise AssertionError(f"no row for {display}")
+    rows = _OF_SERVICE.get(display) or _OF_SERVICE[OTHER]
+    return next(row for row in rows if row.when is not None and row.when(order))
 
 
 def known_better(known: Knowledge) -> Situation | None:
-    """What the desk knows better than the service; None where the service's word stands."""
-    for row in _OF_DESK.get(known.display) or _OF_DESK[OTHER]:
-        test = row.known
-        if test is not None and test(known):
-            return row
-    return None
+    """Returns the row of this desk that overrides the service's; None if there is none."""
+    rows = _OF_DESK.get(known.display) or _OF_DESK[OTHER]
+    return next((row for row in rows if row.known is not None and row.known(known)), None)
 
 
 def awaits_deposit(order: Order) -> bool:
-    """Whether it waits for its deposit by its state and by its legs: a leg may tell of a deposit,
-    or of a trouble, before the state does."""
+    """True if neither the state nor a leg, which may be ahead of it, tells of a deposit or of
+    trouble."""
     return situation_of(order) in (WAITING, SETTING_UP)
 
 
 def match_payment(order: Order, paid: PaidOnChain) -> Situation:
-    """How ``paid`` stands to what ``order`` asked for (contract 8.10 to 8.12). The service tells
-    none of that."""
+    """Returns the row for a payment that is compared with what the order asked for (contract 8.10
+    to 8.12), which the service does not do."""
     asked = order.in_token
     if paid.missing:
         return SITUATIONS["payment missing"]
@@ -992,8 +990,7 @@ def match_payment(order: Order, paid: PaidOnChain) -> Situation:
         return SITUATIONS["payment failed"]
     waits = None
     if paid.confirmations is None:
-        low = paid.underpriced
-        waits = SITUATIONS["payment underpriced"] if low else SITUATIONS["payment not in a block"]
+        waits = SITUATIONS["payment underpriced" if paid.underpriced else "payment not in a block"]
     if order.is_dex:
         return waits or PAYMENT_AS_ASKED
     if asked is not None and asked.chain != paid.chain:
@@ -1008,52 +1005,51 @@ def match_payment(order: Order, paid: PaidOnChain) -> Situation:
     if waits is not None:
         return SITUATIONS["payment closed before"] if closed else waits
     if paid.at is not None and order.expires is not None and paid.at > order.expires:
-        known = order.refund_address
-        return SITUATIONS["payment late"] if known else SITUATIONS["payment late stuck"]
+        return SITUATIONS["payment late" if order.refund_address else "payment late stuck"]
     if closed:
         return SITUATIONS["payment closed without"]
     if paid.amount is None or order.in_amount is None or paid.amount == order.in_amount:
         return PAYMENT_AS_ASKED
     less = paid.amount < order.in_amount
-    return SITUATIONS["payment too little"] if less else SITUATIONS["payment too much"]
+    return SITUATIONS["payment too little" if less else "payment too much"]
 
 
 _WIDE = Context(prec=200)
 
 
 def deposit_on_chain(order: Order, payments: Sequence[PaidOnChain]) -> PaidOnChain | None:
-    """What chains show of the deposit, as one payment: those of one kind added up, and of several
-    kinds the one that needs somebody first. What moved money comes before what moved none."""
-    kinds: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
-    moved = [one for one in payments if one.moved]
-    waiting = [one for one in payments if not one.failed and not one.missing]
-    for one in moved or waiting or payments:
-        kind = (one.chain, one.token_id, one.memo)
-        kinds[kind] = _together(kinds[kind], one) if kind in kinds else one
+    """Returns the deposit as one payment: payments with the same chain, token and memo are added
+    up, and of several sums the worst match is taken. Payments that moved money come first."""
+    sums: dict[tuple[str, str | None, str | None], PaidOnChain] = {}
+    moved = [paid for paid in payments if paid.moved]
+    waiting = [paid for paid in payments if not paid.failed and not paid.missing]
+    for paid in moved or waiting or payments:
+        kind = (paid.chain, paid.token_id, paid.memo)
+        sums[kind] = _together(sums[kind], paid) if kind in sums else paid
     return min(
-        kinds.values(), key=lambda one: OF_PAYMENT.index(match_payment(order, one)), default=None
+        sums.values(), key=lambda paid: OF_PAYMENT.index(match_payment(order, paid)), default=None
     )
 
 
 def unseen_match(order: Order, deposit: PaidOnChain | None) -> Situation | None:
-    """How what chains show of the deposit stands to the order, as long as the service has not seen
-    it. That a swap on a chain was executed is told by the situation of the swap."""
+    """Returns :func:`match_payment` until the service has seen the deposit. None for a swap that
+    was executed, which has a row of its own."""
     if deposit is None or deposit_arrived(order):
         return None
     match = match_payment(order, deposit)
     return None if order.is_dex and match is PAYMENT_AS_ASKED else match
 
 
-def _together(one: PaidOnChain, other: PaidOnChain) -> PaidOnChain:
-    """Both as one, as old as the first of them and as certain as the last."""
-    if one.amount is None or other.amount is None:
-        return one
-    times = [each.at for each in (one, other) if each.at is not None]
-    depths = [each.confirmations for each in (one, other) if each.confirmations is not None]
+def _together(first: PaidOnChain, second: PaidOnChain) -> PaidOnChain:
+    """Returns the sum of two payments, with the earlier time and the fewer confirmations."""
+    if first.amount is None or second.amount is None:
+        return first
+    times = [paid.at for paid in (first, second) if paid.at is not None]
+    depths = [paid.confirmations for paid in (first, second) if paid.confirmations is not None]
     return replace(
-        one,
-        amount=short(_WIDE.add(one.amount, other.amount)),
+        first,
+        amount=short(_WIDE.add(first.amount, second.amount)),
         confirmations=min(depths, default=None),
         at=min(times, default=None),
-        seen_at=min(one.seen_at, other.seen_at),
+        seen_at=min(first.seen_at, second.seen_at),
     )

@@ -1,7 +1,7 @@
-"""What an order of a DEX route says to send, read as the service tells it.
+"""The transaction that an order of a DEX route says to send.
 
-What the service says beside the call is not signed, but a service that speaks of another chain,
-another account or another kind of transaction speaks of another transaction (contract 10.8).
+Chain, account and kind of transaction beside the call are not signed, but an order that changes
+them asks for another transaction (contract 10.8).
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from swapdesk.wire.encoding.numbers import holds_far
 from swapdesk.wire.orders import Order
 
 OTHER_KINDS = ("authorizationList", "blobs", "blobVersionedHashes", "maxFeePerBlobGas")
-"""What only transactions carry that hand an account over (EIP-7702) or publish blobs (EIP-4844)."""
+"""Fields of transactions that hand an account over (EIP-7702) or publish blobs (EIP-4844)."""
 
 
 class NotThisSwap(Exception):
-    """What is to be sent is not of the swap that was confirmed. ``code`` names the rule."""
+    """The transaction does not belong to the confirmed swap. ``code`` names the rule."""
 
-    def __init__(self, code: str, words: str) -> None:
-        super().__init__(words)
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
         self.code = code
 
 
 def told_by(order: Order) -> dict[str, Any]:
-    """What to send: an object in the answer to a create, a text of it in all others
-    (contract 10.8). Raises NotThisSwap when it says nothing of use."""
-    found = order.metadata
-    if isinstance(found, str):
+    """Returns the order's metadata: an object in the answer to a create, its JSON text in all
+    others (contract 10.8). Raises NotThisSwap if there is no usable one."""
+    metadata = order.metadata
+    if isinstance(metadata, str):
         try:
-            found = decode_json(found.encode())
+            metadata = decode_json(metadata.encode())
         except CodecError:
-            found = None
-    if not isinstance(found, dict) or holds_far(found):
+            metadata = None
+    if not isinstance(metadata, dict) or holds_far(metadata):
         raise NotThisSwap("NOTHING_TO_SEND", "the order does not say what to send")
-    return found
+    return metadata
 
 
 def same_transaction(created: Order, read: Order) -> bool:
-    """Whether an order that is read again says to send what its create said. What only one of
-    the two tells is no difference, but for what would make it another kind of transaction."""
+    """True if both orders ask for the same transaction. A member that only one of them has is no
+    difference, unless it would make it another kind of transaction."""
     try:
         first, second = told_by(created), told_by(read)
     except NotThisSwap:
@@ -50,30 +50,31 @@ def same_transaction(created: Order, read: Order) -> bool:
     if any(bool(first.get(name)) is not bool(second.get(name)) for name in kinds):
         return False
     return all(
-        _plainly(first[name]) == _plainly(second[name])
+        _folded(first[name]) == _folded(second[name])
         for name in ("to", "data", "value", "chainId", "from")
         if name in first and name in second
     )
 
 
 def settled_by_venue(told: Mapping[str, Any]) -> bool:
-    """Whether the wallet sends nothing: the venue settles what was signed."""
+    """True if the wallet sends nothing: the venue settles the signed order."""
     return told.get("offChain") is True
 
 
-def _plainly(told: object) -> object:
-    """Numbers by their value and hexadecimal texts without case, however they are written."""
-    number, text = whole(told), str(told)
+def _folded(value: object) -> object:
+    """Compares numbers by their value and hexadecimal texts without case."""
+    number, text = whole(value), str(value)
     if number is not None:
         return number
     return text.casefold() if text[:2].casefold() == "0x" else text
 
 
-def whole(told: object) -> int | None:
-    """A number, or a decimal or 0x-hex text of one; no digits are lost on the way."""
-    if isinstance(told, bool):
+def whole(value: object) -> int | None:
+    """Returns the integer that a number, a decimal text or a 0x-hex text writes, exactly; None for
+    any other value."""
+    if isinstance(value, bool):
         return None
-    text = str(told)
+    text = str(value)
     digits, base = (text[2:], 16) if text[:2].lower() == "0x" else (text, 10)
     # ``int`` would also take signs, spaces and the digits of other scripts.
     if not digits or not digits.isascii() or not digits.isalnum() or len(digits) > 78:

@@ -1,4 +1,4 @@
-"""One order as the desk knows it: the service's word, what was confirmed, and what stands."""
+"""An order as this desk knows it: the service's state, the confirmed intent, payments, release."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from swapdesk.flows.orders.situations import STRANDED, deposit_on_chain, situati
 from swapdesk.wire.orders import Order
 
 KNOWN_TO_API = timedelta(hours=48)
-"""How long the service answers for an order (contract 8.18)."""
+"""How long the service answers requests about an order (contract 8.18)."""
 FRESH = timedelta(minutes=2)
-"""For so long what the service said of an older one all the same stands for the present."""
+"""How long the last answer about an order older than that still counts as current."""
 
 
 class TrackedOrder(Struct, frozen=True):
-    """One order with all that is known: ``withheld`` says why its address must stay hidden."""
+    """``withheld`` is a sentence that says why the deposit address must stay hidden."""
 
     order: Order
     intent: Intent | None
@@ -42,31 +42,29 @@ class TrackedOrder(Struct, frozen=True):
     source: Source
     standing: DepositRelease = DepositRelease.RELEASED
     accepted: Decimal | None = None
-    """Output below the confirmed one that the user accepted since, in the token received."""
+    """Lower output that the user accepted after confirming, in the received token."""
     in_batch: bool = False
-    """Whether a batch of this desk created it: its bundle pays it, and nobody by hand."""
+    """True if a batch of this desk created it: its bundle pays it, nobody by hand."""
     batch_payment: BatchPayment | None = None
-    """How far that is, as long as the service has not seen the deposit."""
+    """Until the service has seen the deposit."""
     swap_payment: SwapPayment | None = None
-    """Of a swap on chains: how far its transaction is, as long as the service has not seen it."""
+    """Of a swap on chains, until the service has seen its transaction."""
     away: str | None = None
-    """The trouble in which its owner put it away."""
+    """The ``trouble`` that its owner put away."""
     own_payment: OrderTransaction | None = None
-    """What this desk sent to pay the deposit, for as long as the service has not seen that."""
+    """This desk's payment of the deposit, until the service has seen it."""
     payments: tuple[PaidOnChain, ...] = ()
-    """What chains showed of its deposit, where somebody looked."""
+    """Payments to its deposit address that were looked up on chains."""
     paid_at: datetime | None = None
-    """When the service saw its deposit; None before, and where this desk did not learn that."""
+    """When the service saw its deposit, if this desk knows."""
     gone: bool = False
-    """Whether the service did not know it, or did not list it, when it was asked last."""
+    """True if the service's last answer did not know or list it."""
 
     @property
     def verdict(self) -> ReleaseVerdict:
-        """Whether its deposit address may be shown, as one value."""
         return ReleaseVerdict(self.standing, self.withheld)
 
     def judged(self, verdict: ReleaseVerdict) -> TrackedOrder:
-        """The same under another verdict."""
         return replace(self, standing=verdict.standing, withheld=verdict.withheld)
 
     @property
@@ -79,55 +77,53 @@ class TrackedOrder(Struct, frozen=True):
 
     @property
     def being_confirmed(self) -> bool:
-        """Made here and hidden only until the service has repeated it; nobody refused it."""
+        """True if it was made here and is hidden only until the service has repeated it."""
         return self.withheld is not None and self.standing is DepositRelease.UNREPEATED
 
     @property
     def awaits_address(self) -> bool:
-        """The service has still to give the deposit address of an order made here."""
+        """True if it was made here and the service has yet to assign a deposit address."""
         return self.being_confirmed and self.order.deposit_address is None
 
     @property
     def not_signed(self) -> bool:
-        """Whether it is a swap on chains of which nothing was signed, and nothing will be."""
+        """True for a swap on chains that was not signed and never will be."""
         return self.swap_payment is not None and self.swap_payment.failure == "not-signed"
 
     @property
     def trouble(self) -> str | None:
-        """How it failed, where it holds its owner up until that is dealt with: its money is stuck,
-        or its transaction failed on the chain. None for every other order."""
+        """Returns the code of a failure that its owner has to deal with: stuck money, or a
+        transaction that failed on the chain."""
         swap = self.swap_payment
         if swap is not None and swap.failure is not None and not self.not_signed:
             return swap.failure
         if not ended(display_of(self.order)):
             return None
-        found = unseen_match(self.order, self.deposit) or situation_of(self.order)
-        return found.code if found in STRANDED else None
+        situation = unseen_match(self.order, self.deposit) or situation_of(self.order)
+        return situation.code if situation in STRANDED else None
 
     @property
     def put_away(self) -> bool:
-        """Whether its owner dealt with what is the matter now."""
+        """True if its owner dealt with the present trouble."""
         return self.away is not None and self.away == self.trouble
 
     @property
     def symbols(self) -> tuple[str, str]:
-        """What the sent and the received token are called."""
         return symbols(self.order, self.intent)
 
     @property
     def proceeds(self) -> Proceeds:
-        """What came of it, or is to come of it."""
         return proceeds(self.order, self.intent)
 
     @property
     def deposit(self) -> PaidOnChain | None:
-        """What chains show of its deposit, as one payment."""
+        """The deposit as chains show it, added up to one payment."""
         return deposit_on_chain(self.order, self.payments) if self.payments else None
 
     @property
     def begun(self) -> datetime | None:
-        """From when its time counts: from its deposit, from its creation where nobody knows
-        that."""
+        """Returns when its deposit came, else when it was created: from then on its time
+        counts."""
         created, deposit = self.order.created, self.deposit
         if created is None or not deposit_arrived(self.order):
             return created
@@ -135,16 +131,16 @@ class TrackedOrder(Struct, frozen=True):
         return max(shown or self.paid_at or created, created)
 
     def archived(self, now: datetime) -> bool:
-        """Whether the service no longer answers for it."""
+        """True if it is too old for the service to answer."""
         return self.order.created is not None and now - self.order.created > KNOWN_TO_API
 
     def out_of_reach(self, now: datetime) -> bool:
-        """Whether the service cannot be asked for it any more: it does not know it, or it is too
-        old and was last heard of a while ago."""
+        """True if the service can no longer be asked about it: it does not know it, or it is too
+        old and its last answer is not fresh."""
         return self.gone or (self.archived(now) and now - self.seen_at > FRESH)
 
     def beyond(self, now: datetime) -> str:
-        """Why it cannot, as a part of a sentence."""
+        """Returns why it is out of reach, as part of a sentence."""
         if self.archived(now):
             return "it is older than 48 h"
         return "the service knows no such order of this account"

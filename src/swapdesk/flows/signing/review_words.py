@@ -1,9 +1,9 @@
-"""A review as a screen writes it: each field beside what was promised, and the count of both.
+"""A review as a screen shows it: each field beside what was promised, and the counts of both.
 
-The wallet agent judged; here a promise that repeats what stands beside it is only said shorter.
-A review of many payments has one row for each payment and says once what is alike in all. Only
-what agrees with the promise is drawn together: a payment of which one field differs, or weighs
-and is in no promise, keeps a row for every field.
+The wallet agent judged it; here a promise that repeats its field is only shortened. A review of
+many payments has one row per payment and states common fields once. Only fields that agree with the
+promise are merged: a payment with a differing field, or with a weighty field in no promise, keeps a
+row for every field.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from swapdesk.wallet.answers import BalanceChange, Match, Review, ReviewLine
 from swapdesk.wire.encoding.numbers import from_base_units, short
 
 _AGREED = re.compile(r"^\S+, id \d+, (?=node and key agree$)")
-"""The chain again, which stands beside it."""
+"""A repeated chain name, which stands beside it already."""
 _ADDRESS = re.compile(r"^(0x|\S{4})( \S{1,4}){7,}$")
-"""An address in groups."""
+"""An address in groups of characters."""
 _AT_MOST = "at most "
 SAME = "the same"
 AGENTS_COIN = "of the chain's coin"
-"""How the agent, which knows no names of coins, writes one."""
+"""The agent's words for the coin of a chain, whose symbol it does not know."""
 NOTHING_SIGNED = "Nothing of this was signed."
 
 
 class Moved(Struct, frozen=True):
-    """What a simulation moved of one holder: signed amounts with their symbols."""
+    """Balance changes of one holder in a simulation: signed amounts with symbols."""
 
     holder: str
     yours: bool
@@ -39,8 +39,8 @@ class Moved(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """What the trader calls what the agent knows by code: the account that signs, the provider
-    of the quote, the coin of the chain and the chain itself. Empty where it has no name."""
+    """The trader's names for what the agent knows by code: the signing account, the quote's
+    provider, the chain's coin and the chain. Empty if unnamed."""
 
     wallet: str = ""
     venue: str | None = None
@@ -51,15 +51,14 @@ class Names(Struct, frozen=True):
 
 
 def match_rows(review: Review, names: Names) -> tuple[ReviewLine, ...]:
-    """The fields of a review, in its order. What is promised for an equal field may be said
-    shorter than it was promised."""
+    """The fields of a review, in order; a promise equal to its field may be shortened."""
     own = grouped_address(review.account)
     rows: list[ReviewLine] = []
-    for one in review.lines:
+    for line in review.lines:
         row = replace(
-            one,
-            signed=_signed(one, names),
-            promised=_named(_promised(one, own, names.wallet), names),
+            line,
+            signed=_signed(line, names),
+            promised=_named(_promised(line, own, names.wallet), names),
         )
         before = rows[-1] if rows else row
         named = before.field == "Signed for" and row.field == "Version"
@@ -76,22 +75,22 @@ _PERMIT_UNTIL = "Permit until"
 
 
 def _one_permit(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """The parts of a permit are one row where all are what was promised: they are the signature
-    that was made before, or empty. Its end goes with it."""
-    parts = [one for one in rows if _PERMIT_PARTS.match(one.field)]
-    if not parts or any(one.match is not Match.EQUAL for one in parts):
+    """Merges the parts of a permit into one row if all are as promised: they are the signature made
+    before, or empty. Its deadline goes with it."""
+    parts = [row for row in rows if _PERMIT_PARTS.match(row.field)]
+    if not parts or any(part.match is not Match.EQUAL for part in parts):
         return tuple(rows)
     signed, _, promised = parts[0].promised.partition(": ")
     if not promised:
         signed, promised = "the one you signed for this swap", ""
-    until = next((one for one in rows if one.field == _PERMIT_UNTIL), None)
+    until = next((row for row in rows if row.field == _PERMIT_UNTIL), None)
     if until is not None and until.match is Match.EQUAL and not promised:
         signed, promised = f"{signed}, until {until.signed.partition(', ')[0]}", until.promised
         parts.append(until)
     at = rows.index(parts[0])
     permit = ReviewLine(_PERMIT, signed, promised, Match.EQUAL)
-    return (*(one for one in rows[:at] if one not in parts), permit,
-            *(one for one in rows[at:] if one not in parts))  # fmt: skip
+    return (*(row for row in rows[:at] if row not in parts), permit,
+            *(row for row in rows[at:] if row not in parts))  # fmt: skip
 
 
 def _signed(line: ReviewLine, names: Names) -> str:
@@ -101,7 +100,7 @@ def _signed(line: ReviewLine, names: Names) -> str:
 
 
 def _promised(line: ReviewLine, own: str, wallet: str) -> str:
-    """Shorter where the two are equal and the promise only repeats what stands beside it."""
+    """Shortens a promise that equals its field and only repeats it."""
     if line.match is not Match.EQUAL or not line.signed:
         return line.promised
     if line.signed == own and own in line.promised:
@@ -125,14 +124,17 @@ def _named(text: str, names: Names) -> str:
 
 
 def match_count(review: Review, promise: str = "quote") -> str:
-    """``10 of 11 fields agree, 1 is not in the quote: App data. None contradicts it.``
-    ``promise`` is what was confirmed, in one word; a field may agree with what the chain says,
-    or with a bound of the desk. The fields are those that :func:`match_rows` draws."""
+    """Counts the fields: ``10 of 11 fields agree, 1 is not in the quote: App data. None contradicts
+    it.``
+
+    ``promise`` is what was confirmed, in one word; a field may also agree with the chain, or with a
+    bound of the desk. The fields are those of :func:`match_rows`.
+    """
     rows = match_rows(review, Names())
     total = len(rows)
-    equal = sum(one.match is Match.EQUAL for one in rows)
-    missing = sum(one.match is Match.UNMATCHED for one in rows)
-    against = [one.field for one in rows if one.match is Match.DIFFERS]
+    equal = sum(row.match is Match.EQUAL for row in rows)
+    missing = sum(row.match is Match.UNMATCHED for row in rows)
+    against = [row.field for row in rows if row.match is Match.DIFFERS]
     said = f"{equal} of {counted(total, 'field')} agree{'s' if total == 1 else ''}"
     if missing:
         names = ", ".join(_counted(unmatched(review)))
@@ -147,7 +149,7 @@ _NUMBERED = re.compile(r"^(.+?) \(\d+\)$")
 
 
 def _counted(names: Sequence[str]) -> list[str]:
-    """Fields that are there for each of several payments stand once, with how often."""
+    """Names with their number of occurrences, for fields that each payment has."""
     counts: dict[str, list[str]] = {}
     for name in names:
         numbered = _NUMBERED.match(name)
@@ -159,23 +161,23 @@ def _counted(names: Sequence[str]) -> list[str]:
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
-    """The fields that stand in no quote, by name; those that weigh more than a label first."""
-    found = [one for one in review.lines if one.match is Match.UNMATCHED]
+    """Names of the fields that are in no quote, the weighty ones first."""
+    found = [line for line in review.lines if line.match is Match.UNMATCHED]
     return tuple(one.field for one in sorted(found, key=lambda one: not one.weight))
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:
-    """What the simulation moved by holder, the account that signs first."""
+    """What the simulation moved, by holder; the signing account first."""
     if review.simulation is None:
         return ()
     by_holder: dict[str, list[BalanceChange]] = {}
-    for one in review.simulation.changes:
-        by_holder.setdefault(one.holder, []).append(one)
+    for change in review.simulation.changes:
+        by_holder.setdefault(change.holder, []).append(change)
     found = [
         Moved(
             holder,
             holder.lower() == review.account.lower(),
-            tuple(_amount(one, names) for one in changes),
+            tuple(_amount(change, names) for change in changes),
         )
         for holder, changes in by_holder.items()
     ]
@@ -183,7 +185,7 @@ def moved(review: Review, names: Names) -> tuple[Moved, ...]:
 
 
 def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
-    """In whole tokens; the agent does not name the coin of a chain."""
+    """The amount in whole tokens and its symbol; the agent does not name the coin of a chain."""
     coin = change.contract is None and change.decimals is None and names.coin
     decimals = names.coin_decimals if coin else change.decimals
     if decimals is None:
@@ -193,7 +195,7 @@ def _amount(change: BalanceChange, names: Names) -> tuple[Decimal, str]:
 
 
 def digest_groups(digest: str) -> tuple[str, ...]:
-    """``0x`` and groups of four in two halves."""
+    """Writes a digest as ``0x`` and groups of four, in two halves."""
     body = digest.removeprefix("0x")
     groups = [body[at : at + 4] for at in range(0, len(body), 4)]
     half = (len(groups) + 1) // 2
@@ -201,7 +203,7 @@ def digest_groups(digest: str) -> tuple[str, ...]:
 
 
 FEWEST = 2
-"""Payments from which they are drawn together."""
+"""Least number of payments that are merged."""
 _NUMBERED_FIELD = re.compile(r"^(.+?) (?:\((\d+)\)|(\d+))$")
 _AMOUNTS = ("Amount", "You pay")
 _PAYEE = "Paid to"
@@ -211,7 +213,7 @@ PAID_BELOW = "who is paid below"
 
 
 class PaymentRow(Struct, frozen=True):
-    """``amount`` with its symbol, ``payee`` in groups, ``promised`` whose deposit it is."""
+    """``amount`` with its symbol, ``payee`` in groups, ``promised``: whose deposit it is."""
 
     amount: str
     payee: str
@@ -221,8 +223,8 @@ class PaymentRow(Struct, frozen=True):
 def folded(
     rows: Sequence[ReviewLine],
 ) -> tuple[tuple[ReviewLine, ...], tuple[PaymentRow, ...]]:
-    """What is no payment, of which what is alike several times stands there once, and the payments;
-    the rows as they are where there are fewer than :data:`FEWEST` payments."""
+    """Splits rows into fields and payments, with common fields stated once. Leaves the rows as they
+    are below :data:`FEWEST` payments."""
     blocks = _blocks(rows)
     found = {number: made for number, block in blocks.items() if (made := _payment(block))}
     if len(found) < FEWEST:
@@ -241,7 +243,7 @@ def folded(
 
 
 def _split(row: ReviewLine) -> tuple[str, str]:
-    """The field without its number, and the number; empty where it has none."""
+    """The field's name and its number; empty if it has none."""
     numbered = _NUMBERED_FIELD.match(row.field)
     return (row.field, "") if numbered is None else (numbered[1], numbered[2] or numbered[3])
 
@@ -273,7 +275,7 @@ def _payment(block: dict[str, ReviewLine]) -> PaymentRow | None:
 
 
 def _once(rows: Sequence[ReviewLine]) -> tuple[ReviewLine, ...]:
-    """Numbered fields that say the same and were promised the same stand once, with how often."""
+    """States numbered fields with equal values and promises once, with their count."""
     counts: dict[tuple[object, ...], list[ReviewLine]] = {}
     for row in rows:
         name, number = _split(row)

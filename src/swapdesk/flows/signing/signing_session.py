@@ -1,15 +1,15 @@
-"""Something while it is signed: what is shown, and what the trader says to it.
+"""One piece of work while it is signed: what is shown, and what the trader answers.
 
-The work asks through :meth:`SigningSession.look` and goes on with the answer; who shows the
-session may come and go meanwhile. Nothing here signs: the answer names the review it is for.
+The work asks through :meth:`SigningSession.look` and goes on with the answer; screens that show the
+session may come and go. Nothing here signs: an answer names its review.
 
 Swap, deposit, group, revocation and withdrawal are rows: a :class:`SigningKind` has the words of
 one, how it is carried out, and how it stands. A higher fee or a cancellation is a review in the
-same session; one that is overtaken by its transaction is withdrawn.
+same session, withdrawn when the transaction overtakes it.
 
-A run of the desk works on one session of each, one run at a time, up to the next question
-(:class:`RunningSignings`). Keys are opened when they are first needed: in the sandbox by itself,
-live by the pass phrase.
+The desk works on one session of each, one run at a time, up to the next question
+(:class:`RunningSignings`). Keys are opened when first needed: automatically in the sandbox, by pass
+phrase when live.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from swapdesk.flows.desk import Desk
 
 A = TypeVar("A")
-"""What a session is about."""
+"""The subject of a session."""
 
 
 class FlowStep(Struct, frozen=True):
-    """``name`` in the fewest words: ``sign 1 permit``. ``state`` is of the act that it is, SENT
-    for the step that goes on; None for one that is not begun."""
+    """``name`` in the fewest words: ``sign 1 permit``. ``state`` is the operation's, SENT while the
+    step goes on, None before it begins."""
 
     name: str
     state: State | None = None
@@ -67,7 +67,7 @@ class Stage(Enum):
     REVIEW = "review"
     """The trader: a review is open."""
     STOPPED = "stopped"
-    """Nothing: it is open and can be gone on with."""
+    """Nothing: it can be continued."""
     ENDED = "ended"
     """Nothing: it is over."""
 
@@ -77,12 +77,12 @@ _CHECK, _SIGN, _SEND, _CONFIRMED = range(4)
 
 
 def _sent(signed: SignedTransaction) -> bool:
-    """Whether a node has it, or had it and it failed."""
+    """True if a node has the transaction, or had it and it failed."""
     return signed.state is State.SENT or signed.code == "FAILED"
 
 
 def line_of(session: SigningSession[Any], names: Sequence[str], at: int) -> tuple[FlowStep, ...]:
-    """Steps by name of which number ``at`` goes on, or is where it failed."""
+    """Names as steps; number ``at`` is in progress, or failed."""
     failed = session.outcome is not None and session.outcome.refused
     now = State.REFUSED if failed else State.SENT
     return tuple(
@@ -92,7 +92,7 @@ def line_of(session: SigningSession[Any], names: Sequence[str], at: int) -> tupl
 
 
 def transaction_steps(session: SigningSession[Any]) -> tuple[FlowStep, ...]:
-    """Of one transaction: checked, signed, sent, confirmed."""
+    """The steps of one transaction: check, sign, send, confirmed."""
     signed, wanted = session.signed, session.confirmations
     if signed is not None:
         at = _CONFIRMED if _sent(signed) else _SEND
@@ -107,7 +107,7 @@ def transaction_steps(session: SigningSession[Any]) -> tuple[FlowStep, ...]:
 
 
 def transaction_brief(session: SigningSession[Any]) -> str | None:
-    """Where the money of one transaction is, in few words; None for in the wallet."""
+    """Where the money of one transaction is, in a few words; None while it is in the wallet."""
     signed = session.signed
     if signed is None or signed.state is State.REFUSED:
         return None
@@ -121,57 +121,59 @@ def promise_ended(session: SigningSession[Any]) -> str:
 
 
 class SigningKind(Struct, Generic[A], frozen=True):
-    """What is special about one kind of work that asks for signatures.
+    """One kind of work that asks for signatures.
 
-    Functions get the session; those that say how it stands raise JournalUnavailable. Where one is
-    left out, the work is a single transaction."""
+    Functions get the session; those that report its state raise JournalUnavailable. The defaults
+    are those of a single transaction.
+    """
 
     noun: str
-    """What goes on, in one word."""
+    """The work, in one word."""
     promise: str
     """What a review is compared with, in one word."""
     expired: str
-    """The code of an end because the trader said nothing in time."""
+    """The code of the outcome when the trader does not answer in time."""
     done: str
-    """The sentence once all is done."""
+    """The sentence once everything is done."""
     work: Callable[[Desk, SigningSession[A]], Awaitable[Outcome | None]]
-    """Does the work, or goes on with it; None while another desk does it."""
+    """Begins or continues the work; None while another desk does it."""
     pays: Callable[[SigningSession[A]], tuple[Decimal, str]]
-    """What is paid, in whole tokens, and what for, in few words."""
+    """The amount paid, in whole tokens, and what for, in a few words."""
     whereabouts: Callable[[SigningSession[A]], str]
-    """Where the money is as far as is known, without a point."""
+    """Where the money is, as far as is known, without a final point."""
     brief: Callable[[SigningSession[A]], str | None] = transaction_brief
-    """Where the money is, in few words; None for in the wallet."""
+    """Where the money is, in a few words; None while it is in the wallet."""
     steps: Callable[[SigningSession[A]], tuple[FlowStep, ...]] = transaction_steps
-    """The line of steps."""
+    """The row of steps."""
     doing: Callable[[SigningSession[A]], str] = lambda session: session.busy
-    """What goes on while nobody is asked anything; empty while the wallet looks at what is to be
+    """What goes on while no answer is awaited; empty while the wallet examines what is to be
     signed."""
     order_id: Callable[[SigningSession[A]], str | None] = lambda _: None
-    """The order, once there is one."""
+    """The order's id, once there is one."""
     lapse: Callable[[SigningSession[A]], str] = promise_ended
-    """What happened once no time is left for an open review, after whoever acts next."""
+    """What happened when an open review ran out of time."""
     arrived: str = "in your wallet"
-    """Where the money is once its transaction counts."""
+    """Where the money is once the transaction counts."""
     after: str = "the venue"
-    """Who acts next once all is done."""
+    """Who acts next once everything is done."""
     rank: int = 0
-    """Its place among sessions of other kinds, the first one first."""
+    """Position among sessions of other kinds; the lowest first."""
     goes_on: bool = False
-    """Whether more can be done for what ended."""
+    """True if an ended session can be continued."""
     shows_order: bool = False
-    """Whether whoever looks on goes to its order once all is done."""
+    """True if the screen goes on to the order once everything is done."""
 
 
 class SigningSession(Watch, Generic[A]):
-    """``about`` is what its kind works on, ``changed`` is called after everything that is to be
+    """``about`` is the kind's subject; ``changed`` is called after every change that is to be
     shown.
 
-    ``token`` is what is paid with, ``provider`` who is paid for it, by code and name, None for
-    no one venue. ``wallet`` names the account and ``coin`` the coin of its chain;
-    ``confirmations`` is how many count there. ``asked``: by a key of this run; an earlier run left
-    it open otherwise. ``called`` says what goes on, in few words, where it is no payment of an
-    amount; ``notice`` that all is done and who acts next, after that: ``is paid. Next: …``."""
+    ``token`` is what is paid with. ``provider`` is the paid venue's code and name, None if there is
+    no single one. ``wallet`` names the account, ``coin`` the coin of its chain; ``confirmations``
+    is how many count there. ``asked``: a key of this run began it; otherwise an earlier run left it
+    open. ``called`` describes work that is no payment of an amount; ``notice`` is the end of the
+    closing message: ``is paid. Next: …``.
+    """
 
     def __init__(
         self,
@@ -205,27 +207,27 @@ class SigningSession(Watch, Generic[A]):
         self.called = called
         self.notice = notice
         self.busy: str = ""
-        """What the work says that goes on."""
+        """What goes on, in the work's own words."""
         self.review: Review | None = None
-        """What waits for an answer."""
+        """The review that waits for an answer."""
         self.refused: Review | None = None
-        """What the wallet refused to sign, once it did."""
+        """The review that the wallet refused to sign."""
         self.payload: Payload | None = None
-        """What the newest review is about."""
+        """The subject of the newest review."""
         self.turn: Turn | None = None
-        """What is signed of several."""
+        """The current signature, if there are several."""
         self.agreed: Review | None = None
-        """The newest review that the trader said yes to."""
+        """The newest review that the trader agreed to."""
         self.transaction: SignedTransaction | None = None
-        """The newest one that was sent and is not final."""
+        """The newest transaction that was sent and is not final."""
         self.signed: SignedTransaction | None = None
-        """The newest one of this session, also a final one."""
+        """The newest transaction of this session, final or not."""
         self.outcome: Outcome | None = None
-        """How the run ended or where it stopped; None while one goes on."""
+        """How the run ended or where it stopped; None while it goes on."""
         self.said = ""
         """Why the pass phrase is asked for again."""
         self.replacing = False
-        """Whether somebody asks for what shall take the place of the transaction that waits."""
+        """True while a replacement of the waiting transaction is asked for."""
         self._changed = changed
         self._answer: asyncio.Future[Agreed | None] | None = None
         self._phrase: asyncio.Future[Secret] | None = None
@@ -234,12 +236,12 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def amount(self) -> Decimal:
-        """What is paid, in whole tokens."""
+        """The amount paid, in whole tokens."""
         return self.kind.pays(self)[0] if self.turn is None else self.turn.need.amount
 
     @property
     def against(self) -> str:
-        """What it is paid for, in few words."""
+        """What it is paid for, in a few words."""
         turn = self.turn
         if turn is None:
             return self.kind.pays(self)[1]
@@ -247,12 +249,12 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def order_id(self) -> str | None:
-        """The order, once there is one. Raises JournalUnavailable."""
+        """The order's id, once there is one. Raises JournalUnavailable."""
         return self.kind.order_id(self)
 
     @property
     def doing(self) -> str:
-        """What goes on while nobody is asked anything. Raises JournalUnavailable."""
+        """What goes on while no answer is awaited. Raises JournalUnavailable."""
         if self.transaction is not None:
             return self.following(self.transaction)
         said = self.kind.doing(self)
@@ -272,7 +274,7 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def waits(self) -> bool:
-        """Whether nothing goes on before the trader does something."""
+        """True if the work waits for the trader."""
         return self.stage in (Stage.REVIEW, Stage.LOCKED)
 
     @property
@@ -281,12 +283,12 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def rests(self) -> bool:
-        """Whether it stands where it was asked to, and goes on at a key."""
+        """True if it stands where it was asked to stop, and a key continues it."""
         return self.outcome is not None and self.outcome.open and self.outcome.failure is None
 
     @property
     def replaceable(self) -> bool:
-        """Whether a transaction waits that another one could take the place of."""
+        """True if another transaction could replace the waiting one."""
         one = self.transaction
         if one is None or one.nonce is None or self.replacing or self.stage is not Stage.WORKING:
             return False
@@ -294,7 +296,7 @@ class SigningSession(Watch, Generic[A]):
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """Which signature of how many the open review is; None for a transaction."""
+        """Number and total of the open review's signature; None for a transaction."""
         if self.turn is not None:
             return None if self.turn.total < 2 else (self.turn.number, self.turn.total)
         payload = self.payload
@@ -318,7 +320,7 @@ class SigningSession(Watch, Generic[A]):
         return f"Executed on {where}, {said}.{problem}"
 
     def left(self, now: datetime) -> float | None:
-        """Seconds in which the open review can be answered; None without one."""
+        """Seconds left to answer the open review; None if there is none."""
         if self.review is None:
             return None
         return max(0.0, (self.review.valid_until - now).total_seconds())
@@ -326,12 +328,12 @@ class SigningSession(Watch, Generic[A]):
     # What the work says
 
     def started(self) -> None:
-        """A run begins, the first one or one more."""
+        """Marks the beginning of a run."""
         self.outcome, self.agreed, self.said = None, None, ""
         self._changed()
 
     async def look(self, review: Review) -> Agreed | None:
-        """Wait for the trader, as long as the review is worth something."""
+        """Waits for the trader's answer while the review is valid."""
         answer: asyncio.Future[Agreed | None] = asyncio.get_running_loop().create_future()
         self._withdraw()
         self.review, self._answer, self.transaction = review, answer, None
@@ -351,7 +353,7 @@ class SigningSession(Watch, Generic[A]):
                 self._changed()
 
     def _withdraw(self) -> None:
-        """A review that was overtaken is not open any more."""
+        """Closes a review that was overtaken."""
         if self._answer is not None:
             self._answer.cancel()
             self.review = self._answer = None
@@ -383,12 +385,12 @@ class SigningSession(Watch, Generic[A]):
         self._changed()
 
     def says(self, busy: str, *, wallet: str = "") -> None:
-        """What goes on, in a sentence, and which account pays, once that is known."""
+        """Tells what goes on, in a sentence, and which account pays once that is known."""
         self.busy, self.wallet = busy, wallet or self.wallet
         self._changed()
 
     def finish(self, outcome: Outcome) -> None:
-        """The run came to this."""
+        """Ends the run with its outcome."""
         self._withdraw()
         self.outcome, self.transaction, self.turn = outcome, None, None
         self._changed()
@@ -396,11 +398,11 @@ class SigningSession(Watch, Generic[A]):
     # What the trader says
 
     def agree(self, review_id: str, phrase: str | None = None) -> bool:
-        """Yes to this review and no other; False where it is not open any more."""
+        """Agrees to this review and no other; False if it is not open any more."""
         return self._say(review_id, Agreed(phrase))
 
     def refuse(self, review_id: str) -> bool:
-        """No to this review: it ends here, nothing of it is signed."""
+        """Refuses this review: the work ends and nothing of it is signed."""
         return self._say(review_id, None)
 
     def _say(self, review_id: str, answer: Agreed | None) -> bool:
@@ -414,7 +416,7 @@ class SigningSession(Watch, Generic[A]):
     # The pass phrase of a live wallet
 
     async def passphrase(self, said: str = "") -> Secret:
-        """Wait until it was typed; ``said`` is why it is asked for again."""
+        """Waits for the pass phrase; ``said`` is why it is asked for again."""
         self.said = said
         self._phrase = asyncio.get_running_loop().create_future()
         self._changed()
@@ -425,7 +427,7 @@ class SigningSession(Watch, Generic[A]):
             self._changed()
 
     def unlock(self, phrase: Secret) -> bool:
-        """Hand it over; False where nobody waits for it."""
+        """Hands over the pass phrase; False if it is not awaited."""
         if self._phrase is None or self._phrase.done():
             return False
         self._phrase.set_result(phrase)
@@ -433,8 +435,7 @@ class SigningSession(Watch, Generic[A]):
 
 
 class RunningSignings:
-    """``changed`` is called with the id of a session after everything that is to be shown of
-    it."""
+    """``changed`` gets the id of a session after every change that is to be shown."""
 
     def __init__(self, desk: Desk, changed: Callable[[str], object]) -> None:
         self.desk = desk
@@ -443,17 +444,17 @@ class RunningSignings:
         self._working: set[str] = set()
 
     def get(self, id_: str) -> SigningSession[Any] | None:
-        """The session of this id, over or not."""
+        """The session of this id, ended or not."""
         return self._sessions.get(id_)
 
     @property
     def open(self) -> list[SigningSession[Any]]:
-        """Those that are not over, by kind and then oldest first."""
-        found = (one for one in self._sessions.values() if not one.over)
+        """Sessions that are not over, by kind, then oldest first."""
+        found = (session for session in self._sessions.values() if not session.over)
         return sorted(found, key=lambda one: one.kind.rank)
 
     def working(self, session: SigningSession[Any]) -> bool:
-        """Whether a run goes on."""
+        """True while a run goes on."""
         return session.id in self._working
 
     def begin(
@@ -469,8 +470,8 @@ class RunningSignings:
         called: str = "",
         notice: str = "",
     ) -> SigningSession[A]:
-        """The session of this id, the one there is while more can be done for it; :meth:`run` does
-        the work."""
+        """Returns the session of this id, a new one unless the old one can be continued;
+        :meth:`run` does the work."""
         known = self._sessions.get(id_)
         if known is not None and (kind.goes_on or not known.over):
             known.asked = known.asked or asked
@@ -495,8 +496,8 @@ class RunningSignings:
         return session
 
     async def run(self, session: SigningSession[Any]) -> Outcome | None:
-        """Do the work, or go on with it, up to its end; None while another desk does it, or a run
-        goes on here. A run that is cancelled leaves everything as the journal has it."""
+        """Begins or continues the work up to its end; None if another desk does it or a run goes on
+        here. A cancelled run leaves everything as the journal has it."""
         if self.working(session):
             return None
         if session.over and not session.kind.goes_on:
@@ -521,13 +522,13 @@ WRONG = "No key opened with that pass phrase."
 
 
 async def is_shut(wallet: LocalWallet, address: str) -> bool:
-    """Whether this account cannot sign before the wallet is unlocked. Raises WalletError."""
+    """True if the account cannot sign before the wallet is unlocked. Raises WalletError."""
     return address not in (await wallet.accounts()).unlocked
 
 
 async def open_keys(wallet: LocalWallet, address: str, session: SigningSession[Any]) -> None:
-    """Unlock the wallet. In the sandbox once, whatever comes of it; live until the account is
-    open, asking the trader through the session. Raises WalletError."""
+    """Unlocks the wallet: once in the sandbox, whatever the result; live until the account is open,
+    asking through the session. Raises WalletError."""
     if not await is_shut(wallet, address):
         return
     if not wallet.live:
@@ -548,8 +549,8 @@ _NOTHING = "Nothing more was signed."
 
 
 async def replace(replacement: Replacement, session: SigningSession[Any]) -> str | None:
-    """Ask for it, sign and send it. What is to be told, unless the session tells it: why nothing
-    came of it."""
+    """Proposes, signs and sends a replacement. Returns why nothing came of it, unless the session
+    shows that itself."""
     one, kind = session.transaction, replacement.kind
     if one is None or not session.replaceable:
         return None

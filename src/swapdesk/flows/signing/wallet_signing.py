@@ -1,8 +1,8 @@
-"""What the wallet signs for its owner alone, while it is signed: an allowance that ends, money of a
-smart account that comes back. Nobody else is paid.
+"""What the wallet signs for its owner alone: revocations, and withdrawals from a smart account.
+Nobody else is paid.
 
-What an earlier run signed is sent again, never signed anew: the wallet's own records know it, under
-a name that follows from what it does.
+A transaction that an earlier run signed is sent again, never signed anew: the wallet's records have
+it under a name derived from what it does.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ GO_ON = "you: r goes on with it"
 
 
 def token_facts(wallet: LocalWallet, link: ChainLink, asset: Asset) -> TokenFacts:
-    """What a session is about, on the chain of ``link``."""
+    """The facts of a session's token on the chain of ``link``."""
     kind = "evm" if link.kind is Kind.EVM else "sol"
     chain_name = wallet.tokens.chain_name(link.name)
     return TokenFacts(
@@ -69,8 +69,8 @@ def nothing_paid(_: SigningSession[Any]) -> tuple[Decimal, str]:
 async def carry_out(
     session: SigningSession[Any], propose: Callable[[], Awaitable[Step | Outcome]]
 ) -> Outcome:
-    """Do it, or go on with what an earlier run signed; what was asked for by a key is never signed
-    by a phrase. Raises WalletError, NotAgreed, NotSignable and JournalUnavailable."""
+    """Carries out a step, or continues what an earlier run signed. A key asked for it, so a pass
+    phrase never signs it. Raises WalletError, NotAgreed, NotSignable and JournalUnavailable."""
     looks = 0
     while True:
         step = await propose()
@@ -99,9 +99,12 @@ async def carried_out(
     work: Callable[[], Awaitable[Outcome | None]],
     again: str,
 ) -> Outcome | None:
-    """What ``work`` comes to with the keys of an account open, in the words of the screens, whose
-    keys act next; what an earlier run left open is signed and needs no key. ``account`` is its
-    address; ``again``: who asks for it once more, by which key."""
+    """Runs ``work`` with the keys of an account open, and phrases its outcome for screens, whose
+    keys act next.
+
+    Work that an earlier run left open is signed and needs no key. ``account`` is an address;
+    ``again`` says which key asks once more.
+    """
     try:
         if session.asked:
             await open_keys(desk.wallet, account, session)
@@ -139,11 +142,11 @@ _NEXT = {
     "NEEDED_BY_BUNDLE": "you: let the group end first; b shows it",
     "NOTHING_HELD": "you: r reads the wallet again",
 }
-"""Who acts where asking once more is not enough; empty: as the failure says."""
+"""Who acts next if asking once more is not enough; empty to keep the failure's own words."""
 
 
 GAS_UNITS = {Kind.EVM: 10**16, Kind.SOLANA: 10**7}
-"""Most that may be paid for gas: 0.01 of the chain's coin."""
+"""Most gas that may be paid: 0.01 of the chain's coin."""
 
 
 async def propose_revocation(
@@ -154,9 +157,11 @@ async def propose_revocation(
     allowance: Allowance,
     watch: Watch | None = None,
 ) -> Step:
-    """The revocation to sign, or the one that is under way. Sent and done, the allowance is over;
-    refused, it stands, and the ``hash`` is of a transaction that cost gas. ``watch`` hears how it
-    goes. Nothing is signed. Raises WalletError."""
+    """Proposes the revocation to sign, or returns the one under way. Signs nothing.
+
+    Done: the allowance is over. Refused: it stands, and ``hash`` is a transaction that cost gas.
+    ``watch`` hears the progress. Raises WalletError.
+    """
     client = await wallet.client()
     name = revocation_id(account, link, allowance)
     earlier = of_name(await client.transactions(), name)
@@ -183,7 +188,7 @@ async def _ended(came: Delivered) -> Outcome:
 async def _payload(
     client: WalletClient, account: Account, link: ChainLink, allowance: Allowance
 ) -> TransactionPayload | SolanaPayload:
-    """What ends the allowance; on Solana it ends whoever may take of the token, which is one."""
+    """What ends the allowance. A Solana token has one delegate, whom it removes."""
     token = allowance.token.contract or ""
     if account.kind is Kind.SOLANA:
         return await client.solana_revocation(account.address, link.name, token)
@@ -191,7 +196,7 @@ async def _payload(
 
 
 def revocation_id(account: Account, link: ChainLink, allowance: Allowance) -> str:
-    """``revoke 0x… base 0x… 0x…``, as the wallet's records name it."""
+    """The name in the wallet's records: ``revoke 0x… base 0x… 0x…``."""
     kept = " permit2" if allowance.permit2 else ""
     token = allowance.token.contract
     return f"revoke {account.address} {link.name} {token} {allowance.spender}{kept}"
@@ -202,7 +207,7 @@ _AGAIN = "you: x on the allowance asks again"
 
 
 async def revoke(session: SigningSession[Revocation], wallet: LocalWallet) -> Outcome:
-    """End the allowance. Raises as :func:`carry_out` does."""
+    """Ends the allowance. Raises as :func:`carry_out` does."""
     asked = partial(propose_revocation, wallet, session.clock, *session.about, session)
     return await carry_out(session, asked)
 
@@ -225,7 +230,7 @@ REVOCATION = SigningKind[Revocation](
 def begin_revocation(
     running: RunningSignings, account: Account, link: ChainLink, allowance: Allowance
 ) -> SigningSession[Revocation]:
-    """The session of a revocation."""
+    """Begins the session of a revocation."""
     token = token_facts(running.desk.wallet, link, allowance.token)
     whom = allowance.venue or "an unknown contract"
     return running.begin(

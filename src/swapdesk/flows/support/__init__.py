@@ -2,5 +2,5 @@
 
 ``pasted_secret`` refuses keys and seed phrases, ``pasted_text`` reads what is left,
 ``order_search`` looks for it in the journal, the request log, the service and the chains, and
-``replies`` writes to the customer and to the provider. All but the search are pure.
+``support_case`` writes to the customer and to the provider. All but the search are pure.
 """

@@ -1,17 +1,17 @@
-"""One order as support works on it: what it is, why it is there, and what to write.
+"""One order as support works on it: its diagnosis, the reply to the customer, the text to the
+service.
 
-The situation of the order (``orders.situations``) gives the words, so that no line of a desk says
-another thing. Beside it stands what is wrong with the service or the clock, and what an overdue
-order means. Where the service gives no reason, amount or date, that is the diagnosis.
+The texts come from the order's situation (``orders.situations``), so that no page of the desk says
+something else. The diagnosis adds what is wrong with the service or the clock, and what it means
+that an order is overdue. If the service gives no reason, amount or date, the diagnosis says so.
 
-A reply says in plain words what happened, where the money is, what the customer must and must not
-do, and what comes next. It promises nothing that the facts do not carry and never asks for a second
-payment. It names an amount as paid only where a chain shows it.
+A reply says what happened, where the money is, what the customer must and must not do, and what
+comes next. It promises nothing beyond the facts, never asks for a second payment, and names an
+amount as paid only if a chain shows it.
 
-What is shown of it to whoever helps its customer is texts alone. A sheet is one order at one
-moment. A record is the sheet of now, one of each moment at which something new was heard, and the
-requests between them. Pages and files render the same record, so that a file shows what the desk
-showed.
+A sheet is one order at one moment, as texts. A record is the present sheet, one for each moment at
+which something new was heard, and the requests between them. Pages and files render the same
+record, so that a file shows what the desk showed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from swapdesk.flows.intents.intent import DepositRelease
 from swapdesk.flows.notation import (
     NOTHING,
     as_of,
+    capital,
     clock_time,
     date,
     duration,
@@ -49,7 +50,7 @@ from swapdesk.flows.orders.order_fields import (
 from swapdesk.flows.orders.order_history import Seen, Update, happened, seen_since, updates_of
 from swapdesk.flows.orders.order_merge import display_of, ended, payout_hash
 from swapdesk.flows.orders.order_sentence import order_head, pair_parts
-from swapdesk.flows.orders.order_status import OrderStatus, order_status, order_words
+from swapdesk.flows.orders.order_status import OrderStatus, order_status
 from swapdesk.flows.orders.order_transactions import OrderTransaction, PaidOnChain
 from swapdesk.flows.orders.situations import (
     HIDDEN_REPLY,
@@ -57,6 +58,7 @@ from swapdesk.flows.orders.situations import (
     NO_TIME,
     OF_PAYMENT,
     PAID_LESS,
+    UNLESS_SENT,
     WAITING,
     Certainty,
 )
@@ -73,65 +75,61 @@ if TYPE_CHECKING:
     from swapdesk.flows.journal.ledger import Ledger
 
 MUCH_LATER = 2
-"""From so many times the expected time on, waiting longer is no advice."""
+"""After this multiple of the expected time, waiting longer is no advice."""
 NO_REFUND_ADDRESS = "The order names no address for a refund."
 _SUPPORT_ACT = "write to support"
 SILENT_SECONDS = 120
-"""From so many seconds without an answer on, an open order may stand otherwise than it was last
-heard of."""
+"""Seconds without an answer after which the known state of an open order may be outdated."""
 MOST_STEPS = 6
 QUIET = timedelta(minutes=5)
-"""From so long on it is said that nothing new was heard."""
+"""The time line shows a gap between updates from this length on."""
 
 
 Owner = Literal["the customer", "you", "the service", "the chain", "nobody"]
-"""Who acts next, as support sees it: "you" is whoever helps the customer."""
+"""Who acts next, from support's view: "you" is whoever helps the customer."""
 
 
 class DeskFacts(Struct, frozen=True):
-    """What this desk knows beside the order. Each is None where nothing is wrong."""
+    """Circumstances of the order. Each is None if nothing is wrong."""
 
     silent_since: datetime | None = None
-    """Since when the service has not answered."""
     clock_problem: str | None = None
-    """A sentence: this machine's clock differs from the service's."""
+    """A sentence, if this machine's clock differs from the service's."""
     provider_off: str | None = None
-    """The name of the order's provider, where the service says that it is switched off."""
+    """The name of the order's provider, if the service has switched it off."""
 
 
 class CaseFacts(Struct, frozen=True):
-    """All that is known of one order."""
+    """What is known of one order at one moment."""
 
     at: datetime
-    """When it was looked at."""
     tracked: TrackedOrder
     made: tuple[OrderTransaction, ...] = ()
     seen: tuple[Seen, ...] = ()
-    """Every different state that the journal kept, oldest first."""
+    """The states that the journal kept, oldest first."""
     request_id: str | None = None
-    """Of the create, where this desk made it."""
+    """Of the create, if this desk made it."""
     known: DeskFacts = DeskFacts()
     calls: tuple[Exchange, ...] = ()
-    """Requests of this run that concerned it."""
+    """Requests of this run about it."""
     named: tuple[NamedTransaction, ...] = ()
-    """What its customer names and is not known to have paid it."""
+    """Transactions that the customer names and that are not known to have paid it."""
     addresses: tuple[str, ...] = ()
-    """What its customer names, could take a refund and is no address of the order."""
+    """Addresses that the customer names and a refund could go to; none of the order's own."""
     found_by: str = ""
-    """What it was searched for by: ``deposit address``."""
+    """The field that matched: ``deposit address``."""
 
     @property
     def status(self) -> OrderStatus:
-        """What the order means to whoever helps its customer: that this desk would not pay an order
-        of somebody else says nothing of it."""
+        """What the order means to its customer. That this desk would not pay an order made
+        elsewhere does not matter here."""
         tracked = self.tracked
         if tracked.standing is DepositRelease.FOREIGN and not tracked.in_batch:
             tracked = replace(tracked, withheld=None, standing=DepositRelease.RELEASED)
         return order_status(tracked, self.at, self.made)
 
     def then(self, number: int) -> CaseFacts:
-        """As they stood when the state ``number`` was seen; what else the desk knew then is not
-        kept."""
+        """Returns the facts as of ``seen[number]``, as far as the journal kept them."""
         at, source, order = self.seen[number]
         now = self.tracked.order
         tracked = replace(
@@ -156,7 +154,7 @@ class CaseFacts(Struct, frozen=True):
 
 
 class Diagnosis(Struct, frozen=True):
-    """Sentences with their points; ``rule`` names what decided."""
+    """``rule`` names the situation or circumstance that decided. Texts are sentences."""
 
     rule: str
     """``held``, ``payment-wrong-token``, ``late``."""
@@ -176,13 +174,13 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
     order, status = tracked.order, facts.status
     request = f", request {facts.request_id}" if facts.request_id else ""
     pass_on = f"pass it to the service with order {tracked.service_id}{request}"
-    found = _of_situation(facts, status, pass_on)
+    diagnosis = _of_situation(facts, status, pass_on)
     old = status.situation is LAST_HEARD
     ahead = old or status.situation in OF_PAYMENT
     private = tracked.intent is not None and tracked.intent.route == "private"
     if private and not order.anonymous and not ahead:
-        found = _on_top(
-            found,
+        diagnosis = _on_top(
+            diagnosis,
             "not-private",
             "A private route was confirmed, and the service tells the order as one that is not"
             " private: whoever watches the chain may join both ends",
@@ -190,39 +188,39 @@ def diagnose(facts: CaseFacts) -> Diagnosis:
             pass_on,
         )
     elif status.late_by is not None and status.situation.level == "moving" and not ahead:
-        found = _overdue(found, status, known, pass_on)
+        diagnosis = _overdue(diagnosis, status, known, pass_on)
     silent = known.silent_since
     if silent is not None and not status.closed and not old:
-        found = _on_top(
-            found,
+        diagnosis = _on_top(
+            diagnosis,
             "service-silent",
             f"The service has not answered since {_moment(silent, now)}. What is said of the order"
             f" is what was heard last",
             "the service",
             "it answers again",
         )
-    cause = f"{found.cause}."
+    cause = f"{diagnosis.cause}."
     since = seen_since(facts.seen)
     if since is not None and not status.closed and not ahead:
         cause = f"{cause} It has been so since {_moment(since, now)}."
     if known.clock_problem is not None:
         cause = f"{cause} {known.clock_problem}"
     return replace(
-        found,
-        cause=f"{cause[:1].upper()}{cause[1:]}",
-        money=f"{found.money[:1].upper()}{found.money[1:]}",
-        acts=f"{found.acts}.",
-        by=f"{found.by[:1].upper()}{found.by[1:]}.",
+        diagnosis,
+        cause=capital(cause),
+        money=capital(diagnosis.money),
+        acts=f"{diagnosis.acts}.",
+        by=f"{capital(diagnosis.by)}.",
     )
 
 
-def _on_top(found: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
-    """The same order with something that comes before what is the matter with it."""
+def _on_top(diagnosis: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> Diagnosis:
+    """Returns a diagnosis whose cause comes before the one so far."""
     return replace(
-        found,
+        diagnosis,
         rule=rule,
         certainty=Certainty.LIKELY,
-        cause=f"{cause}. {found.cause}",
+        cause=f"{cause}. {diagnosis.cause}",
         owner=owner,
         acts=f"{owner}: {act}",
         by=NO_TIME,
@@ -230,7 +228,7 @@ def _on_top(found: Diagnosis, rule: str, cause: str, owner: Owner, act: str) -> 
 
 
 def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagnosis:
-    """What the situation says, still without the points of its sentences."""
+    """Returns the diagnosis by the situation; its sentences have no points yet."""
     tracked = facts.tracked
     cause = for_support(status.told.removesuffix("."))
     if status.situation.asks_where and tracked.order.refund_address is None:
@@ -254,9 +252,9 @@ def _of_situation(facts: CaseFacts, status: OrderStatus, pass_on: str) -> Diagno
 
 
 def for_support(text: str) -> str:
-    """A sentence about an order, for whoever helps: "you" is its customer."""
-    for said, told in _CUSTOMER:
-        text = text.replace(said, told)
+    """Rewords a sentence about an order, in which "you" is the customer, for support."""
+    for yours, theirs in _CUSTOMER:
+        text = text.replace(yours, theirs)
     return text
 
 
@@ -269,36 +267,37 @@ _CUSTOMER = (
 
 
 def _unless_sent(status: OrderStatus) -> str:
-    """That the service saw no deposit does not tell that none was sent."""
-    if status.said is WAITING and status.money == WAITING.money:
-        return "in your wallet, if you sent nothing."
-    return status.money
+    """The service saw no deposit, but one may have been sent."""
+    unpaid = status.said is WAITING and status.money == WAITING.money
+    return UNLESS_SENT if unpaid else status.money
 
 
 def _owner(status: OrderStatus, tracked: TrackedOrder) -> Owner:
     if status.actor == "you":
-        # What a batch waits for is done at this desk.
+        # A batch is paid from this desk.
         mine = tracked.in_batch or _SUPPORT_ACT in status.act
         return "you" if mine else "the customer"
     if status.actor == "whoever made it":
         return "the customer"
-    # Any other name is a provider's, which acts for the service.
+    # Any other name is that of a provider, which acts for the service.
     return next((owner for owner in get_args(Owner) if owner == status.actor), "the service")
 
 
-def _overdue(found: Diagnosis, status: OrderStatus, known: DeskFacts, pass_on: str) -> Diagnosis:
-    """An order under way is over the time that the service expected."""
+def _overdue(
+    diagnosis: Diagnosis, status: OrderStatus, known: DeskFacts, pass_on: str
+) -> Diagnosis:
+    """Returns the diagnosis of an order under way that is over its expected time."""
     passed, due = status.elapsed, status.expected
     if passed is not None and due is not None and passed >= due * MUCH_LATER:
-        found = replace(found, owner="you", acts=f"you: {pass_on}")
+        diagnosis = replace(diagnosis, owner="you", acts=f"you: {pass_on}")
     if known.provider_off is None:
         by = "the expected time has passed; the service names no other"
-        return replace(found, rule="late", by=by)
+        return replace(diagnosis, rule="late", by=by)
     return replace(
-        found,
+        diagnosis,
         rule="provider-off",
         certainty=Certainty.LIKELY,
-        cause=f"{known.provider_off} is switched off at the service. {found.cause}",
+        cause=f"{known.provider_off} is switched off at the service. {diagnosis.cause}",
         by=NO_TIME,
     )
 
@@ -315,17 +314,17 @@ def _shown_facts(facts: CaseFacts, status: OrderStatus) -> tuple[str, ...]:
     }
     silent = known.silent_since
     archived = tracked.archived(now)
-    said = [
+    lines = [
         f"displayStatus {status.display or 'not given'}, {heard}",
         f"leg state{'s' if len(status.legs) > 1 else ''} {legs}, {heard}",
         *(f"{name} true, {heard}" for name, value in flags.items() if value),
         f"expires {_moment(order.expires, now)}" if order.expires is not None else "",
         f"refund told, {heard}" if order.refund_hash or order.refund_amount is not None else "",
         *(
-            f"the service names {one.role} {one.hash}"
-            if one.fate == "seen"
-            else f"journal: {one.fate} {one.role} {one.hash}"
-            for one in facts.made
+            f"the service names {sent.role} {sent.hash}"
+            if sent.fate == "seen"
+            else f"journal: {sent.fate} {sent.role} {sent.hash}"
+            for sent in facts.made
         ),
         *(
             f"chain: {paid.said}, {_moment(paid.at, now)}, {paid.hash}"
@@ -339,7 +338,7 @@ def _shown_facts(facts: CaseFacts, status: OrderStatus) -> tuple[str, ...]:
         if tracked.gone and not archived
         else "",
     ]
-    return tuple(filter(None, said))
+    return tuple(filter(None, lines))
 
 
 def _moment(at: datetime, now: datetime) -> str:
@@ -350,17 +349,21 @@ def _moment(at: datetime, now: datetime) -> str:
 # What is written of it
 
 
+NOT_AGAIN = "Do not send anything to this order any more."
 _IF_PAID = "If you have paid, send us the transaction hash."
 _WHERE_BACK = "Tell us the address of yours that a refund should go to."
 _BACK_THERE = "Is {} the address of yours that a refund should go to?"
 _DONE = "Nothing is left to do."
+_UNLESS_SENT = "If you sent nothing, your money is in your wallet."
+_WITH_SERVICE = "The money is with the exchange service."
 _SENTENCES = {
-    "not_again": "Do not send anything to this order any more.",
+    "not_again": NOT_AGAIN,
+    "new_swap": "You can start a new swap at any time.",
     "watch": "You do not need to do anything. We keep an eye on it.",
     "passed_on": PASSED_ON,
     "done": _DONE,
 }
-"""What any reply may say, under the names that the texts of situations have for it."""
+"""Sentences of replies, by the names of their places in the texts of situations."""
 
 _SENT_OTHERWISE = "You sent {sent}; your order asked for {asked}."
 _OUT_OF_THAT = " The exchange carried that out, and {got} arrived at {receiver}. " + _DONE
@@ -373,45 +376,49 @@ _NOT_PRIVATE = (
 
 
 def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
-    """The reply, ready to be sent as it is; times are UTC."""
+    """Returns the reply, ready to be sent; times are UTC."""
     tracked, now, status = facts.tracked, facts.at, facts.status
     order = tracked.order
     deposit = deposit_known(tracked, facts.made)
-    words = order_words(order, tracked.intent, status.said, now, None, deposit)
-    if order.in_amount is None:
-        words["asked"] = "an amount that we are not told"
-    shown = deposit is not None and not deposit.failed and not deposit.missing
-    if order.is_dex:
-        yours = f"your {words['asked']}"
-    else:
-        # The service names what it asked for, not what came.
-        yours = f"your {deposit.words}" if shown and deposit is not None else "your payment"
+    asked = (
+        status.facts["asked"] if order.in_amount is not None else "an amount that we are not told"
+    )
+    on_chain = deposit if deposit and not (deposit.failed or deposit.missing) else None
+    # The service names what it asked for, not what came.
+    paid = on_chain.words if on_chain is not None else "payment"
+    yours = f"your {asked if order.is_dex else paid}"
+    arrived = on_chain is not None or deposit_arrived(order)
     receiver = short_address(order.receiver_address) if order.receiver_address else "its receiver"
     back_to = f" to {short_address(order.refund_address)}" if order.refund_address else ""
     left = status.deadline is not None and status.deadline > now
-    if_paid = " ".join(one.to_customer for one in facts.named) or _IF_PAID
-    where_back = _WHERE_BACK
-    if len(facts.addresses) == 1:
-        where_back = _BACK_THERE.format(facts.addresses[0])
+    if_paid = " ".join(named.to_customer for named in facts.named) or _IF_PAID
+    where_back = "" if order.refund_address else f" {_WHERE_BACK}"
+    if where_back and len(facts.addresses) == 1:
+        where_back = f" {_BACK_THERE.format(facts.addresses[0])}"
     failed = tracked.batch_payment is not None and tracked.batch_payment.problem
-    words |= _SENTENCES | {
+    words = {
+        **status.facts,
+        **_SENTENCES,
+        "asked": asked,
         "yours": yours,
         "sent": deposit.words if deposit is not None else "",
-        "Yours": f"{yours[:1].upper()}{yours[1:]}",
-        "where_back": "" if order.refund_address else f" {where_back}",
+        "Yours": capital(yours),
+        "where_back": where_back,
+        "stuck": f"{_WITH_SERVICE}{where_back} {PASSED_ON} {NOT_AGAIN}",
+        "unless_sent": f"{NOT_AGAIN} {_UNLESS_SENT} {if_paid}",
         "receiver": receiver,
         "back_to": back_to,
         "until": f" until {clock_time(status.deadline)} UTC" if left and status.deadline else "",
         "as_of": as_of(tracked.seen_at, now),
         "beyond": tracked.beyond(now),
         "heard": f"{yours} had arrived and the exchange was not complete"
-        if shown or deposit_arrived(order)
+        if arrived
         else "no payment had been seen",
         "batch_failed": " That payment was not carried out." if failed else "",
         "hash": f" {deposit.hash}" if deposit is not None else "",
         "if_paid": if_paid,
-        "ask_hash": "" if shown or deposit_arrived(order) else f" {if_paid}",
-        "why_back": _why_back(facts, words["asked"], deposit),
+        "ask_hash": "" if arrived else f" {if_paid}",
+        "why_back": _why_back(facts, asked, deposit),
     }
     text = status.situation.reply
     if diagnosis.rule == "not-private" and not deposit_arrived(order):
@@ -429,7 +436,7 @@ def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
         body = f"{_SILENT}{body}"
     lines = (
         f"Order {order.service_id}",
-        f"{body[:1].upper()}{body[1:]}",
+        capital(body),
         *_transaction("Transaction", order.out_token, payout_hash(order)),
         *_transaction("Transaction that went back", order.in_token, order.refund_hash),
     )
@@ -437,12 +444,12 @@ def reply_to(facts: CaseFacts, diagnosis: Diagnosis) -> str:
 
 
 _SHORTEST_HASH = 32
-"""Characters; a name that stands for a masked one has fewer."""
+"""Characters of a hash; the mask of a hidden one has fewer."""
 
 
 def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[str, ...]:
-    """The hash, and its page on a line of its own. A page stands there only where its host is an
-    explorer's: a service must not bring a page of its own before a customer."""
+    """Returns the hash, then its page if the host is a known explorer: a service must not send a
+    customer to a page of its own."""
     if not hash_:
         return ()
     page = known_page(transaction_page(token, hash_)) if len(hash_) >= _SHORTEST_HASH else None
@@ -450,8 +457,8 @@ def _transaction(label: str, token: Token | None, hash_: str | None) -> tuple[st
 
 
 def _why_back(facts: CaseFacts, asked: str, deposit: PaidOnChain | None) -> str:
-    """Why a payment went back, as far as that is known; part of a sentence. Of a refund the
-    service says no reason."""
+    """Returns part of a sentence: why a payment went back, as far as this desk can tell, since the
+    service gives no reason."""
     order = facts.tracked.order
     late = any(display_of(seen) == DisplayStatus.EXPIRED for _, _, seen in facts.seen)
     if deposit is not None and deposit.at is not None and order.expires is not None:
@@ -468,13 +475,14 @@ def _why_back(facts: CaseFacts, asked: str, deposit: PaidOnChain | None) -> str:
 
 
 def escalation(facts: CaseFacts, diagnosis: Diagnosis) -> str:
-    """What the service needs to find the order: ids, addresses, memos, hashes and times."""
+    """Returns the text to the service: ids, addresses, memos, hashes and times."""
     tracked = facts.tracked
     order = tracked.order
     sent, received = symbols(order, tracked.intent)
-    # What is hidden because this desk did not confirm it is the service's own word to it.
-    told = tracked.withheld is None or tracked.standing is DepositRelease.FOREIGN
-    address = order.deposit_address is not None and told
+    # An address that is hidden because it was not confirmed here came from the service itself.
+    named = tracked.withheld is None or tracked.standing is DepositRelease.FOREIGN
+    address = order.deposit_address is not None and named
+    payouts = (order.in_transaction_out_hash, order.out_transaction_out_hash)
     lines = [
         f"Order {order.service_id}",
         f"Record id {order.id}" if order.id else "",
@@ -500,11 +508,10 @@ def escalation(facts: CaseFacts, diagnosis: Diagnosis) -> str:
             f"  {iso(happened(seen, at))} {display_of(seen) or 'no state'}, seen {iso(at)}"
             for at, _, seen in facts.seen
         ),
-        *(f"Transaction ({one.role}, {one.fate}) {one.hash}" for one in facts.made),
+        *(f"Transaction ({sent.role}, {sent.fate}) {sent.hash}" for sent in facts.made),
         *(f"Chain shows {payment.said}, {payment.hash}" for payment in tracked.payments),
-        *(f"The customer names transaction {one.hash}: {one.said}" for one in facts.named),
-        f"Payout {order.in_transaction_out_hash}" if order.in_transaction_out_hash else "",
-        f"Payout {order.out_transaction_out_hash}" if order.out_transaction_out_hash else "",
+        *(f"The customer names transaction {named.hash}: {named.said}" for named in facts.named),
+        *(f"Payout {hash_}" for hash_ in payouts if hash_),
         f"Refund {order.refund_hash}" if order.refund_hash else "",
         f"Finding ({diagnosis.rule}, {diagnosis.certainty}): {diagnosis.cause}",
         f"Money: {diagnosis.money}",
@@ -518,22 +525,21 @@ _ASKED = {
     False: "what the order waits for, who has to act, and until when.",
     True: "whether this is its last state, and how each amount of it came about.",
 }
-"""Of an order that goes on, and of one that ended."""
+"""By whether the order ended."""
 
 
 def _legs(*statuses: int | None) -> str:
-    known = {status.value: status.name.lower() for status in LegStatus}
-    told = [
-        f"{status} {known.get(status, 'not known here')}"
+    names = {status.value: status.name.lower() for status in LegStatus}
+    legs = [
+        f"{status} {names.get(status, 'not known here')}"
         for status in statuses
         if status is not None
     ]
-    return f"legs {', '.join(told)}" if told else "legs not given"
+    return f"legs {', '.join(legs)}" if legs else "legs not given"
 
 
 class SupportCase(Struct, frozen=True):
-    """An order that was found, with its diagnosis: who owns it, who acts and by when, what it was
-    concluded from, and what to write to the customer and to the service."""
+    """An order with its diagnosis, the reply to its customer and the text to the service."""
 
     PRINTED: ClassVar = {
         "foundBy": "facts.found_by", "serviceId": "facts.tracked.service_id",
@@ -545,14 +551,12 @@ class SupportCase(Struct, frozen=True):
     facts: CaseFacts
     diagnosis: Diagnosis
     reply: str
-    """To the customer, as it is sent."""
     escalation: str
-    """To the service, as it is sent."""
 
     @classmethod
     def of(cls, facts: CaseFacts) -> SupportCase:
-        found = diagnose(facts)
-        return cls(facts, found, reply_to(facts, found), escalation(facts, found))
+        diagnosis = diagnose(facts)
+        return cls(facts, diagnosis, reply_to(facts, diagnosis), escalation(facts, diagnosis))
 
     @property
     def updates(self) -> tuple[Update, ...]:
@@ -560,29 +564,29 @@ class SupportCase(Struct, frozen=True):
 
     @property
     def order(self) -> Order:
-        """As the service told it, without the address where that is withheld."""
+        """The service's order, without a withheld deposit address."""
         tracked = self.facts.tracked
         return shown_order(tracked.order, withheld=tracked.withheld)
 
 
 def case_sentence(case: SupportCase) -> str:
-    """The order as one line, with what its diagnosis says of it and nothing else."""
-    found = case.diagnosis
+    """Returns the order and its diagnosis as one line."""
+    diagnosis = case.diagnosis
     head = order_head(case.facts.tracked, case.facts.status)
-    return f"{head}: {found.cause} Money: {found.money} Next {found.acts}"
+    return f"{head}: {diagnosis.cause} Money: {diagnosis.money} Next {diagnosis.acts}"
 
 
 def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> CaseFacts | None:
-    """What this desk knows of an order of its journal, but for :func:`calls_about` it; ``search``
-    is by which it was found, with what its customer named and chains have just shown. Raises
-    JournalUnavailable."""
+    """Returns what this desk knows of an order, without its requests (:func:`calls_about`); None if
+    the journal does not have it. ``search`` adds what the customer named and chains have just
+    shown. Raises JournalUnavailable."""
     tracked = desk.link.tracker.recall(service_id)
     if tracked is None:
         return None
     payment = search.payment_of(service_id) if search is not None else None
     if payment is not None and payment not in tracked.payments:
         same = (payment.hash, payment.token_id)
-        others = (one for one in tracked.payments if (one.hash, one.token_id) != same)
+        others = (paid for paid in tracked.payments if (paid.hash, paid.token_id) != same)
         tracked = replace(tracked, payments=(*others, payment))
     journal = desk.journal
     return CaseFacts(
@@ -599,8 +603,8 @@ def facts_of(desk: Desk, service_id: str, search: OrderSearch | None = None) -> 
 
 
 def create_request(ledger: Ledger, service_id: str) -> str | None:
-    """The service's request id of the call that created an order; None for an order that was not
-    created here, or where the service told none. Raises JournalUnavailable."""
+    """Returns the request id of the call that created an order; None if it was not created here or
+    the service sent none. Raises JournalUnavailable."""
     acts = ledger.where(
         "subject = ?1 AND kind IN ('create', 'call')"
         " OR id IN (SELECT parent FROM operation WHERE subject = ?1 AND kind = 'row')",
@@ -610,14 +614,13 @@ def create_request(ledger: Ledger, service_id: str) -> str | None:
 
 
 def calls_about(desk: Desk, facts: CaseFacts) -> CaseFacts:
-    """With the requests of this run that concerned the order, oldest first."""
+    """Adds the requests of this run about the order, oldest first."""
     order = facts.tracked.order
     names = {name for name in (order.service_id, order.multi_id, facts.request_id) if name}
     return replace(facts, calls=tuple(call for call in desk.exchange_log if concerns(call, names)))
 
 
 def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
-    """What stands in the way of knowing more."""
     link, now = desk.link, desk.service_clock.now()
     tracker = link.tracker
     offline = tracker.stream_state == "offline" and tracker.stream_age() > SILENT_SECONDS
@@ -625,16 +628,20 @@ def desk_facts(desk: Desk, tracked: TrackedOrder) -> DeskFacts:
     silent = tracker.stream_since if offline and not heard else None
     code = tracked.order.in_
     off = next(
-        (one.name for one in desk.catalog.providers if one.short_name == code and not one.enabled),
+        (
+            provider.name
+            for provider in desk.catalog.providers
+            if provider.short_name == code and not provider.enabled
+        ),
         None,
     )
     return DeskFacts(silent_since=silent, clock_problem=link.clock_problem(), provider_off=off)
 
 
 def line_again(tracked: TrackedOrder, catalog: Catalog) -> str:
-    """``0.49994 btc.bitcoin eth.ethereum``: a line for a new swap of what came back of an order
-    that was refunded, or of what one asked for that expired unpaid. Empty for every other order,
-    and where a token is no longer listed, or where a chain shows a payment."""
+    """Returns ``0.49994 btc.bitcoin eth.ethereum``, a line for a new swap of a refund, or of what
+    an order asked for that expired unpaid. Empty for every other order, if a token is no longer
+    listed, or if a chain shows a payment."""
     order = tracked.order
     display = display_of(order)
     left = order.refund_amount if display == DisplayStatus.REFUNDED else None
@@ -661,48 +668,45 @@ class CaseStep(Struct, frozen=True, rename="camel"):
 
 
 class CaseSheet(Struct, frozen=True, rename="camel"):
-    """One order at one moment. Sentences have their points; nothing is left to be concluded."""
+    """One order at one moment as texts; sentences have their points."""
 
     order_id: str
     created: datetime | None
     route: str
     pair: tuple[tuple[str, bool], ...]
-    """``0.5 BTC → 14.524108 ETH`` in parts; whether a part is an amount."""
+    """``0.5 BTC → 14.524108 ETH`` in parts, each with whether it is an amount."""
     word: str
     """``On hold``."""
     sign: str
     level: str
-    """What glyph and hue the state has."""
     stage: int
     stages: int
     signed: bool
     steps: tuple[CaseStep, ...]
     """The newest states, oldest first."""
     earlier: int
-    """How many states came before these."""
+    """Number of states before these."""
     receiver: str | None
     memo: str | None
     refund: str | None
     request_id: str | None
     time: str
-    """``41m of ~14m``; empty where no time is known."""
+    """``41m of ~14m``; empty if no time is known."""
     late: bool
     archived: bool
-    """Whether the service no longer answers for it."""
+    """True if it is too old for the service to answer."""
     rule: str
     certainty: str
     cause: str
     money: str
     place: str
-    """The same as it follows the word Funds: ``0.5 BTC, held at Juniper.``"""
+    """``money`` after the word Funds: ``0.5 BTC, held at Juniper.``"""
     owner: str
     acts: str
     by: str
     facts: tuple[str, ...]
     reply: tuple[str, ...]
-    """Lines of the reply to the customer."""
     escalation: tuple[str, ...]
-    """Lines of the text to the service."""
 
     @property
     def rests_on(self) -> str:
@@ -710,13 +714,12 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
     @property
     def answers(self) -> tuple[tuple[str, str], ...]:
-        """What is concluded, under its labels."""
+        """Labels and texts of the diagnosis."""
         return ("Cause", self.cause), ("Money", self.money), ("Acts", self.acts), ("By", self.by)
 
     def facts_of_order(self, *, whole: bool = False) -> list[CaseRow]:
-        """Where it pays, and what else is known of it; ``whole`` where there is room for every
-        character of an address."""
-        # In a file it may be a name that stands for the address.
+        """Returns payout, refund and other facts; ``whole`` draws every character of an address."""
+        # In a file it may be the mask of an address.
         pays, refund = self.receiver or "not told", self.refund or "none recorded"
         if self.receiver and pays.isalnum():
             pays = grouped_address(pays)
@@ -735,7 +738,7 @@ class CaseSheet(Struct, frozen=True, rename="camel"):
 
 
 class CaseRow(Struct, frozen=True):
-    """``role`` is the one of the palette, where it is none of plain text."""
+    """``role`` is one of the palette; empty for plain text."""
 
     label: str
     text: str
@@ -743,8 +746,8 @@ class CaseRow(Struct, frozen=True):
 
 
 class CaseMoment(Struct, frozen=True, rename="camel"):
-    """Something new was heard of the order ``at`` a time. ``written`` is when it happened; None in
-    a file whose service did not say."""
+    """An update of the order, received ``at`` a time. ``written`` is when it happened; None in a
+    file without that."""
 
     at: datetime
     source: str
@@ -760,22 +763,21 @@ class CaseMoment(Struct, frozen=True, rename="camel"):
 
 
 class CaseRecord(Struct, frozen=True, rename="camel"):
-    """All that is shown of one order. Moments, and the requests that concerned it without their
-    bodies, oldest first."""
+    """What pages and files show of one order. Moments and requests, without bodies, are oldest
+    first."""
 
     at: datetime
-    """When it was looked at."""
     sheet: CaseSheet
     moments: tuple[CaseMoment, ...]
     calls: tuple[LoggedCall, ...]
 
 
 class TimelineEntry(Struct, frozen=True):
-    """One row of a time line. ``day`` is the label of its day where it is the first of it,
-    ``quiet`` how long nothing was heard between it and the row before, which is a later one."""
+    """A row of the time line. ``day`` is the label of its day if it is the first row of it,
+    ``quiet`` the gap to the update above it, which is the later one."""
 
     key: str
-    """``update 3``, ``call 0``: of which kind it is, and which one of the record."""
+    """``update 3``, ``call 0``: kind, and index into the record."""
     of: CaseMoment | LoggedCall
     at: datetime
     day: str
@@ -783,19 +785,19 @@ class TimelineEntry(Struct, frozen=True):
 
 
 def timeline(record: CaseRecord) -> Iterator[TimelineEntry]:
-    """Updates and requests, newest first."""
-    every: list[tuple[str, CaseMoment | LoggedCall, datetime]] = [
-        *((f"call {at}", one, one.at) for at, one in enumerate(record.calls)),
-        *((f"update {at}", one, one.happened) for at, one in enumerate(record.moments)),
+    """Yields updates and requests, newest first."""
+    entries: list[tuple[str, CaseMoment | LoggedCall, datetime]] = [
+        *((f"call {at}", call, call.at) for at, call in enumerate(record.calls)),
+        *((f"update {at}", moment, moment.happened) for at, moment in enumerate(record.moments)),
     ]
     shown, later = "", None
-    for key, one, at in sorted(every, key=lambda each: each[2])[::-1]:
+    for key, entry, at in sorted(entries, key=lambda entry: entry[2])[::-1]:
         day, quiet = date(at, record.at), ""
-        if isinstance(one, CaseMoment):
+        if isinstance(entry, CaseMoment):
             if later is not None and later - at >= QUIET:
                 quiet = f"nothing new for {duration((later - at).total_seconds())}"
             later = at
-        yield TimelineEntry(key, one, at, day if day != shown else "", quiet)
+        yield TimelineEntry(key, entry, at, day if day != shown else "", quiet)
         shown = day
 
 
@@ -803,29 +805,29 @@ def record_of(facts: CaseFacts) -> CaseRecord:
     updates = list(reversed(updates_of(facts.seen)))
     moments = tuple(
         CaseMoment(
-            one.at,
-            one.source,
-            one.state,
-            one.level,
-            one.happened,
-            one.changed,
+            update.at,
+            update.source,
+            update.state,
+            update.level,
+            update.happened,
+            update.changed,
             sheet_of(facts.then(number), updates[: number + 1]),
         )
-        for number, one in enumerate(updates)
+        for number, update in enumerate(updates)
     )
     calls = tuple(map(logged_call, facts.calls))
     return CaseRecord(facts.at, sheet_of(facts, updates), moments, calls)
 
 
 def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseSheet:
-    """``updates``, oldest first, where they are known."""
+    """``updates`` are those of ``facts.seen``, oldest first, if they were made before."""
     if updates is None:
         updates = list(reversed(updates_of(facts.seen)))
     case, order = SupportCase.of(facts), facts.tracked.order
-    status, found = facts.status, case.diagnosis
+    status, diagnosis = facts.status, case.diagnosis
     steps = tuple(
-        CaseStep(clock_time(one.happened), one.level, one.state.replace("_", " ").lower())
-        for one in updates[-MOST_STEPS:]
+        CaseStep(clock_time(update.happened), update.level, update.state.replace("_", " ").lower())
+        for update in updates[-MOST_STEPS:]
     )
     return CaseSheet(
         order_id=order.service_id,
@@ -847,15 +849,15 @@ def sheet_of(facts: CaseFacts, updates: Sequence[Update] | None = None) -> CaseS
         time=status.time.text if status.time.text != NOTHING else "",
         late=status.time.late,
         archived=facts.tracked.archived(facts.at),
-        rule=found.rule,
-        certainty=found.certainty,
-        cause=found.cause,
-        money=found.money,
-        place=f"{found.money[:1].lower()}{found.money[1:]}",
-        owner=found.owner,
-        acts=found.acts,
-        by=found.by,
-        facts=found.facts,
+        rule=diagnosis.rule,
+        certainty=diagnosis.certainty,
+        cause=diagnosis.cause,
+        money=diagnosis.money,
+        place=f"{diagnosis.money[:1].lower()}{diagnosis.money[1:]}",
+        owner=diagnosis.owner,
+        acts=diagnosis.acts,
+        by=diagnosis.by,
+        facts=diagnosis.facts,
         reply=tuple(case.reply.splitlines()),
         escalation=tuple(case.escalation.splitlines()),
     )

@@ -2,7 +2,7 @@
 
 States from the stream, from polling and from the journal are folded forward only, committed
 to the journal and then announced; an end is not shown before that. Figures alone are announced
-as soon and committed later (``journal.figures``). A terminal state seen on the stream counts as
+as soon and committed later (``order_writes``). A terminal state seen on the stream counts as
 confirmed only after REST repeats it. An order is never given up because of a fault of our own
 network. Whether an address may still be shown, once a sighting says something against it, the
 journal decides, since another desk of this home may have decided meanwhile.

@@ -1,9 +1,9 @@
 """Calls of the API that the wallet pays one by one (contract 14.1 to 14.4, x402).
 
-What a 402 asks for becomes a document and a promise of the same amount; the agent judges it as
-every other payload, under a spending policy that limits the token, and holds its price against the
-contract's (14.10). Nobody is asked for each call: the first payment of a price is told, and a payee
-or token that is not the one of before is asked about once.
+The terms of a 402 become a document and a promise of the same amount. The agent judges it like any
+payload, under a spending policy that limits the token, and compares its price with the contract's
+(14.10). Nobody is asked for each call: the first payment of a price is reported, and a new payee or
+token is asked about once.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ CONSENT = (
     "you: give the command in a terminal, or swapdesk wallet policy set --call-payee {payee},"
     f" {IN_DESK}"
 )
-"""Who agrees that somebody new is paid."""
+"""Who can agree to a new payee."""
 LOOK = "you: look at what the service asks for; nothing was signed"
 _PAID = {
     PriceTier.FREE: "each call",
@@ -70,16 +70,16 @@ _PAID = {
     PriceTier.QUOTE: "each request for quotes",
     PriceTier.EXCHANGE: "each create or confirmation",
 }
-"""What is told to cost so much."""
+"""What each price tier pays for, in words."""
 
 
 async def _no_passphrase() -> None:
-    """Without anybody who could be asked the keys stay as they are."""
+    """Without a person to ask, the keys stay locked."""
 
 
 class NewPayee(Struct, frozen=True):
-    """Calls would be paid to somebody else, or in another token, than before. ``lines`` say what;
-    ``phrase`` is typed to agree, and both the wallet and its policy remember it."""
+    """Calls would be paid to a new payee or in a new token. ``lines`` say what changes; ``phrase``
+    is typed to agree, after which wallet and policy remember it."""
 
     payee: str
     lines: tuple[str, ...]
@@ -91,9 +91,9 @@ async def _nobody(asked: NewPayee) -> bool:
 
 
 class CallPayer:
-    """Pays out of the first EVM account of the wallet. ``told`` hears a sentence when a price is
-    paid for the first time; ``unlock`` opens the keys of a live wallet; ``consent`` asks a person
-    whether somebody new is paid."""
+    """Pays from the first EVM account of the wallet. ``told`` hears a sentence when a price is
+    first paid; ``unlock`` opens the keys of a live wallet; ``consent`` asks a person about a new
+    payee."""
 
     def __init__(
         self, wallet: Callable[[], LocalWallet], clock: Clock, told: Callable[[str], None]
@@ -105,12 +105,12 @@ class CallPayer:
         self.consent: Callable[[NewPayee], Awaitable[bool]] = _nobody
         self._prices: set[tuple[PriceTier, str, int]] = set()
         self._declined: set[tuple[str, str]] = set()
-        """Token and payee. Who said no is not asked again by the next call."""
+        """Token and payee that a person declined; the next call does not ask again."""
 
     async def pay(
         self, required: RequiredPayment, operation: Operation
     ) -> tuple[str, CallAuthorization]:
-        """The value of the header that pays one call, and what it pays. Raises NotPaid."""
+        """Returns the header value that pays one call, and what it pays. Raises NotPaid."""
         if required.reason and not required.ways:
             raise NotPaid(f"the payment was not taken: {required.reason}", "NOT_PAID", LOOK)
         if required.problem:
@@ -128,7 +128,7 @@ class CallPayer:
             raise NotPaid(words, refused.code, refused.next(LOOK)) from None
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
-        """The same with what the chain shows of it now."""
+        """The authorization with its present state on the chain."""
         link = next((one for one in self._wallet().links if one.chain_id == payment.chain_id), None)
         if link is None:
             return payment
@@ -200,9 +200,9 @@ class CallPayer:
         return account
 
     async def _agreed(self, review: Review, terms: PaymentTerms, asset: Asset, amount: str) -> None:
-        """Ask about a payee or token that is not the one of before. Raises NotPaid, and NotSignable
-        for a phrase of any other kind."""
-        codes = {one.code for one in review.findings}
+        """Asks about a new payee or token. Raises NotPaid, and NotSignable for any other required
+        phrase."""
+        codes = {finding.code for finding in review.findings}
         if CALL_PAYEE_CHANGED not in codes or review.phrase != terms.pay_to[-4:]:
             raise NotSignable(review.findings)
         asked = NewPayee(
@@ -234,7 +234,7 @@ class CallPayer:
         asset: Asset,
         operation: Operation,
     ) -> tuple[Review, Authorization]:
-        """A document that pays from now on, unsigned."""
+        """Builds and reviews a payment that is valid from now on, unsigned."""
         ends = self._clock.now() + timedelta(seconds=terms.seconds)
         nonce = "0x" + os.urandom(32).hex()
         before = int(ends.timestamp())
@@ -257,7 +257,7 @@ class CallPayer:
 def _way(
     ways: tuple[PaymentTerms, ...], wallet: LocalWallet
 ) -> tuple[PaymentTerms, ChainLink, Asset]:
-    """The first way whose token is known here, on a chain with a node. Raises NotPaid."""
+    """The first offered way whose token is known here, on a chain with a node. Raises NotPaid."""
     for terms in ways:
         for known in CALL_ASSETS:
             if (known.chain_id, known.contract) == (terms.chain_id, terms.asset):

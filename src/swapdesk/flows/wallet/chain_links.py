@@ -1,4 +1,4 @@
-"""The chains that a profile can sign for and read: of its sandbox, or of its configuration."""
+"""The chains that a profile can sign for and read: those of its sandbox or its configuration."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 KINDS = {"evm": Kind.EVM, "sol": Kind.SOLANA}
-"""Kinds of chains as the service names them."""
+"""Kinds of chains by the service's names."""
 CONFIRMATIONS = {Kind.EVM: 2, Kind.SOLANA: 1}
 LIVE_CONFIRMATIONS = {Kind.EVM: 6, Kind.SOLANA: 1}
 
 
 def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
-    """The chains that a running sandbox serves, by its ready line."""
+    """The chains of a running sandbox, from its ready line."""
     return tuple(
         ChainLink(
             str(one["shortName"]),
@@ -35,12 +35,12 @@ def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
 
 
 def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """(provider, key) of those that sign their half of a swap in a running sandbox."""
+    """The (provider, key) pairs that countersign swaps in a running sandbox."""
     return tuple((str(one["provider"]), str(one["key"])) for one in ready.get("makers", ()))
 
 
 def no_node(settings: Settings, chain: Chain) -> str:
-    """That no node of ``chain`` is there, and where one is named; without a closing point."""
+    """Says that ``chain`` has no node and where to name one; without a final point."""
     if not settings.live:
         return f"this sandbox has no node of {chain.name}"
     where = f"[profiles.{settings.profile.value}.rpc]"
@@ -48,7 +48,7 @@ def no_node(settings: Settings, chain: Chain) -> str:
 
 
 def is_private_node(url: str) -> bool:
-    """Whether nobody between can read or change what a node says."""
+    """True if nobody on the way can read or change what the node says."""
     from swapdesk.client.credentials import is_loopback
 
     try:
@@ -62,8 +62,8 @@ def is_private_node(url: str) -> bool:
 def live_links(
     settings: Settings, chain_of: Callable[[str], Chain | None]
 ) -> tuple[tuple[ChainLink, ...], list[str]]:
-    """``[profiles.NAME.rpc]`` with kinds and ids of the service's chains, and a sentence for each
-    entry that cannot be used."""
+    """The chains of ``[profiles.NAME.rpc]`` with the kinds and ids of the service, and a sentence
+    for each unusable entry."""
     links, problems = [], []
     for name, url in settings.rpc.value.items():
         chain = chain_of(name)

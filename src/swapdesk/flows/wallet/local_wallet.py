@@ -1,10 +1,11 @@
-"""The wallet of one profile, as both front ends use it: one agent, started when first needed.
+"""The wallet of one profile for desk and commands: one agent, started when first needed.
 
-Accounts are known without unlocking. In the sandbox the wallet makes itself, opens itself and
-is given money to try; live nothing opens without a pass phrase. The desk's process reads no
-chain: the agent does, and says on which chain its node is. What accounts have on chains, and who
-may take it, is an answer for each account and chain, also where there is none; a node is asked
-about the chain's coin and the verified tokens.
+Accounts are known without unlocking. A sandbox wallet creates and opens itself and gets play money;
+a live one opens only by pass phrase. The desk's process reads no chain: the agent does, and says
+which chain its node is on.
+
+Balances and allowances are one answer per account and chain, even if there is nothing; a node is
+asked about the chain's coin and the verified tokens.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ if TYPE_CHECKING:
 
 
 MOST_TOKENS = 400
-"""Of one chain, those that come first in the list."""
+"""Most tokens asked about on one chain, first in the list first."""
 
 
 class ChainTokens:
-    """By the short name of a chain, in either case. Without ``catalog`` there are none, and a
-    chain is called by that name."""
+    """Tokens by the short name of a chain, in either case. Without ``catalog`` there are none, and
+    a chain goes by its short name."""
 
     def __init__(self, catalog: Catalog | None) -> None:
         self._catalog = catalog
@@ -63,7 +64,7 @@ class ChainTokens:
         return known.name if known is not None else chain
 
     async def called(self, chain: str, symbols: Sequence[str]) -> list[Asset]:
-        """The tokens with one of these symbols and a price; of several the first."""
+        """Priced tokens with these symbols; the first if several share one."""
         found: dict[str, Asset] = {}
         for asset, price in await self.priced(chain):
             if asset.symbol in symbols and asset.contract is not None and price is not None:
@@ -71,11 +72,11 @@ class ChainTokens:
         return list(found.values())
 
     async def assets(self, chain: str) -> list[Asset]:
-        """The coin first, then tokens."""
+        """The chain's coin, then its tokens."""
         return [one for one, _ in await self.priced(chain)]
 
     async def priced(self, chain: str) -> list[tuple[Asset, Decimal | None]]:
-        """The coin first, then tokens, with their prices in USD."""
+        """The chain's coin, then its tokens, with prices in USD."""
         catalog = self._catalog
         if catalog is None:
             return []
@@ -93,7 +94,7 @@ class ChainTokens:
                 break
         # What calls are paid in is known before any of them was paid, and better than by a list.
         dollars = [one for one in CALL_ASSETS if one.chain == chain.lower()]
-        known = {one.contract.lower(): one for one in dollars}
+        known = {dollar.contract.lower(): dollar for dollar in dollars}
         prices = {(one.contract or "").lower(): price for one, price in found}
         found = [one for one in found if (one[0].contract or "").lower() not in known]
         found[:0] = [
@@ -108,7 +109,7 @@ T = TypeVar("T")
 
 
 class Holding(Struct, frozen=True):
-    """``amount`` is in whole tokens, None: the token did not answer. ``usd`` None: it has no
+    """``amount`` is in whole tokens, None if the token did not answer; ``usd`` is None without a
     price."""
 
     PRINTED: ClassVar = {
@@ -122,13 +123,10 @@ class Holding(Struct, frozen=True):
 
 
 class ChainHoldings(Struct, frozen=True):
-    """What one account has on one chain: its coin first, then the tokens it has some of.
-
-    ``smart``: it is what the smart account of that account has, which stands at this address;
-    what the EntryPoint keeps for its gas counts as its coins. ``problem`` says why nothing could
-    be read and ``next`` who acts then; ``holdings`` is empty, as it is while the chain has not
-    answered (``reading``).
-    """
+    """The balances of one account on one chain: its coin, then tokens it has. ``smart``: they
+    belong to its smart account, at this address, and include what the EntryPoint keeps for gas.
+    ``problem`` says why nothing could be read and ``next`` who acts; ``holdings`` is empty then,
+    and while ``reading``."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "smartAccount": "smart", "chain": "chain",
@@ -151,8 +149,8 @@ class ChainHoldings(Struct, frozen=True):
 
 
 class ChainAllowances(Struct, frozen=True):
-    """``complete`` False: somebody may be allowed more than is told. ``problem`` and ``next`` as
-    of holdings."""
+    """``complete`` False: there may be more allowances. ``problem`` and ``next`` as in
+    :class:`ChainHoldings`."""
 
     PRINTED: ClassVar = {
         "account": "account.address", "chain": "chain", "problem": "problem",
@@ -169,16 +167,15 @@ class ChainAllowances(Struct, frozen=True):
 
 
 class ChainReader(Struct, frozen=True):
-    """Asks the agent. What a node does not answer is told in the answer; every other failure of
-    the wallet is a WalletError. ``place`` names where the nodes of a live profile are configured,
-    None in the sandbox."""
+    """Asks the agent. An unanswered node is reported in the result; any other wallet failure is a
+    WalletError. ``place`` names the configuration of live nodes, None in the sandbox."""
 
     client: WalletClient
     tokens: ChainTokens
     place: str | None
 
     async def held(self, account: Account, link: ChainLink) -> ChainHoldings:
-        """What the account itself has."""
+        """The balances of the account itself."""
         name = self.tokens.chain_name(link.name)
         priced = await self.tokens.priced(link.name)
         try:
@@ -189,16 +186,16 @@ class ChainReader(Struct, frozen=True):
             return ChainHoldings(account, link.name, name, problem=refused.words, next=next_)
         prices = _prices(priced)
         found = [
-            _holding(one.asset, one.units, prices.get(one.asset.contract))
-            for one in told.balances
-            if one.units or (one.units is not None and one.asset.contract is None)
+            _holding(balance.asset, balance.units, prices.get(balance.asset.contract))
+            for balance in told.balances
+            if balance.units or (balance.units is not None and balance.asset.contract is None)
         ]
         return ChainHoldings(account, link.name, name, tuple(found))
 
     async def smart(
         self, account: Account, link: ChainLink, more: Sequence[Asset]
     ) -> ChainHoldings:
-        """What its smart account has, ``more`` tokens asked after beside the verified ones."""
+        """The balances of its smart account, including tokens in ``more``."""
         name = self.tokens.chain_name(link.name)
         priced = await self.tokens.priced(link.name)
         prices = _prices(priced)
@@ -213,17 +210,17 @@ class ChainReader(Struct, frozen=True):
                 account, link.name, name, problem=refused.words, smart="", next=next_
             )
         found = []
-        for one in told.balances:
-            kept = told.prepaid if one.asset.contract is None else 0
-            if one.asset.contract is None and (one.units is None or kept is None):
+        for balance in told.balances:
+            kept = told.prepaid if balance.asset.contract is None else 0
+            if balance.asset.contract is None and (balance.units is None or kept is None):
                 # A sum of which one part was not read is no total.
-                found.append(Holding(one.asset, None))
-            elif units := (one.units or 0) + (kept or 0):
-                found.append(_holding(one.asset, units, prices.get(one.asset.contract)))
+                found.append(Holding(balance.asset, None))
+            elif units := (balance.units or 0) + (kept or 0):
+                found.append(_holding(balance.asset, units, prices.get(balance.asset.contract)))
         return ChainHoldings(account, link.name, name, tuple(found), smart=told.address)
 
     async def allowed(self, account: Account, link: ChainLink) -> ChainAllowances:
-        """Who may take what of the account."""
+        """Who may take what from the account."""
         name = self.tokens.chain_name(link.name)
         tokens = [one for one, _ in await self.tokens.priced(link.name) if one.contract is not None]
         try:
@@ -240,7 +237,7 @@ class ChainReader(Struct, frozen=True):
 
 
 def _prices(priced: Sequence[tuple[Asset, Decimal | None]]) -> dict[str | None, Decimal | None]:
-    """By contract: what is told of a token beside it is the chain's."""
+    """Prices by contract; the chain's own answer provides everything else."""
     return {one.contract: price for one, price in priced}
 
 
@@ -250,7 +247,7 @@ def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
 
 
 async def _twice(read: Callable[[], Awaitable[T]]) -> T:
-    """A read, made again once when the node did not answer: nothing is changed by it."""
+    """Repeats a read once if the node did not answer; reading changes nothing."""
     try:
         return await read()
     except Refused as refused:
@@ -260,23 +257,23 @@ async def _twice(read: Callable[[], Awaitable[T]]) -> T:
 
 
 class Gifts(Struct, frozen=True):
-    """``given`` transactions are on their way; ``problems`` say what was not given, or perhaps
-    not. Only money of the sandbox is in question, so it is simply looked for next time."""
+    """``given`` transactions are under way; ``problems`` say what was not given, or perhaps not.
+    Only sandbox money is at stake, so the next reading simply looks again."""
 
     given: int = 0
     problems: tuple[str, ...] = ()
 
 
 FIRST_NAMES = {Kind.EVM: "trading", Kind.SOLANA: "solana"}
-"""What the accounts of a new sandbox are called."""
+"""Names of the accounts in a new sandbox."""
 GIFT_LOOKS = 60
 GIFT_SECONDS = 0.5
-"""How often and how far apart the sandbox's money is looked for."""
+"""Interval and patience of looking for the sandbox's money."""
 
 
 async def outcome(work: asyncio.Task[T]) -> T:
-    """Of work that goes on when who waits is gone. Raises AgentGone where the wallet was closed
-    meanwhile: who waits goes on."""
+    """Awaits shared work that continues when its caller is cancelled. Raises AgentGone if the
+    wallet was closed meanwhile."""
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
@@ -287,7 +284,7 @@ async def outcome(work: asyncio.Task[T]) -> T:
 
 
 class LocalWallet:
-    """Every method raises WalletError where the agent cannot be asked or says no."""
+    """Every method raises WalletError if the agent is unreachable or refuses."""
 
     def __init__(
         self,
@@ -299,15 +296,15 @@ class LocalWallet:
         makers: Sequence[tuple[str, str]] = (),
         program: Sequence[str] = AGENT,
     ) -> None:
-        """Without ``links`` no chain can be read; without ``catalog`` no tokens but coins. Of
-        ``makers``, each (provider, key), a first signature is taken."""
+        """Without ``links`` no chain can be read; without ``catalog`` only coins are known.
+        ``makers`` are (provider, key) pairs whose first signature is accepted."""
         self.settings = settings
         self.links = tuple(links)
         self.makers = tuple(makers)
         self._clock = clock
         self.tokens = ChainTokens(catalog)
         self.on_locked: Callable[[], None] = lambda: None
-        """Called when the agent drops the keys by itself."""
+        """Called when the agent locks the keys by itself."""
         self._program = program
         self._client: WalletClient | None = None
         self._starting = asyncio.Lock()
@@ -315,7 +312,7 @@ class LocalWallet:
         self._given: dict[tuple[str, str], set[str | None]] = {}
         self._preparing = SharedWork[tuple[Account, ...]]()
         self.filling = SharedWork[Gifts]()
-        """Making the first accounts of a sandbox and having its faucet fill them."""
+        """Creates the first accounts of a sandbox and has its faucet fill them."""
 
     @property
     def live(self) -> bool:
@@ -323,25 +320,25 @@ class LocalWallet:
 
     @property
     def known(self) -> Accounts | None:
-        """The accounts as last heard of; None before the first question."""
+        """The accounts as last reported; None before the first question."""
         return None if self._client is None else self._client.accounts
 
     @property
     def locks_in(self) -> float | None:
-        """Seconds until the agent drops the keys if nothing is asked of it; None when locked."""
+        """Seconds until the agent locks the keys if unused; None when locked."""
         if self._client is None or self._client.gone or not self._client.accounts.unlocked:
             return None
         return max(0.0, self._used + AUTO_LOCK_SECONDS - self._clock.monotonic())
 
     @property
     def has_records(self) -> bool:
-        """Whether what was signed is written down here. Records that are begun anew, because the
-        file is gone, say nothing of before."""
+        """True if the signing records exist and were not started anew; new ones say nothing about
+        earlier payments."""
         return (self.settings.places.keys / RECORDS).is_file()
 
     async def client(self) -> WalletClient:
-        """The agent, started if there is none; it locks itself later with every question. Raises
-        DeskReadsOnly where none is to be started."""
+        """The agent, started if necessary; each use postpones its automatic lock. Raises
+        DeskReadsOnly if none may be started."""
         if self.settings.reads_only:
             raise DeskReadsOnly("this desk only reads, so the keys stay closed")
         async with self._starting:
@@ -380,8 +377,8 @@ class LocalWallet:
         return await (await self.client()).read_accounts()
 
     async def unlock(self, passphrase: Secret | None = None) -> tuple[UnusableKey, ...]:
-        """Open the keys. Only the sandbox knows its pass phrase itself: live None is refused
-        with ValueError."""
+        """Opens the keys. None is only for the sandbox, which knows its pass phrase; live it raises
+        ValueError."""
         return await (await self.client()).unlock(self._phrase(passphrase))
 
     def _phrase(self, passphrase: Secret | None) -> Secret:
@@ -399,9 +396,9 @@ class LocalWallet:
         return await (await self.client()).create(kind, name, phrase)
 
     async def prepare_sandbox(self) -> tuple[Account, ...]:
-        """The first account of each kind, made where there is none. Not for live profiles,
-        and nothing while another desk has the wallet or a key file cannot be read. Who asks
-        meanwhile is told of the same ones."""
+        """Creates the first account of each kind if missing. Not for live profiles; does nothing
+        while another desk has the wallet or a key file is unreadable. Concurrent callers share the
+        work."""
         if self.live:
             return ()
         return await outcome(self._preparing.begin(self._prepare))
@@ -417,8 +414,8 @@ class LocalWallet:
     async def set_policy(
         self, policy: SpendingPolicy, passphrase: Secret | None = None
     ) -> PolicyStatus:
-        """What only lowers it needs no pass phrase, and the sandbox knows its own. Raises Refused
-        with PASSPHRASE_NEEDED where a live wallet is to be asked for it."""
+        """Sets the policy. Only raising a limit needs the pass phrase, which the sandbox knows.
+        Raises Refused with ``passphrase_needed`` if a live wallet needs it."""
         client = await self.client()
         try:
             return await client.set_policy(policy, passphrase)
@@ -435,8 +432,8 @@ class LocalWallet:
         account: Account | None = None,
         heard: Callable[[tuple[ChainHoldings, ...]], None] = lambda _: None,
     ) -> tuple[ChainHoldings, ...]:
-        """What every account, or one, has on every chain of its kind; all chains at once.
-        ``heard`` is told all of them, in the same order, at the start and after each answer."""
+        """The balances of all accounts, or one, on every chain of their kind, read concurrently.
+        ``heard`` gets all of them in the same order at the start and after each answer."""
         reader = await self._reader()
         asked = self._pairs(await reader.client.read_accounts(), account)
         told = [
@@ -453,26 +450,24 @@ class LocalWallet:
         return tuple(told)
 
     def given(self, held: ChainHoldings, contract: str | None) -> None:
-        """The faucet sends some of a token, None for the coin, to who had none of it."""
+        """Notes that the faucet sends a token, None for the coin, to an account that had none."""
         self._given.setdefault(held.place, set()).add(contract)
 
     def awaits(self, address: str, chain: str, contract: str | None) -> bool:
-        """Whether the faucet may still be sending some of a token: what is read until then is no
-        balance of now."""
+        """True if the faucet may still be sending: a balance read now would be outdated."""
         return self.filling.running or contract in self._given.get((address, chain), ())
 
     def came(self, address: str, chain: str, contract: str | None) -> None:
-        """What the faucet sent of a token is there, or was looked for long enough."""
+        """Notes that the faucet's transfer arrived, or was awaited long enough."""
         self._given.get((address, chain), set()).discard(contract)
 
     async def _held(self, reader: ChainReader, account: Account, link: ChainLink) -> ChainHoldings:
-        """What an account has. What the faucet sent is waited for, where it is among what is looked
-        for: a total is the one after it."""
+        """The balances of an account; waits for a faucet transfer that is among them."""
         place = (account.address, link.name)
         looked_for = {asset.contract for asset, _ in await self.tokens.priced(link.name)}
         for _ in range(GIFT_LOOKS):
             held = await reader.held(account, link)
-            there = {one.asset.contract for one in held.holdings if one.amount}
+            there = {holding.asset.contract for holding in held.holdings if holding.amount}
             if held.problem is not None:
                 return held
             if self._given.get(place, set()) & looked_for <= there:
@@ -484,9 +479,9 @@ class LocalWallet:
     async def smart_holdings(
         self, owned: Mapping[tuple[str, str], Sequence[Asset]], account: Account | None = None
     ) -> tuple[ChainHoldings, ...]:
-        """What smart accounts have, of those that have something or cannot be read. ``owned``
-        names them by owner and chain, each with tokens beside the verified ones; ``account``
-        keeps those of one owner."""
+        """The balances of smart accounts that have something or cannot be read. ``owned`` names
+        them by owner and chain, with tokens to read besides the verified ones; ``account`` selects
+        one owner."""
         reader = await self._reader()
         asked = [
             (one, link, owned[one.address, link.name])
@@ -499,10 +494,10 @@ class LocalWallet:
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
     ) -> tuple[ChainAllowances, ...]:
-        """Who may take what of every account, or of one, on every chain, or on one."""
+        """The allowances of all accounts or one, on all chains or one."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
-        asked = [one for one in pairs if link is None or one[1].name == link.name]
+        asked = [pair for pair in pairs if link is None or pair[1].name == link.name]
         return tuple(await asyncio.gather(*(reader.allowed(*one) for one in asked)))
 
     async def _reader(self) -> ChainReader:
@@ -521,12 +516,12 @@ class LocalWallet:
         ]
 
     def link(self, chain: str) -> ChainLink | None:
-        """A chain by its short name, compared without case."""
-        return next((one for one in self.links if one.name.lower() == chain.lower()), None)
+        """Finds a chain by its short name, ignoring case."""
+        return next((link for link in self.links if link.name.lower() == chain.lower()), None)
 
 
 def is_first(account: Account) -> bool:
-    """Whether the sandbox made this account by itself, so that the faucet fills it."""
+    """True if the sandbox created this account itself, so that the faucet fills it."""
     return (
         account.sandboxed
         and account.origin is KeyOrigin.CREATED
@@ -535,7 +530,7 @@ def is_first(account: Account) -> bool:
 
 
 VALID = timedelta(minutes=5)
-"""How long what was reviewed may be signed."""
+"""How long a reviewed transaction may be signed."""
 
 
 def own_promise(
@@ -547,9 +542,9 @@ def own_promise(
     gas_units: int,
     withdrawal: WithdrawalPromise | None = None,
 ) -> Promise:
-    """Nothing of ``asset`` leaves ``account`` and nobody else is paid: no more than
-    ``gas_units`` of gas, in the smallest unit of the chain's coin. ``withdrawal`` is what its
-    smart account pays it."""
+    """A promise that none of ``asset`` leaves ``account`` and nobody else is paid, with at most
+    ``gas_units`` of gas in base units of the coin. ``withdrawal`` is what its smart account pays
+    it."""
     return Promise(
         intent_id=intent_id,
         account=account,

@@ -1,4 +1,4 @@
-"""Accounts of this wallet that can be paid on a chain, for whoever names a recipient."""
+"""Accounts of this wallet that can be paid on a chain, offered as recipients."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 async def own_accounts(desk: Desk, *tokens: Token) -> tuple[Account, ...]:
-    """Those on the chains of ``tokens`` that the wallet has a node of: elsewhere it could not see
-    what arrived. A wallet that made no key is not started for it. Raises WalletError."""
-    chains = [one.chain_data for one in tokens]
+    """Accounts on the chains of ``tokens`` that have a node; elsewhere the wallet could not see
+    what arrived. Does not start a wallet without keys. Raises WalletError."""
+    chains = [token.chain_data for token in tokens]
     kinds = {
-        KINDS[one.kind]
-        for one in chains
-        if one.kind in KINDS and desk.wallet.link(one.short_name) is not None
+        KINDS[chain.kind]
+        for chain in chains
+        if chain.kind in KINDS and desk.wallet.link(chain.short_name) is not None
     }
     if not kinds or not has_keys(desk):
         return ()
     accounts = await desk.wallet.accounts()
-    return tuple(one for one in accounts.accounts if one.kind in kinds)
+    return tuple(account for account in accounts.accounts if account.kind in kinds)
 
 
 class OwnBalance(Struct, frozen=True):
-    """The most that one account of this wallet has of a token: of one a deposit is paid.
-    ``spendable`` is that without the fee of the payment, where it is paid in the same coin."""
+    """The largest balance of a token in one account, since one account pays a deposit.
+    ``spendable`` leaves out the payment's fee if it is paid in the same coin."""
 
     amount: Decimal
     spendable: Decimal
@@ -49,11 +49,9 @@ NOT_READ = "What your wallet has of {symbol} could not be read: write the amount
 
 
 async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
-    """What the wallet has of ``token``, or a sentence where nobody can say: no key was made, no
-    node of the chain is there, or it did not answer. Only addresses are asked about, so the
-    wallet may be locked. What the faucet of the sandbox sends is waited for, where it is on its
-    way: nobody asks again when it comes.
-    """
+    """The wallet's balance of ``token``, or a sentence: no key, no node, or no answer. Only
+    addresses are needed, so the wallet may be locked. Waits for a faucet transfer under way, since
+    nobody asks again later."""
     await desk.wallet.filling.over()
     chain = token.chain_data
     link = desk.wallet.link(chain.short_name)
@@ -66,10 +64,12 @@ async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
         accounts = await own_accounts(desk, token)
         for account in accounts:
             told = await _balances(desk, account, link, asset)
-            for one in told.balances:
-                if one.units is not None and one.asset.contract == asset.contract:
-                    left = max(0, one.units - (told.fee or 0))
-                    amounts = (from_base_units(at, one.asset.decimals) for at in (one.units, left))
+            for balance in told.balances:
+                if balance.units is not None and balance.asset.contract == asset.contract:
+                    left = max(0, balance.units - (told.fee or 0))
+                    amounts = (
+                        from_base_units(at, balance.asset.decimals) for at in (balance.units, left)
+                    )
                     found.append(OwnBalance(*map(short, amounts)))
     except (WalletError, OSError):
         return NOT_READ.format(symbol=token.symbol)
@@ -86,7 +86,7 @@ async def _balances(desk: Desk, account: Account, link: ChainLink, asset: Asset)
         told = await client.balances(
             account.address, link.name, [asset], fee=asset.contract is None
         )
-        if any(one.units for one in told.balances) or not wallet.awaits(*place):
+        if any(balance.units for balance in told.balances) or not wallet.awaits(*place):
             break
         await desk.clock.sleep(GIFT_SECONDS)
     wallet.came(*place)
@@ -94,20 +94,25 @@ async def _balances(desk: Desk, account: Account, link: ChainLink, asset: Asset)
 
 
 async def account_address(desk: Desk, token: Token, named: str) -> str | None:
-    """The address of an account by its name or address, on the chain of ``token``; None for none,
-    and where the wallet cannot be asked."""
+    """The address of an account by name or address, on the chain of ``token``; None if there is
+    none or the wallet is unreachable."""
     wanted = named.lower()
     try:
         accounts = await own_accounts(desk, token)
     except WalletError:
         return None
     return next(
-        (one.address for one in accounts if wanted in (one.name.lower(), one.address.lower())), None
+        (
+            account.address
+            for account in accounts
+            if wanted in (account.name.lower(), account.address.lower())
+        ),
+        None,
     )
 
 
 def has_keys(desk: Desk) -> bool:
-    """Whether this profile's wallet has made or taken in a key, by its directory alone."""
+    """True if this profile's wallet has a key, by its directory alone."""
     try:
         return any(desk.settings.places.keys.iterdir())
     except OSError:

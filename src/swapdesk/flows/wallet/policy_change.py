@@ -1,7 +1,5 @@
-"""A change of the spending policy: the policy there is with the given parts in place of its own.
-
-The agent decides whether that only lowers it; where it does not, the pass phrase is asked for.
-"""
+"""A change of the spending policy: the present policy with the given parts replaced. The agent
+decides whether it only lowers limits; otherwise it asks for the pass phrase."""
 
 from __future__ import annotations
 
@@ -32,13 +30,13 @@ NO_POLICY = "No spending policy: the wallet signs whatever is confirmed."
 _AMOUNT = re.compile(r"[0-9]{1,40}(\.[0-9]{1,36})?", re.ASCII)
 
 PolicyChange = Mapping[str, tuple[str, ...]]
-"""What was given, by the option of the command: ``per_day``, ``prices``, ... An amount is
-``TOKEN.CHAIN=AMOUNT`` or ``usd=AMOUNT``; ``none`` as amount takes it away. A list is in place of
-the whole list; ``any`` alone ends it. ``anew`` has no value."""
+"""The given parts by option of the command: ``per_day``, ``prices``, ... An amount is
+``TOKEN.CHAIN=AMOUNT`` or ``usd=AMOUNT``; the amount ``none`` removes the limit. A list replaces the
+whole list; ``any`` alone lifts it. ``anew`` has no value."""
 
 
 class PolicyProblem(ValueError):
-    """What was asked for is no policy; the text is a sentence. ``field`` is the part at fault."""
+    """The change is no valid policy; the text is a sentence. ``field`` is the part at fault."""
 
     def __init__(self, code: str, message: str, field: str | None = None, next_: str = "") -> None:
         super().__init__(message)
@@ -59,8 +57,8 @@ _OPTIONS = {
 
 
 def typed_change(text: str) -> PolicyChange:
-    """``per-day usdc.base=100 until 2026-12-31``: the options of the command, with their dashes or
-    without. Raises PolicyProblem."""
+    """Parses ``per-day usdc.base=100 until 2026-12-31``: the command's options, with or without
+    dashes. Raises PolicyProblem."""
     change: dict[str, tuple[str, ...]] = {}
     words = iter(text.replace(",", " ").split())
     for word in words:
@@ -81,7 +79,7 @@ def typed_change(text: str) -> PolicyChange:
 
 
 async def proposed_policy(wallet: LocalWallet, change: PolicyChange) -> SpendingPolicy:
-    """The policy there is, changed so. Raises PolicyProblem and WalletError."""
+    """Applies a change to the present policy. Raises PolicyProblem and WalletError."""
     status = await (await wallet.client()).policy()
     if status.problem is not None and "anew" not in change:
         raise PolicyProblem(
@@ -96,7 +94,7 @@ async def proposed_policy(wallet: LocalWallet, change: PolicyChange) -> Spending
 async def _changed(
     wallet: LocalWallet, old: SpendingPolicy, change: PolicyChange
 ) -> SpendingPolicy:
-    limits = {one.key: one for one in old.limits}
+    limits = {limit.key: limit for limit in old.limits}
     for window in SpendWindow:
         for given in change.get(f"per_{window.value}", ()):
             name, most = _parts(given, f"per-{window.value}")
@@ -105,7 +103,7 @@ async def _changed(
             limits.pop(key, None)
             if most is not None:
                 limits[key] = Limit(window, most, token)
-    prices = {one.token.key: one for one in old.prices}
+    prices = {price.token.key: price for price in old.prices}
     for given in change.get("prices", ()):
         name, usd = _parts(given, "price")
         token = await _token(wallet, name)
@@ -137,7 +135,7 @@ def _parts(given: str, field: str) -> tuple[str, Decimal | None]:
 
 
 def _moment(text: str) -> datetime | None:
-    """A date, which ends as it begins, or a time; UTC where it says no zone."""
+    """A date (its first moment) or a time; UTC without a zone."""
     if text == NONE:
         return None
     try:
@@ -163,7 +161,7 @@ def _link(wallet: LocalWallet, name: str) -> ChainLink:
 
 
 async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
-    """``usdc.base``, or a contract and its chain."""
+    """Parses ``usdc.base``, or a contract and its chain."""
     name, found, chain = given.rpartition(".")
     if not found or not name:
         raise PolicyProblem("BAD_TOKEN", f"{given!r} is no token and chain as usdc.base.")
@@ -172,12 +170,12 @@ async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
     fits = [one for one in known if (one.contract or "").lower() == name.lower()]
     fits = fits or [one for one in known if one.symbol.lower() == name.lower()]
     # What calls are paid in is known here; another token of that name is named by its contract.
-    fits = [one for one in fits if call_asset(link.chain_id, one.contract)] or fits
+    fits = [fit for fit in fits if call_asset(link.chain_id, fit.contract)] or fits
     if not fits:
         message = f"{name} is no verified token of {link.name}."
         raise PolicyProblem("TOKEN_NOT_FOUND", message, next_="you: swapdesk tokens finds it")
     if len(fits) > 1:
-        contracts = ", ".join(str(one.contract) for one in fits)
+        contracts = ", ".join(str(fit.contract) for fit in fits)
         message = f"{given!r} is the symbol of several tokens: {contracts}."
         raise PolicyProblem("AMBIGUOUS", message)
     one = fits[0]
@@ -192,17 +190,17 @@ def named_token(token: PolicyToken) -> str:
 
 
 def policy_facts(policy: SpendingPolicy) -> Sequence[tuple[str, str]]:
-    """All that it says but its limits, each with what it is called."""
+    """Everything a policy says besides its limits, with names."""
     facts = [
-        (f"price of {named_token(one.token)}", f"{plain_amount(one.usd)} USD")
-        for one in policy.prices
+        (f"price of {named_token(price.token)}", f"{plain_amount(price.usd)} USD")
+        for price in policy.prices
     ]
     # The symbol is a word of the service; this is what counts.
     for token in dict.fromkeys(policy.known_tokens):
         contract = token.contract or "the coin of the chain"
         facts.append((named_token(token), f"{contract}, {token.decimals} decimals"))
     lists: dict[str, Sequence[str] | None] = {
-        "chains": None if policy.chains is None else [one.name for one in policy.chains],
+        "chains": None if policy.chains is None else [chain.name for chain in policy.chains],
         "tokens": None if policy.tokens is None else [*map(named_token, policy.tokens)],
         "payees": policy.payees,
         "payees of calls": policy.call_payees,

@@ -1,11 +1,12 @@
-"""What takes the place of a transaction that waits: a higher fee for it, or its cancellation.
+"""Replaces a waiting transaction: by a higher fee, or by its cancellation.
 
-Both are transactions on its nonce that pay more for gas. The chain executes one of the two and
-never both, and nobody can promise which; until one counts, either may be executed.
-:class:`Replacement` is the way both go, and a :class:`ReplacementKind` is what one of them is
-made of. A higher fee is the same call once more, judged again against what was confirmed for the
-first. A cancellation sends nothing to the account itself; a transaction that no node has seen is
-given up instead, which costs nothing.
+Both are transactions on its nonce that pay more for gas. The chain executes exactly one of the two,
+and nobody can promise which; until one counts, either may be executed. :class:`Replacement` is the
+common part and :class:`ReplacementKind` the difference.
+
+A higher fee is the same call again, judged against the first confirmation. A cancellation sends
+nothing to the account itself; a transaction that no node has seen is given up instead, at no
+cost.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from swapdesk.wallet.promise import Asset, Payload, Purpose, TransactionPayload
 from swapdesk.wallet.protocol import Refused, WalletError
 
 GAS_UNITS = 10**16
-"""What may be paid for gas where no more was confirmed: 0.01 of the chain's coin."""
+"""Most gas if no more was confirmed: 0.01 of the chain's coin."""
 REVERTED = "REVERTED"
 WAITS = "in your wallet, or where the transaction takes it once it is executed"
 _SOLANA = "On Solana it ends by itself once its blockhash has expired."
@@ -48,34 +49,32 @@ _NEVER = frozenset({"replaced", "lost", "abandoned", "signed"})
 
 
 class ReplacementKind(Struct, frozen=True):
-    """What a higher fee is made of, or a cancellation, and how it is spoken of.
-
-    ``kept`` follows the transaction it is said of, ``over`` says why a transaction of that word
-    waits for nothing. ``done_code``, ``kept_code`` and ``open_code`` are for scripts. Functions get
-    the wallet's replacement, ``first``, which waits, and all of its nonce, itself among them,
-    oldest first."""
+    """A higher fee or a cancellation, and its words. ``kept`` completes a sentence about the first
+    transaction; ``over`` says why one of that state waits for nothing. ``done_code``, ``kept_code``
+    and ``open_code`` are for scripts. Functions get the replacement, ``first`` (the waiting one),
+    and all transactions of its nonce, oldest first."""
 
     noun: str
     kept: str
     over: Mapping[TransactionWord, str]
     done: Callable[[str, str | None], tuple[str, ...]]
-    """Sentences, from the hash of the first one and of what the chain executed; the second is
-    None where nothing was, because no node had the first."""
+    """Sentences from the hash of the first and of the executed transaction; the second is None if
+    no node had the first."""
     done_code: str
     kept_code: str
     open_code: str
     never_sent: Callable[[Replacement, WalletClient, SignedTransaction], Awaitable[Outcome]]
-    """What becomes of a first one that no node has."""
+    """Deals with a first transaction that no node has."""
     ended: Callable[[SignedTransaction, Sequence[SignedTransaction]], Outcome | None]
-    """The end, where nothing waits any more."""
+    """The outcome if nothing waits any more."""
     reviewed: Callable[
         [Replacement, WalletClient, SignedTransaction, Sequence[SignedTransaction]],
         Awaitable[tuple[Payload, Review]],
     ]
     concluded: Callable[[WalletClient, SignedTransaction, SignedTransaction], Awaitable[Outcome]]
-    """What the second one, which is final, means for the first."""
+    """What the final second transaction means for the first."""
     purpose: Purpose | None = None
-    """None for that of the first one."""
+    """None for the purpose of the first."""
 
     def signed_before(self, second: SignedTransaction) -> str:
         signed = f"A {self.noun} was signed before, as {second.hash}."
@@ -93,8 +92,8 @@ class ReplacementKind(Struct, frozen=True):
 
 
 def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
-    """What was asked for holds. ``hash_`` is what the chain executed, which may be the first one
-    itself; None where no node had it. In vain where it ``failed``: its gas is paid."""
+    """The outcome if it was done. ``hash_`` is the executed transaction, possibly the first; None
+    if no node had it. ``failed``: it was executed in vain and its gas is paid."""
     if not failed:
         return Outcome(hash=hash_)
     said = f"{hash_} was executed and failed; its gas is paid."
@@ -102,9 +101,9 @@ def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
 
 
 class Replacement:
-    """Of transactions of one wallet. ``gas_units`` is the most that a cancellation may cost, or a
-    higher fee where no more was confirmed for the first one, in the smallest unit of the chain's
-    coin. Methods raise WalletError for what happened before anything was sent."""
+    """Replaces transactions of one wallet. ``gas_units`` is the most a cancellation may cost, or a
+    higher fee if no more was confirmed, in base units of the coin. Methods raise WalletError for
+    failures before anything was sent."""
 
     def __init__(
         self, wallet: LocalWallet, clock: Clock, kind: ReplacementKind, gas_units: int = GAS_UNITS
@@ -115,8 +114,8 @@ class Replacement:
         self.gas_units = gas_units
 
     async def propose(self, hash_: str) -> Outcome | Step:
-        """What would take its place, to be signed or signed before; or the end, where nothing waits
-        any more. Sent, it waits until one of the two counts."""
+        """The replacement to sign or signed before, or the outcome if nothing waits any more. Once
+        sent, it waits until one of the two counts."""
         client, kind = await self.wallet.client(), self.kind
         first = await looked_at(client, hash_)
         if first.nonce is None:
@@ -156,13 +155,14 @@ class Replacement:
 
 
 def kept(kind: ReplacementKind, signed: SignedTransaction, reason: str) -> Outcome:
-    """Nothing takes its place, and nothing more is done."""
+    """The outcome if nothing takes its place and nothing more is done."""
     money = "in your wallet" if signed.word in _NEVER else "where the transaction takes it"
     return refused(kind.kept_code, Failure(reason, money, _LISTED))
 
 
 def over(kind: ReplacementKind, first: SignedTransaction, stands: SignedTransaction) -> Outcome:
-    """``stands`` tells how the payment of ``first`` stands: itself, or one with a higher fee."""
+    """The outcome if nothing waits; ``stands`` decides the payment of ``first``: itself, or one
+    with a higher fee."""
     reason = kind.over.get(stands.word, "It still waits")
     if stands.hash != first.hash:
         reason += f", as {stands.hash} for a higher fee"
@@ -306,4 +306,4 @@ CANCELLATION = ReplacementKind(
     concluded=_cancel_concluded,
     purpose=Purpose.CANCEL,
 )
-"""Done once the first one can never be executed any more."""
+"""Done once the first can never be executed any more."""

@@ -1,6 +1,5 @@
-"""One reading of the wallet, told while the chains answer: what its accounts have and who may take
-of it. In the sandbox the faucet first fills a new wallet.
-"""
+"""Reads the wallet's balances and allowances, reported as chains answer. In the sandbox the faucet
+first fills a new wallet."""
 
 from __future__ import annotations
 
@@ -31,14 +30,13 @@ COINS = {Kind.EVM: Decimal(10), Kind.SOLANA: Decimal(100)}
 DOLLARS = Decimal(10_000)
 LOOKS = 3
 GIVEN = ("USDC", "USDT")
-"""Tokens beside the coin, where the chain has them."""
+"""Tokens given besides the coin, if the chain has them."""
 
 
 async def fill_wallet(wallet: LocalWallet, control: SandboxControl) -> Gifts:
-    """Make the first accounts and give to them on every chain where they have no coin. Asking
-    again gives nothing twice: what is on its way is waited for, and seen on the chain. It goes on
-    when who asked is gone: a page that is left leaves no wallet half filled. Raises WalletError.
-    """
+    """Creates the first accounts and funds them on every chain where they have no coin. Repeating
+    it gives nothing twice, since transfers under way are awaited on the chain. It continues if its
+    caller is cancelled: leaving a page leaves no wallet half filled. Raises WalletError."""
     if wallet.live:
         return Gifts()
     return await outcome(begin_filling(wallet, control))
@@ -66,20 +64,20 @@ async def _fill(wallet: LocalWallet, control: SandboxControl) -> Gifts:
 
 
 async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
-    """Of the first accounts; chains that have only just started are read again."""
+    """Balances of the first accounts; chains that have just started are read again."""
     for _ in range(LOOKS):
-        held = [one for one in await wallet.holdings() if is_first(one.account)]
+        held = [holding for holding in await wallet.holdings() if is_first(holding.account)]
         if not any(one.problem for one in held):
             break
     return held
 
 
 async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHoldings) -> Gifts:
-    """The coin first: without it no token can be moved."""
+    """Gives the coin first, without which no token can be moved."""
     account, given = held.account, 0
     problems: list[str] = []
     tokens = await wallet.tokens.called(held.chain, GIVEN)
-    asked = [(COINS[account.kind], None), *((DOLLARS, one.contract) for one in tokens)]
+    asked = [(COINS[account.kind], None), *((DOLLARS, token.contract) for token in tokens)]
     for amount, contract in asked:
         try:
             await control.give(held.chain, account.address, amount, contract)
@@ -92,10 +90,9 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
 
 
 class WalletSnapshot(Struct, frozen=True):
-    """What was read last; ``read_only``: another desk has the wallet. ``reading``: balances are
-    still to come. ``holdings`` are in the order of the wallet, also while some have not answered.
-    ``smart``: what smart accounts of these accounts hold. ``policy``: what may be signed at most,
-    None until it was read."""
+    """The newest reading; ``read_only``: another desk has the wallet. ``reading``: balances are
+    still to come. ``holdings`` keep the wallet's order, even while some chains have not answered.
+    ``smart``: balances of smart accounts. ``policy``: the spending policy, None until read."""
 
     accounts: tuple[Account, ...] = ()
     holdings: tuple[ChainHoldings, ...] = ()
@@ -107,8 +104,8 @@ class WalletSnapshot(Struct, frozen=True):
     policy: PolicyStatus | None = None
 
     def anew(self, accounts: Accounts) -> WalletSnapshot:
-        """What is known before any chain was asked again. What may be taken stands as it was read
-        until it is read anew."""
+        """What is known before chains are asked again; allowances stand until they are read
+        again."""
         return WalletSnapshot(
             accounts.accounts,
             allowances=self.allowances,
@@ -127,10 +124,10 @@ async def read_wallet(
     heard: Callable[[WalletSnapshot], object],
     made: Callable[[int], object],
 ) -> WalletSnapshot:
-    """All of it, after ``known``; ``heard`` is told of parts. ``control`` is the sandbox's, None
-    live: new accounts are made there and filled by its faucet, and ``made`` is told how many.
-    ``owned`` names smart accounts as :meth:`LocalWallet.smart_holdings` asks for them, and may
-    raise JournalUnavailable. Raises WalletError and OSError."""
+    """Reads everything, beginning with ``known``; ``heard`` gets partial results. ``control`` is
+    the sandbox's, None live: it creates and fills accounts, and ``made`` gets their number.
+    ``owned`` names smart accounts as in :meth:`LocalWallet.smart_holdings` and may raise
+    JournalUnavailable. Raises WalletError and OSError."""
     sandbox = control if not wallet.live else None
     filling = begin_filling(wallet, sandbox) if sandbox is not None else None
     new = await wallet.prepare_sandbox()
@@ -146,8 +143,8 @@ async def read_wallet(
     before = told
 
     def answered(holdings: tuple[ChainHoldings, ...]) -> None:
-        """At the first reading each chain is told as it answers; later what was read before
-        stands until all of them did."""
+        """Reports a chain's answer: at once in the first reading, later only when all chains
+        answered."""
         if known is None or not known.holdings:
             heard(replace(before, holdings=holdings))
 

@@ -1,4 +1,4 @@
-"""What a failed question to the wallet means: a code, the cause, the money, and who acts."""
+"""What a wallet failure means: code, cause, where the money is, and who acts."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ MISSING, GONE, READ_ONLY = "WALLET_MISSING", "AGENT_GONE", "READ_ONLY"
 
 
 def failure_of_wallet(error: WalletError) -> Failure:
-    """The words of an error, its code that of the agent's refusal in capitals. Only what was never
-    signed ends so."""
+    """Words a failure; the code is the agent's refusal in capitals. Only failures before any
+    signature come here."""
     if isinstance(error, AgentMissing):
         next_ = f"you: install the extra: {error.mend}" if error.mend else "you: install the extra"
         return Failure(sentence(error.words), NOTHING_SENT, next_, MISSING)
@@ -53,17 +53,16 @@ def failure_of_wallet(error: WalletError) -> Failure:
         return Failure(sentence(error.words), NOTHING_SENT, "you: report it", "WALLET")
     said = sentence(error.words), *objections(error.findings)
     next_ = _NEXT.get(error.code, _CORRECT)
-    for one in error.findings:
-        next_ = rule_next(one.code, next_)
+    for finding in error.findings:
+        next_ = rule_next(finding.code, next_)
     there = error.code == "no_smart_accounts"
     money = "where it was; nothing was signed" if there else NOTHING_SENT
     return Failure(" ".join(said), money, next_, error.code.upper())
 
 
 def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
-    """Who acts next where ``chain``, by its short name, could not be read; empty where reading it
-    again is all that helps. ``place`` is the table of the configuration that names its node, None
-    in the sandbox, whose nodes are its own."""
+    """Who acts next if ``chain``, by short name, is unreadable; empty if only reading again helps.
+    ``place`` is the configuration table of its node, None in the sandbox."""
     if place is None:
         return ""
     if code == "other_chain":
@@ -74,6 +73,6 @@ def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
 
 
 def sentence(words: str) -> str:
-    """The words with a capital at the beginning and a point at the end."""
+    """Capitalizes the first letter and adds a final point."""
     text = words[:1].upper() + words[1:]
     return text if text.endswith((".", "?", "!")) else f"{text}."

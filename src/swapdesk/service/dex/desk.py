@@ -20,14 +20,12 @@ from swapdesk.chain.addresses.evm import checksummed, keccak
 from swapdesk.chain.node_http import NodeError
 from swapdesk.chain.rpc.evm import Transaction
 from swapdesk.chain.rpc.solana import SolanaClient
-from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.draft import is_address, unusable, usable
 from swapdesk.service.orders.presentation import METADATA, metadata_of, visible
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import StoredOrder, StoredQuote, SwapTerms
-from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import Transient
 from swapdesk.service.venues.onchain.adapter import (
     Deal,
@@ -39,7 +37,6 @@ from swapdesk.service.venues.onchain.adapter import (
     RouteExecution,
     SwapToPrepare,
 )
-from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.dex import (
     Approval,
     ApproveAnswer,
@@ -228,22 +225,12 @@ async def asked(answer: Awaitable[T]) -> T:
 _TRIES = 5
 
 
-class DexDesk:
+class DexDesk(Room):
     """``sightings`` are the chains by short name."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalog: ServiceCatalog,
-        venues: Venues,
-        sightings: Mapping[str, Sightings],
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._venues = venues
+    def __init__(self, shared: Shared, sightings: Mapping[str, Sightings]) -> None:
+        super().__init__(shared)
         self._sightings = sightings
-        self._clock = clock
 
     async def approve(self, caller: Caller, request: ApproveRequest) -> ApproveAnswer:
         """What the owner still has to send or to sign; nothing once the venue may take the

@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 
 from swapdesk.chain.node_http import NodeError, NodeUncertain
-from swapdesk.clock import Clock
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.quoting.asking import STEPS, Steps, gather
 from swapdesk.service.quoting.routes import PRICE_IMPACT, in_usd, loses_too_much
 from swapdesk.service.quoting.rows import QUOTE_VALID
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import StoredQuote
 from swapdesk.service.venues.adapter import Unavailable
 from swapdesk.service.venues.onchain.adapter import DexPrice, DexQuestion, DexVenue
-from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.encoding.ids import new_object_id
 from swapdesk.wire.encoding.numbers import ROUGH, from_base_units, quantize, short
 from swapdesk.wire.quotes import FilteredReason, Limits, Quote, RouteType
@@ -49,20 +46,15 @@ DexOffer = tuple[Quote, StoredQuote | None]
 """A row, and what is stored of it where it has a price."""
 
 
-class DexQuoting:
+class DexQuoting(Room):
     """Asks every on-chain venue that trades a pair."""
 
-    def __init__(
-        self, catalog: ServiceCatalog, venues: Venues, clock: Clock, rng: random.Random
-    ) -> None:
-        self._venues = venues
-        self._clock = clock
-        self._rng = rng
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared)
         self._coins = {
-            token.chain_data.short_name: token.id for token in catalog.tokens if token.mainnet
+            token.chain_data.short_name: token.id for token in self._catalog.tokens if token.mainnet
         }
         """Ids of the native coins by the short name of their chain."""
-        self._catalog = catalog
         self._known: set[str] = set()
 
     async def offers(

@@ -37,7 +37,6 @@ from swapdesk.chain.solana import (
     token_account,
     unsigned,
 )
-from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
 from swapdesk.service.bundling import (
     BuiltOperation,
@@ -46,11 +45,11 @@ from swapdesk.service.bundling import (
     BundlerUnreachable,
     OperationPayment,
 )
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.multi.bundles import BundleWatch
 from swapdesk.service.multi.groups import GroupDesk
 from swapdesk.service.orders.draft import is_address
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import (
     BundleUnderWay,
     StoredBatch,
@@ -58,7 +57,6 @@ from swapdesk.service.store.records import (
     StoredGroup,
     StoredOrder,
 )
-from swapdesk.service.store.store import Store
 from swapdesk.service.venues.onchain.documents import read_signature
 from swapdesk.wire.encoding.codec import validate
 from swapdesk.wire.encoding.numbers import to_base_units
@@ -96,25 +94,21 @@ class BlockhashNode(Protocol):
     async def latest_blockhash(self) -> Blockhash: ...
 
 
-class FundingDesk:
+class FundingDesk(Room):
     """``nodes`` are the Solana chains by short name; without a ``bundler`` no chain has bundles."""
 
     def __init__(
         self,
-        store: Store,
+        shared: Shared,
         groups: GroupDesk,
         bundler: Bundler | None,
-        clock: Clock,
         watch: BundleWatch,
-        catalog: ServiceCatalog,
         nodes: Mapping[str, BlockhashNode],
     ) -> None:
-        self._store = store
+        super().__init__(shared)
         self._groups = groups
         self._bundler = bundler
-        self._clock = clock
         self._watch = watch
-        self._catalog = catalog
         self._nodes = nodes
 
     async def build(

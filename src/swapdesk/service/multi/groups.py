@@ -17,9 +17,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.draft import check_destinations, check_refund, draft
@@ -29,6 +27,7 @@ from swapdesk.service.quoting.asking import in_units, require_self_private
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import RouteQuestion, require_known
 from swapdesk.service.quoting.rows import Asked
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.records import (
     EVERY_ROUTE,
@@ -40,7 +39,6 @@ from swapdesk.service.store.records import (
     StoredOrder,
     StoredQuote,
 )
-from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import Terms
 from swapdesk.service.venues.registry import Venues, within
 from swapdesk.wire.encoding.ids import new_order_id
@@ -171,28 +169,16 @@ _PRICED_AT_ONCE = 25
 _NO_WALLET = "Every payout wallet in reach of the best price was used lately."
 
 
-class GroupDesk:
+class GroupDesk(Room):
     """Everything about groups but their funding. One per process."""
 
     def __init__(
-        self,
-        store: Store,
-        catalog: ServiceCatalog,
-        venues: Venues,
-        engine: QuoteEngine,
-        desk: OrderDesk,
-        clock: Clock,
-        rng: random.Random,
-        worker: Worker,
+        self, shared: Shared, engine: QuoteEngine, desk: OrderDesk, worker: Worker
     ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._venues = venues
+        super().__init__(shared)
         self._engine = engine
         self._desk = desk
         self._worker = worker
-        self._clock = clock
-        self._rng = rng
 
     async def create(
         self,

@@ -14,11 +14,10 @@ import random
 from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
-from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import ServiceCatalog, page_count
+from swapdesk.service.catalog import page_count
 from swapdesk.service.dex.desk import Detail, DexDesk
-from swapdesk.service.errors import ServiceError
+from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.orders.draft import (
     RATE_ENDED,
     Purpose,
@@ -34,12 +33,12 @@ from swapdesk.service.orders.draft import (
 from swapdesk.service.orders.order_routes import repriced
 from swapdesk.service.orders.presentation import (
     Presentation,
-    find_orders,
     visible,
     window_start,
 )
 from swapdesk.service.orders.route_opening import CARRY_SECONDS, Opening, OpeningUnknown
 from swapdesk.service.quoting.engine import QuoteEngine
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import (
     Counting,
     PayoutsChanged,
@@ -49,8 +48,8 @@ from swapdesk.service.store.records import (
     StoredOrder,
     StoredQuote,
 )
-from swapdesk.service.store.store import Store
-from swapdesk.service.venues.registry import Venues, within
+from swapdesk.service.venues.registry import within
+from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import (
     ExchangeRequest,
@@ -75,31 +74,18 @@ _FAILURES = {
 }
 
 
-class OrderDesk:
+class OrderDesk(Room):
     """Everything a partner can do with orders. One per process."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalog: ServiceCatalog,
-        venues: Venues,
-        engine: QuoteEngine,
-        clock: Clock,
-        rng: random.Random,
-        dex: DexDesk | None = None,
-    ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._clock = clock
-        self._rng = rng
+    def __init__(self, shared: Shared, engine: QuoteEngine, dex: DexDesk) -> None:
+        super().__init__(shared)
         self._in_flight: dict[str, asyncio.Event] = {}
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self.rotation = engine.rotation
-        self._venues = venues
         self._engine = engine
         self.dex = dex
-        self.opening = Opening(store, catalog, venues, engine, clock)
-        self.presentation = Presentation(catalog, venues)
+        self.opening = Opening(shared, engine)
+        self.presentation = Presentation(self._catalog, self._venues)
 
     async def create(
         self,
@@ -186,7 +172,7 @@ class OrderDesk:
         """What a DEX order brings along. Raises ServiceError when its swap would fail."""
         if quote.route != "dex":
             return None
-        if self.dex is None or not isinstance(request, ExchangeRequest):
+        if not isinstance(request, ExchangeRequest):
             raise unusable()
         return await self.dex.prepare(quote, request)
 
@@ -227,10 +213,13 @@ class OrderDesk:
         return await self._store.orders.known(partner_id, service_ids, since)
 
     async def encoded_list(self, caller: Caller, query: OrderQuery) -> bytes:
-        """One page of the caller's orders of the last 48 hours, as the JSON of the answer: each
-        order as it is told by itself."""
-        partner_id, now = caller.partner.partner_id, self._clock.now()
-        orders, total = await find_orders(self._store, partner_id, query, now)
+        """One page of the caller's orders of the last 48 hours as JSON, each as :meth:`encoded`.
+        ``from`` is clamped to that window. Raises VALIDATION_ERROR for ``from`` after ``to``."""
+        if query.from_ is not None and query.to is not None and query.from_ > query.to:
+            raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
+        since = window_start(self._clock.now())
+        since = since if query.from_ is None else max(since, query.from_)
+        orders, total = await self._store.orders.page(caller.partner.partner_id, since, query)
         written = b",".join(map(self.presentation.listed, orders))
         pages = page_count(total, query.page_size)
         return b'{"orders":[%b],"total":%d,"totalPages":%d}' % (written, total, pages)

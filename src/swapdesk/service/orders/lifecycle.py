@@ -16,9 +16,7 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from swapdesk.background import Silence
-from swapdesk.clock import Clock
 from swapdesk.service.access import Directory
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.creation import OrderDesk
 from swapdesk.service.orders.order_routes import leg_key
 from swapdesk.service.orders.presentation import WINDOW
@@ -27,11 +25,11 @@ from swapdesk.service.orders.route_opening import OpeningUnknown
 from swapdesk.service.orders.states import next_rows, rows_of_return
 from swapdesk.service.partner_account import commission_of
 from swapdesk.service.payments import PAYMENTS_KEPT
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.database import StoreUnavailable
 from swapdesk.service.store.records import StoredOrder
-from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import LegReport, Transient, VenueFailure
-from swapdesk.service.venues.registry import Venues, within
+from swapdesk.service.venues.registry import within
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 
 log = logging.getLogger(__name__)
@@ -71,27 +69,17 @@ _SECOND_LEG_FROM = (
 )
 
 
-class Worker:
+class Worker(Room):
     """One per process. ``run`` until cancelled, or ``step`` by hand; ``pass_on`` where others
     work."""
 
     def __init__(
-        self,
-        store: Store,
-        catalog: ServiceCatalog,
-        venues: Venues,
-        clock: Clock,
-        desk: OrderDesk,
-        directory: Directory,
-        tolerance: timedelta | None = None,
+        self, shared: Shared, desk: OrderDesk, directory: Directory, tolerance: timedelta | None
     ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._venues = venues
-        self._clock = clock
+        super().__init__(shared)
         self._desk = desk
         self._directory = directory
-        self._recovery = Recovery(catalog, venues, desk.opening.routes, clock)
+        self._recovery = Recovery(shared, desk.opening.routes)
         self._owner = uuid.uuid4().hex
         self._tolerance = tolerance
         self._hinted: set[str] = set()
@@ -264,11 +252,8 @@ class Worker:
 
     async def _on_chain(self, order: StoredOrder) -> list[StoredOrder]:
         """What its chain makes of a DEX order."""
-        dex = self._desk.dex
-        if dex is None:
-            raise Transient("no chain is configured")
         asked = self._clock.now()
-        progress = await dex.progress(order)
+        progress = await self._desk.dex.progress(order)
         noted = replace(order, detail={**order.detail, **progress.notes})
         now = self._clock.now()
         rows = next_rows(noted, progress.report, None, now, asked=asked)

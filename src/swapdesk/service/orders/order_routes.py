@@ -221,20 +221,14 @@ async def repriced(
         raise ServiceError(
             ErrorCode.INVALID_SWAP, "No route of this type fits the markup and filters now."
         )
+    # The estimate of a private pair, not of the venues that were found.
+    minutes = quote.minutes if quote.route == "private" else route.minutes
     return replace(
         quote,
-        legs=route.legs,
-        amount_in=route.amount_in,
-        amount_out=route.amount_out,
         amount_in_usd=in_usd(token_in, route.amount_in),
         amount_out_usd=in_usd(token_out, route.amount_out),
-        minutes=quote.minutes if quote.route == "private" else route.minutes,
-        middle_token_id=route.middle_token_id,
-        middle_amount=route.middle_amount,
-        markup=markup,
-        rates=route.rates,
-        payout_wallet=route.payout_wallet,
         choice=choice,
+        **route.route_terms() | {"minutes": minutes, "markup": markup},
     )
 
 

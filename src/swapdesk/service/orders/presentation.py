@@ -16,18 +16,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from swapdesk.service.catalog import ServiceCatalog
-from swapdesk.service.errors import invalid
 from swapdesk.service.orders.states import allowed, moved, non_refundable
 from swapdesk.service.payments import payer_of
-from swapdesk.service.store.records import ListedOrder, OrderFilter, StoredOrder
+from swapdesk.service.store.records import ListedOrder, StoredOrder
 from swapdesk.service.store.store import Store
 from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.chains import Chain
 from swapdesk.wire.encoding.codec import encode_json
 from swapdesk.wire.encoding.parse_cache import Newest
-from swapdesk.wire.encoding.timestamps import parse_rfc3339, rfc3339
-from swapdesk.wire.orders import LegStatus, Order, OrderQuery, OrderStatusCode
-from swapdesk.wire.quotes import SortOrder
+from swapdesk.wire.encoding.timestamps import parse_rfc3339
+from swapdesk.wire.orders import LegStatus, Order, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
 METADATA = "metadata"
@@ -228,32 +226,6 @@ def visible(created: datetime, now: datetime) -> bool:
 def window_start(now: datetime) -> datetime:
     """The oldest creation time that is still visible."""
     return now - WINDOW
-
-
-async def find_orders(
-    store: Store, partner_id: str, query: OrderQuery, now: datetime
-) -> tuple[list[ListedOrder], int]:
-    """The orders of one page, and how many there are on all pages. ``from`` is clamped to the
-    48-hour window; ``from`` after ``to`` is refused."""
-    if query.from_ is not None and query.to is not None and query.from_ > query.to:
-        raise invalid("from", "'from' must not be after 'to'", rfc3339(query.from_))
-    since = window_start(now)
-    return await store.orders.page(
-        OrderFilter(
-            partner_id=partner_id,
-            since=since if query.from_ is None else max(since, query.from_),
-            until=query.to,
-            statuses=tuple(query.status or ()),
-            private=query.anonymous,
-            token_in_id=query.in_token_id and query.in_token_id.lower(),
-            token_out_id=query.out_token_id and query.out_token_id.lower(),
-            multi_id=query.multi_id,
-            sort=query.sort_by.value,
-            descending=query.sort_order is SortOrder.DESC,
-            offset=(query.page - 1) * query.page_size,
-            limit=query.page_size,
-        )
-    )
 
 
 _TRIES = 5

@@ -17,8 +17,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from swapdesk.clock import Clock
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.order_routes import (
     SECOND_LEG_PATIENCE,
     Position,
@@ -32,9 +30,9 @@ from swapdesk.service.orders.order_routes import (
 from swapdesk.service.orders.states import deposit_seen
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import PricedRoute, rescaled
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredOrder
 from swapdesk.service.venues.adapter import LegOrder, LegReport, Rejected, Transient
-from swapdesk.service.venues.registry import Venues
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
 from swapdesk.wire.tokens import Token
 
@@ -74,16 +72,12 @@ def moving(order: StoredOrder) -> Position | None:
     return found if found in ("in", "out", "back") else None  # type: ignore[return-value]
 
 
-class Recovery:
+class Recovery(Room):
     """Moves deposits that a venue gave up. Used by the worker, which holds the order's lease."""
 
-    def __init__(
-        self, catalog: ServiceCatalog, venues: Venues, routes: QuoteEngine, clock: Clock
-    ) -> None:
-        self._catalog = catalog
-        self._venues = venues
+    def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
+        super().__init__(shared)
         self._routes = routes
-        self._clock = clock
 
     async def begin(
         self, order: StoredOrder, side: Literal["in", "out"], report: LegReport

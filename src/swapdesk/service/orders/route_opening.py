@@ -12,8 +12,6 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from swapdesk.clock import Clock
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.orders.draft import account_of
 from swapdesk.service.orders.order_routes import (
     Position,
@@ -27,8 +25,8 @@ from swapdesk.service.orders.order_routes import (
 from swapdesk.service.orders.states import centralized, moved
 from swapdesk.service.quoting.engine import QuoteEngine
 from swapdesk.service.quoting.routes import in_usd
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import StoredOrder
-from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import (
     Ambiguous,
     DepositAddressesInUse,
@@ -39,7 +37,7 @@ from swapdesk.service.venues.adapter import (
     Transient,
     VenueFailure,
 )
-from swapdesk.service.venues.registry import Deadlines, Venues
+from swapdesk.service.venues.registry import Deadlines
 from swapdesk.wire.encoding.timestamps import rfc3339
 from swapdesk.wire.errors import ErrorCode
 from swapdesk.wire.orders import LegStatus, OrderStatusCode
@@ -73,23 +71,13 @@ class _Refusal(Exception):
         """What a fixed order, which never falls back, is answered with."""
 
 
-class Opening:
+class Opening(Room):
     """Opens the legs of orders that have no deposit address yet."""
 
-    def __init__(
-        self,
-        store: Store,
-        catalog: ServiceCatalog,
-        venues: Venues,
-        routes: QuoteEngine,
-        clock: Clock,
-    ) -> None:
-        self._store = store
-        self._catalog = catalog
-        self._venues = venues
+    def __init__(self, shared: Shared, routes: QuoteEngine) -> None:
+        super().__init__(shared)
         self.routes = routes
-        self._clock = clock
-        self._deadlines = Deadlines(clock, CARRY_SECONDS)
+        self._deadlines = Deadlines(self._clock, CARRY_SECONDS)
 
     async def carry(self, order: StoredOrder, *, ask_first: bool) -> StoredOrder:
         """Bring an order at -2 or -1 to waiting, or to failed when no venue opens.

@@ -27,16 +27,17 @@ from swapdesk.service.quoting.pricing import Pricing
 from swapdesk.service.quoting.routes import (
     Intermediaries,
     PairBounds,
-    PricedLeg,
+    PricedRoute,
     RouteQuestion,
     price_leg,
     priced,
     whole_minutes,
 )
 from swapdesk.service.quoting.rows import offered
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import CentralizedRoute
 from swapdesk.service.venues.adapter import FLOATING, Terms, VenueLimits
-from swapdesk.service.venues.registry import GuardedVenue, Venues
+from swapdesk.service.venues.registry import GuardedVenue
 from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
 from swapdesk.wire.tokens import Token
 
@@ -290,7 +291,7 @@ async def _reach(leg: _FirstLeg, token_in: Token) -> VenueLimits | None:
 
 async def _paid(leg: _FirstLeg, token_in: Token, amount: Decimal) -> Decimal | None:
     found = await price_leg(leg.venue, token_in, leg.middle, amount, leg.terms)
-    return found.quote.amount_out if isinstance(found, PricedLeg) else None
+    return found.amount_out if isinstance(found, PricedRoute) else None
 
 
 async def _crossing(
@@ -340,17 +341,15 @@ _INSIDE = (Decimal("0.02"), Decimal("0.06"), Decimal("0.2"))
 """By how much each try goes further inside, as a share of what an end pays."""
 
 
-class ReceiveBounds:
+class ReceiveBounds(Room):
     """Bounds of the amount received, over all routes of one type and without filters."""
 
-    def __init__(
-        self, pricing: Pricing, venues: Venues, intermediaries: Intermediaries, clock: Clock
-    ) -> None:
+    def __init__(self, shared: Shared, pricing: Pricing, intermediaries: Intermediaries) -> None:
+        super().__init__(shared)
         self._pricing = pricing
-        self._venues = venues
-        self._private = PrivateBounds(pricing, intermediaries, clock, FIXED)
+        self._private = PrivateBounds(pricing, intermediaries, self._clock, FIXED)
         self._searches: KeptSearches[tuple[str, str, CentralizedRoute, Decimal], VenueLimits]
-        self._searches = KeptSearches(clock)
+        self._searches = KeptSearches(self._clock)
 
     async def find(
         self, token_in: Token, token_out: Token, route: CentralizedRoute, markup: Decimal

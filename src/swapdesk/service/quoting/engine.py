@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 from collections.abc import Callable, Coroutine, Iterable
 from decimal import Decimal
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from swapdesk.clock import Clock
 from swapdesk.service.access import Caller
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.dex.quoting import DexLimits, DexOffer, DexQuoting
 from swapdesk.service.errors import ServiceError, invalid
 from swapdesk.service.quoting import rows
@@ -55,11 +52,11 @@ from swapdesk.service.quoting.routes import (
     unpriced,
 )
 from swapdesk.service.quoting.rows import Asked
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.scans import TokenScans
 from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, StoredQuote
-from swapdesk.service.store.store import Store
 from swapdesk.service.venues.adapter import Terms, VenueLimits
-from swapdesk.service.venues.registry import Venues, within
+from swapdesk.service.venues.registry import within
 from swapdesk.wire.encoding.ids import new_object_id
 from swapdesk.wire.encoding.numbers import short
 from swapdesk.wire.errors import ErrorCode
@@ -128,32 +125,19 @@ def _clearly_inside(routes: Iterable[Route], question: RouteQuestion) -> bool:
     ) and any(amount * _CLEAR <= route.limits.maximum for route in found)
 
 
-class QuoteEngine:
+class QuoteEngine(Room):
     """Prices routes over the venues; ``intermediaries``: token ids a private route may hop over."""
 
-    def __init__(
-        self,
-        catalog: ServiceCatalog,
-        venues: Venues,
-        store: Store,
-        clock: Clock,
-        rng: random.Random,
-        intermediaries: Iterable[str],
-        scans: TokenScans | None = None,
-    ) -> None:
-        self._catalog = catalog
-        self._venues = venues
-        self._store = store
-        self._clock = clock
-        self._rng = rng
-        self._scans = scans or TokenScans(catalog, store, None, clock)
-        middle = Intermediaries(catalog, venues, intermediaries)
-        self._pricing = Pricing(venues, middle, clock)
-        self._onchain = DexQuoting(catalog, venues, clock, rng)
-        self.rotation = PayoutRotation(store, venues, clock, rng)
-        self.private_bounds = PrivateBounds(self._pricing, middle, clock)
-        self.receive_bounds = ReceiveBounds(self._pricing, venues, middle, clock)
-        self._onchain_limits: KeptSearches[tuple[str, str], Limits] = KeptSearches(clock)
+    def __init__(self, shared: Shared, intermediaries: Iterable[str], scans: TokenScans) -> None:
+        super().__init__(shared)
+        self._scans = scans
+        middle = Intermediaries(shared, intermediaries)
+        self._pricing = Pricing(shared, middle)
+        self._onchain = DexQuoting(shared)
+        self.rotation = PayoutRotation(shared)
+        self.private_bounds = PrivateBounds(self._pricing, middle, self._clock)
+        self.receive_bounds = ReceiveBounds(shared, self._pricing, middle)
+        self._onchain_limits: KeptSearches[tuple[str, str], Limits] = KeptSearches(self._clock)
 
     async def quotes(self, caller: Caller, query: QuoteQuery) -> QuoteList:
         """Every asked route of the pair, unpriced ones with their reason."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 from collections.abc import Collection, Iterable
 from datetime import timedelta
 from decimal import Decimal
@@ -21,7 +20,6 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.clock import Clock
 from swapdesk.service.errors import ServiceError
 from swapdesk.service.quoting import rows
 from swapdesk.service.quoting.asking import DEADLINE, HALF_STEPS, gather
@@ -29,14 +27,11 @@ from swapdesk.service.quoting.routes import (
     Cause,
     Hop,
     Intermediaries,
-    Leg,
     PairBounds,
-    PricedLeg,
     PricedRoute,
     Route,
     RouteQuestion,
     UnpricedRoute,
-    over_one,
     over_two,
     price_leg,
     priced,
@@ -44,9 +39,9 @@ from swapdesk.service.quoting.routes import (
     terms_of_leg,
     unpriced,
 )
+from swapdesk.service.room import Room, Shared
 from swapdesk.service.store.records import RecentPayouts, RouteChoice, StoredQuote
-from swapdesk.service.store.store import Store
-from swapdesk.service.venues.registry import GuardedVenue, Venues, within
+from swapdesk.service.venues.registry import GuardedVenue, within
 from swapdesk.wire.encoding.numbers import ROUGH, quantize
 
 PRIVATE_ROWS = 24
@@ -89,13 +84,12 @@ class Priced(Struct, frozen=True):
         return max(bounds, default=None)
 
 
-class Pricing:
+class Pricing(Room):
     """Asks the venues for whole routes under one deadline."""
 
-    def __init__(self, venues: Venues, intermediaries: Intermediaries, clock: Clock) -> None:
-        self._venues = venues
+    def __init__(self, shared: Shared, intermediaries: Intermediaries) -> None:
+        super().__init__(shared)
         self._intermediaries = intermediaries
-        self._clock = clock
 
     async def price(self, question: RouteQuestion) -> Priced:
         """Routes of the asked types, each with its price or the reason it has none."""
@@ -169,14 +163,7 @@ class Pricing:
             ],
             begin=begin,
         )
-        routes: list[Route] = []
-        for venue, leg in zip(direct, answers, strict=True):
-            if isinstance(leg, PricedLeg):
-                routes.append(over_one(leg))
-            else:
-                code = (venue.provider.short_name,)
-                routes.append(UnpricedRoute(code, "silent") if leg is None else leg)
-        return routes, waited
+        return [*map(_heard, direct, answers)], waited
 
     async def _private(self, question: RouteQuestion, begin: float) -> tuple[list[Route], float]:
         if "private" not in question.types or question.choice.swaps is not None:
@@ -193,23 +180,23 @@ class Pricing:
         ]
         asked, waited = await gather(
             self._clock,
-            [self._near_leg(question, hop, venue) for hop, venue in near],
+            [
+                _leg(question, hop, venue, question.amount, last=question.terms.receive)
+                for hop, venue in near
+            ],
             steps=HALF_STEPS,
             begin=begin,
         )
         routes: list[Route] = []
-        pairs: list[tuple[Hop, PricedLeg, GuardedVenue]] = []
+        pairs: list[tuple[Hop, PricedRoute, GuardedVenue]] = []
         for hop in hops:
-            legs: list[PricedLeg] = []
-            for (of_hop, venue), leg in zip(near, asked, strict=True):
-                if of_hop is not hop:
-                    continue
-                if isinstance(leg, PricedLeg):
-                    legs.append(leg)
-                else:
-                    code = (venue.provider.short_name,)
-                    routes.append(UnpricedRoute(code, "silent") if leg is None else leg)
-            pairs += self._carried_on(question, hop, legs, routes)
+            legs = [
+                _heard(venue, leg)
+                for (of_hop, venue), leg in zip(near, asked, strict=True)
+                if of_hop is hop
+            ]
+            routes += unpriced(legs)
+            pairs += self._carried_on(question, hop, priced(legs), routes)
         whole, waited_too = await gather(
             self._clock, [self._whole(question, *pair) for pair in pairs], begin=begin
         )
@@ -227,17 +214,9 @@ class Pricing:
         found = self._intermediaries.between(replace(pinned, choice=plain))
         return "leg filters" if plain != pinned.choice and any(found) else None
 
-    @staticmethod
-    async def _near_leg(question: RouteQuestion, hop: Hop, venue: GuardedVenue) -> Leg:
-        if question.terms.receive:
-            terms = terms_of_leg(question.terms, venue, last=True)
-            return await price_leg(venue, hop.middle, question.token_out, question.amount, terms)
-        terms = terms_of_leg(question.terms, venue, last=False)
-        return await price_leg(venue, question.token_in, hop.middle, question.amount, terms)
-
     def _carried_on(
-        self, question: RouteQuestion, hop: Hop, legs: list[PricedLeg], routes: list[Route]
-    ) -> list[tuple[Hop, PricedLeg, GuardedVenue]]:
+        self, question: RouteQuestion, hop: Hop, legs: list[PricedRoute], routes: list[Route]
+    ) -> list[tuple[Hop, PricedRoute, GuardedVenue]]:
         """Pairs worth a second question: the best legs with every venue that takes their amount.
 
         A leg that no venue takes on from goes to ``routes`` with its reason.
@@ -248,16 +227,19 @@ class Pricing:
             venue: None if receive else venue.limits(hop.middle, question.token_out)
             for venue in far
         }
-        legs.sort(key=lambda leg: leg.quote.amount_in if receive else -leg.quote.amount_out)
-        fitting: list[tuple[PricedLeg, list[GuardedVenue]]] = []
+        legs.sort(key=lambda leg: leg.amount_in if receive else -leg.amount_out)
+        fitting: list[tuple[PricedRoute, list[GuardedVenue]]] = []
         for leg in legs:
             takers, bounds = [], []
             for venue in far:
-                if venue is leg.venue or _codes(question, leg, venue) in question.exclude:
+                if (
+                    venue.provider.short_name in leg.legs
+                    or _codes(question, leg, venue) in question.exclude
+                ):
                     continue
                 bound = limits[venue]
                 if receive or (
-                    bound is not None and bound.minimum <= leg.quote.amount_out <= bound.maximum
+                    bound is not None and bound.minimum <= leg.amount_out <= bound.maximum
                 ):
                     takers.append(venue)
                 elif bound is not None:
@@ -265,42 +247,49 @@ class Pricing:
             if takers:
                 fitting.append((leg, takers))
                 continue
-            sent = leg.quote.amount_out
-            share = ROUGH.divide(leg.quote.amount_in, sent)
+            sent = leg.amount_out
+            share = ROUGH.divide(leg.amount_in, sent)
             least = [bound.minimum for bound in bounds if sent < bound.minimum]
             most = [bound.maximum for bound in bounds if sent > bound.maximum]
-            code = (leg.venue.provider.short_name,)
             if least:
-                bound_in = ROUGH.multiply(min(least), share)
-                routes.append(UnpricedRoute(code, "below", bound_in))
+                routes.append(UnpricedRoute(leg.legs, "below", ROUGH.multiply(min(least), share)))
             elif most:
-                bound_in = ROUGH.multiply(max(most), share)
-                routes.append(UnpricedRoute(code, "above", bound_in))
+                routes.append(UnpricedRoute(leg.legs, "above", ROUGH.multiply(max(most), share)))
         kept = -(-PRIVATE_ROWS // max(len(far) - 1, 1)) + 1
         return [(hop, leg, venue) for leg, takers in fitting[:kept] for venue in takers]
 
     @staticmethod
     async def _whole(
-        question: RouteQuestion, hop: Hop, near: PricedLeg, venue: GuardedVenue
+        question: RouteQuestion, hop: Hop, near: PricedRoute, venue: GuardedVenue
     ) -> Route:
         """The route of a priced leg and one venue on the other side of the intermediary."""
+        stated, middle = near.amount_in, near.amount_out
         if question.terms.receive:
-            terms = terms_of_leg(question.terms, venue, last=False)
-            wanted = near.quote.amount_in
-            cap = swap_cap(question.token_in)
-            leg = await price_leg(venue, question.token_in, hop.middle, wanted, terms, cap)
-            if isinstance(leg, PricedLeg):
-                return over_two(leg, near, hop.middle)
-            share = ROUGH.divide(near.quote.amount_out, wanted)
-        else:
-            terms = terms_of_leg(question.terms, venue, last=True)
-            sent = near.quote.amount_out
-            leg = await price_leg(venue, hop.middle, question.token_out, sent, terms)
-            if isinstance(leg, PricedLeg):
-                return over_two(near, leg, hop.middle)
-            share = ROUGH.divide(near.quote.amount_in, sent)
-        bound = None if leg.bound is None else ROUGH.multiply(leg.bound, share)
-        return UnpricedRoute(_codes(question, near, venue), leg.cause, bound)
+            stated, middle = near.amount_out, near.amount_in
+        far = await _leg(question, hop, venue, middle, last=not question.terms.receive)
+        if isinstance(far, PricedRoute):
+            first, second = (far, near) if question.terms.receive else (near, far)
+            return over_two(first, second, hop.middle)
+        share = ROUGH.divide(stated, middle)
+        bound = None if far.bound is None else ROUGH.multiply(far.bound, share)
+        return UnpricedRoute(_codes(question, near, venue), far.cause, bound)
+
+
+async def _leg(
+    question: RouteQuestion, hop: Hop, venue: GuardedVenue, amount: Decimal, *, last: bool
+) -> Route:
+    """One leg of a private route: the one that pays the receiver (``last``), or the one that
+    takes the deposit, which the cap of a swap bounds."""
+    terms = terms_of_leg(question.terms, venue, last=last)
+    if last:
+        return await price_leg(venue, hop.middle, question.token_out, amount, terms)
+    cap = swap_cap(question.token_in) if terms.receive else None
+    return await price_leg(venue, question.token_in, hop.middle, amount, terms, cap)
+
+
+def _heard(venue: GuardedVenue, answer: Route | None) -> Route:
+    """The answer of a venue, or that it gave none in time."""
+    return answer or UnpricedRoute((venue.provider.short_name,), "silent")
 
 
 def _near(question: RouteQuestion, hop: Hop) -> list[GuardedVenue]:
@@ -312,9 +301,9 @@ def _far(question: RouteQuestion, hop: Hop) -> list[GuardedVenue]:
     return hop.firsts if question.terms.receive else hop.seconds
 
 
-def _codes(question: RouteQuestion, near: PricedLeg, far: GuardedVenue) -> tuple[str, str]:
+def _codes(question: RouteQuestion, near: PricedRoute, far: GuardedVenue) -> tuple[str, str]:
     """The legs in the order of the money."""
-    pair = (near.venue.provider.short_name, far.provider.short_name)
+    pair = (near.legs[0], far.provider.short_name)
     return (pair[1], pair[0]) if question.terms.receive else pair
 
 
@@ -337,14 +326,8 @@ def ranked(routes: Iterable[Route], *, receive: bool = False) -> list[PricedRout
 RECENT = timedelta(hours=24)
 
 
-class PayoutRotation:
+class PayoutRotation(Room):
     """Chooses the hot wallet each private route shall pay from."""
-
-    def __init__(self, store: Store, venues: Venues, clock: Clock, rng: random.Random) -> None:
-        self._store = store
-        self._venues = venues
-        self._clock = clock
-        self._rng = rng
 
     async def rotated(
         self, routes: list[Route], choice: RouteChoice, partner_id: str, *, receive: bool

@@ -16,16 +16,15 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from swapdesk.service.catalog import ServiceCatalog
 from swapdesk.service.errors import invalid
-from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice
+from swapdesk.service.room import Room, Shared
+from swapdesk.service.store.records import EVERY_ROUTE, RouteChoice, RouteTerms
 from swapdesk.service.venues.adapter import (
     FLOATING,
     Terms,
     Unavailable,
     VenueFailure,
     VenueLimits,
-    VenueQuote,
 )
 from swapdesk.service.venues.registry import GuardedVenue, TimedOut, Venues
 from swapdesk.wire.encoding.numbers import ROUGH, quantize, short
@@ -101,25 +100,11 @@ class RouteQuestion(Struct, frozen=True):
         return _kept(self.able(trusting), self.choice.out_included, self.choice.out_excluded)
 
 
-class PricedRoute(Struct, frozen=True):
-    """A route and what it pays. ``legs`` are venue codes in the order of the money.
+class PricedRoute(RouteTerms, frozen=True, kw_only=True):
+    """A route with a price. ``limits`` bound ``amount_in``; ``valid_until`` is when the first of
+    its fixed rates ends, None on floating terms."""
 
-    ``limits`` bounds ``amount_in``; ``minutes`` is the estimate for all legs together.
-    ``rates`` names each venue's promise on fixed terms, ``valid_until`` the end of the first
-    to end; ``payout_wallet`` is the last venue's hot wallet, by index, on a rotated route;
-    ``markup`` is the percentage the last leg was priced with.
-    """
-
-    legs: tuple[str, ...]
-    amount_in: Decimal
-    amount_out: Decimal
-    middle_token_id: str | None
-    middle_amount: Decimal | None
-    minutes: Decimal
     limits: VenueLimits
-    rates: tuple[str | None, ...] = ()
-    payout_wallet: int | None = None
-    markup: Decimal = Decimal(0)
     valid_until: datetime | None = None
 
 
@@ -131,14 +116,6 @@ class UnpricedRoute(Struct, frozen=True):
     cause: Cause
     bound: Decimal | None = None
     limits: VenueLimits | None = None
-
-
-class PricedLeg(Struct, frozen=True):
-    """A leg with its price, and the markup it was priced with."""
-
-    venue: GuardedVenue
-    quote: VenueQuote
-    markup: Decimal
 
 
 class Hop(Struct, frozen=True):
@@ -158,7 +135,6 @@ class PairBounds(VenueLimits, frozen=True):
     minutes: Decimal
 
 
-Leg = PricedLeg | UnpricedRoute
 Route = PricedRoute | UnpricedRoute
 
 
@@ -176,8 +152,8 @@ async def price_leg(
     amount: Decimal,
     terms: Terms = FLOATING,
     cap: Decimal | None = None,
-) -> Leg:
-    """One leg; the bounds are checked here, so that what limits promise is what quotes do.
+) -> Route:
+    """The route over one venue. Bounds are checked here, so that limits and quotes agree.
 
     ``cap`` is a further bound on the amount sent.
     """
@@ -209,13 +185,22 @@ async def price_leg(
             return UnpricedRoute(legs, "failed", limits=limits)
         if not limits.minimum <= sent <= limits.maximum:
             return await _beyond(venue, token_in, token_out, amount, terms, limits)
-        kept = replace(quote, amount_in=sent, limits=limits)
+        quote = replace(quote, amount_in=sent, limits=limits)
     else:
         received = short(quantize(quote.amount_out, token_out.decimals, up=False))
         if received <= 0:
             return UnpricedRoute(legs, "failed", limits=limits)
-        kept = replace(quote, amount_in=amount, amount_out=received)
-    return PricedLeg(venue, kept, terms.markup)
+        quote = replace(quote, amount_in=amount, amount_out=received)
+    return PricedRoute(
+        legs=legs,
+        amount_in=quote.amount_in,
+        amount_out=quote.amount_out,
+        minutes=quote.minutes,
+        limits=quote.limits,
+        rates=(quote.rate,),
+        markup=terms.markup,
+        valid_until=quote.valid_until,
+    )
 
 
 def _outside(legs: tuple[str, ...], sent: Decimal, limits: VenueLimits) -> UnpricedRoute | None:
@@ -253,10 +238,10 @@ async def _beyond(
             sending,
         ),
     )
-    if isinstance(least, PricedLeg) and wanted < least.quote.amount_out:
-        return UnpricedRoute(legs, "below", least.quote.amount_out, limits)
-    if isinstance(most, PricedLeg) and wanted > most.quote.amount_out:
-        return UnpricedRoute(legs, "above", most.quote.amount_out, limits)
+    if isinstance(least, PricedRoute) and wanted < least.amount_out:
+        return UnpricedRoute(legs, "below", least.amount_out, limits)
+    if isinstance(most, PricedRoute) and wanted > most.amount_out:
+        return UnpricedRoute(legs, "above", most.amount_out, limits)
     return UnpricedRoute(legs, "failed", limits=limits)
 
 
@@ -286,40 +271,22 @@ def alike(routes: list[Route], bounds: PairBounds | None) -> list[Route]:
     ]
 
 
-def over_one(leg: PricedLeg) -> PricedRoute:
-    """A standard route."""
-    quote = leg.quote
+def over_two(first: PricedRoute, second: PricedRoute, middle: Token) -> PricedRoute:
+    """The private route over two legs; the second takes what the first pays, to the last unit."""
+    share = ROUGH.divide(first.amount_in, first.amount_out)
+    ends = [end for end in (first.valid_until, second.valid_until) if end is not None]
     return PricedRoute(
-        legs=(leg.venue.provider.short_name,),
-        amount_in=quote.amount_in,
-        amount_out=quote.amount_out,
-        middle_token_id=None,
-        middle_amount=None,
-        minutes=quote.minutes,
-        limits=quote.limits,
-        rates=(quote.rate,),
-        markup=leg.markup,
-        valid_until=quote.valid_until,
-    )
-
-
-def over_two(first: PricedLeg, second: PricedLeg, middle: Token) -> PricedRoute:
-    """A private route; the second leg takes what the first one pays, to the last unit."""
-    into, out = first.quote, second.quote
-    share = ROUGH.divide(into.amount_in, into.amount_out)
-    ends = [end for end in (into.valid_until, out.valid_until) if end is not None]
-    return PricedRoute(
-        legs=(first.venue.provider.short_name, second.venue.provider.short_name),
-        amount_in=into.amount_in,
-        amount_out=out.amount_out,
+        legs=(*first.legs, *second.legs),
+        amount_in=first.amount_in,
+        amount_out=second.amount_out,
         middle_token_id=middle.id,
-        middle_amount=out.amount_in,
-        minutes=into.minutes + out.minutes,
+        middle_amount=second.amount_in,
+        minutes=first.minutes + second.minutes,
         limits=VenueLimits(
-            max(into.limits.minimum, ROUGH.multiply(out.limits.minimum, share)),
-            min(into.limits.maximum, ROUGH.multiply(out.limits.maximum, share)),
+            max(first.limits.minimum, ROUGH.multiply(second.limits.minimum, share)),
+            min(first.limits.maximum, ROUGH.multiply(second.limits.maximum, share)),
         ),
-        rates=(into.rate, out.rate),
+        rates=(*first.rates, *second.rates),
         markup=second.markup,
         valid_until=min(ends) if ends else None,
     )
@@ -369,12 +336,11 @@ def require_known(field: str, codes: Sequence[str], venues: Venues, *, routing: 
 _XMR = "xmr"
 
 
-class Intermediaries:
+class Intermediaries(Room):
     """``token_ids`` names the rotating set, best of which is chosen per venue pair."""
 
-    def __init__(self, catalog: ServiceCatalog, venues: Venues, token_ids: Iterable[str]) -> None:
-        self._catalog = catalog
-        self._venues = venues
+    def __init__(self, shared: Shared, token_ids: Iterable[str]) -> None:
+        super().__init__(shared)
         self._token_ids = tuple(token_ids)
 
     def between(self, question: RouteQuestion) -> Iterator[Hop]:

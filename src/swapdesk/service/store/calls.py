@@ -68,11 +68,13 @@ class Calls(Subject):
         )
 
     async def in_month(self, partner_id: str, month: str) -> int:
-        rows = await self._database.look(
+        count = await self._value(
+            int,
             "SELECT count FROM requests WHERE partner_id = :partner_id AND month = :month",
-            {"partner_id": partner_id, "month": month},
+            partner_id=partner_id,
+            month=month,
         )
-        return int(rows[0]["count"]) if rows else 0
+        return count or 0
 
 
 PAY_FOR = "UPDATE payments SET opened = :opened WHERE payment = :payment"

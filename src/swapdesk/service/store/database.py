@@ -237,6 +237,12 @@ class Subject:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    async def _value(self, read: Callable[[Any], T], statement: str, **values: Any) -> T | None:
+        """The one column of the first row, as ``read`` gives it; None for no row, and for null."""
+        rows = await self._database.look(statement, values)
+        value = next(iter(rows[0])) if rows else None
+        return None if value is None else read(value)
+
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -35,15 +35,14 @@ from swapdesk.service.store.records import (
     StoredOrder,
 )
 from swapdesk.service.store.rows import order_of
-from swapdesk.service.store.transitions import Transitions
 
 
 class Groups(Subject):
     """Groups, their orders and their bundles."""
 
-    def __init__(self, database: Database, transitions: Transitions) -> None:
+    def __init__(self, database: Database, report: orders.Listener) -> None:
         super().__init__(database)
-        self._transitions = transitions
+        self._report = report
 
     async def begin(
         self,
@@ -77,7 +76,7 @@ class Groups(Subject):
             if not in_doubt:
                 raise
         for order in its_orders:
-            self._transitions.report(order, None)
+            self._report(order, None)
 
     async def get(self, partner_id: str, multi_id: str) -> StoredGroup | None:
         """None, too, while its create is not paid."""
@@ -90,10 +89,9 @@ class Groups(Subject):
 
     async def owner(self, multi_id: str) -> str | None:
         """Id of the partner whose group it is."""
-        rows = await self._database.look(
-            "SELECT partner_id FROM groups WHERE multi_id = :multi_id", {"multi_id": multi_id}
+        return await self._value(
+            str, "SELECT partner_id FROM groups WHERE multi_id = :multi_id", multi_id=multi_id
         )
-        return str(rows[0]["partner_id"]) if rows else None
 
     async def orders(self, partner_id: str, multi_id: str) -> list[StoredOrder]:
         """In the order they were asked for; for whoever found the group, or has just made it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -30,7 +30,6 @@ from swapdesk.service.store.database import (
 from swapdesk.service.store.records import (
     Counting,
     ListedOrder,
-    OrderFilter,
     PayoutsChanged,
     QuoteConsumed,
     QuoteGone,
@@ -46,8 +45,8 @@ from swapdesk.service.store.rows import (
     quote_of,
     values_of,
 )
-from swapdesk.service.store.transitions import Transitions
-from swapdesk.wire.orders import OrderStatusCode
+from swapdesk.wire.orders import OrderQuery, OrderSort, OrderStatusCode
+from swapdesk.wire.quotes import SortOrder
 
 
 class Quotes(Subject):
@@ -67,12 +66,12 @@ class Quotes(Subject):
 
     async def owner(self, quote_id: str) -> str | None:
         """Id of the partner whose quote it is, or was before it became an order."""
-        rows = await self._database.look(
+        return await self._value(
+            str,
             "SELECT partner_id FROM quotes WHERE quote_id = :quote_id"
             " UNION ALL SELECT partner_id FROM orders WHERE quote_id = :quote_id LIMIT 1",
-            {"quote_id": quote_id},
+            quote_id=quote_id,
         )
-        return str(rows[0]["partner_id"]) if rows else None
 
     async def drop(self, expired_before: datetime) -> int:
         values = {"limit": micros(expired_before)}
@@ -81,18 +80,32 @@ class Quotes(Subject):
         )
 
 
+Listener = Callable[[StoredOrder, int | None], None]
+"""Takes an order as it stands, and the state that it left; None for a new order."""
+
+
 class Orders(Subject):
     """The rows that are the workflow."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.transitions = Transitions()
+        self._listeners: list[Listener] = []
         skip_leased = database.wording.skip_leased
         self._claim = _CLAIM.format(skip_leased=skip_leased)
         self._leased = _LEASED.format(skip_leased=skip_leased)
         among = database.wording.among
         self._announced = f"SELECT * FROM orders WHERE service_id {among} AND told"  # noqa: S608 - ours
         self._known = _KNOWN.format(among=among)
+
+    def listen(self, listener: Listener) -> None:
+        """Call it with every change of an order's state that this process has committed."""
+        self._listeners.append(listener)
+
+    def report(self, order: StoredOrder, before: int | None) -> None:
+        """Tell the listeners, unless the order is still in the state ``before``."""
+        if order.status != before:
+            for listener in self._listeners:
+                listener(order, before)
 
     async def begin(
         self,
@@ -126,7 +139,7 @@ class Orders(Subject):
             await calls.count_opened(db, order.service_id, call, payment)
 
         await self._database.write(begun, behind=calls.line_of(call))
-        self.transitions.report(order, None)
+        self.report(order, None)
 
     async def of_quote(self, partner_id: str, quote_id: str) -> StoredOrder | None:
         """The one order a quote became, also after the quote itself was dropped: for its create,
@@ -159,21 +172,24 @@ class Orders(Subject):
 
     async def of_transaction(self, chain: str, transaction: str) -> str | None:
         """Id of the DEX order that this transaction was confirmed for, whoever's it is."""
-        rows = await self._database.look(
+        return await self._value(
+            str,
             "SELECT service_id FROM orders"
             " WHERE source_chain = :chain AND confirmed_hash = :transaction",
-            {"chain": chain, "transaction": transaction},
+            chain=chain,
+            transaction=transaction,
         )
-        return str(rows[0]["service_id"]) if rows else None
 
     async def gave_out(self, account: str, since: datetime) -> bool:
         """Whether an order that was created since then has this deposit account, whoever's it is
         and whatever became of it."""
-        found = await self._database.look(
+        found = await self._value(
+            bool,
             "SELECT 1 FROM orders WHERE deposit_account = :account AND created >= :since LIMIT 1",
-            {"account": account, "since": micros(since)},
+            account=account,
+            since=micros(since),
         )
-        return bool(found)
+        return found is True
 
     async def version(self, partner_id: str, service_id: str) -> tuple[int, datetime] | None:
         """The version of an order as it stands and when it was created, read anew each time; None
@@ -229,7 +245,7 @@ class Orders(Subject):
             # Another order was confirmed with this transaction a moment ago.
             return False
         if moved and before is not None:
-            self.transitions.report(order, before)
+            self.report(order, before)
         return moved
 
     async def postpone(
@@ -252,12 +268,15 @@ class Orders(Subject):
             behind=NO_LINE,
         )
 
-    async def page(self, wanted: OrderFilter) -> tuple[list[ListedOrder], int]:
-        """One page and the total of all pages, of orders whose create is paid, from one
-        snapshot."""
-        where, values = _where(wanted)
-        direction = "DESC" if wanted.descending else "ASC"
-        order_by = f"{_SORT_COLUMNS[wanted.sort]} {direction}, number {direction}"
+    async def page(
+        self, partner_id: str, since: datetime, query: OrderQuery
+    ) -> tuple[list[ListedOrder], int]:
+        """One page, and the number of orders on all pages, from one snapshot: the partner's orders
+        since then whose create is paid. ``query.from_`` is left out of account."""
+        where, values = _where(partner_id, since, query)
+        direction = "DESC" if query.sort_order is SortOrder.DESC else "ASC"
+        order_by = f"{_SORT_COLUMNS[query.sort_by]} {direction}, number {direction}"
+        values |= {"limit": query.page_size, "offset": (query.page - 1) * query.page_size}
         every = f"SELECT COUNT(*) AS total FROM orders WHERE {where}"  # noqa: S608 - columns are ours
         those = (
             f"SELECT * FROM orders WHERE {where}"  # noqa: S608 - columns are ours
@@ -266,7 +285,7 @@ class Orders(Subject):
 
         async def found(db: Transaction) -> tuple[list[ListedOrder], int]:
             counted = await db.row(every, values)
-            rows = await db.rows(those, {**values, "limit": wanted.limit, "offset": wanted.offset})
+            rows = await db.rows(those, values)
             page = [
                 ListedOrder(row["service_id"], row["version"], partial(order_of, row))
                 for row in rows
@@ -344,14 +363,10 @@ class Orders(Subject):
 
     async def worker_seen(self) -> datetime | None:
         """When any worker was seen last, by the database's clock."""
-        rows = await self._database.look("SELECT MAX(seen) AS seen FROM workers")
-        seen = rows[0]["seen"]
-        return None if seen is None else moment_of(seen)
+        return await self._value(moment_of, "SELECT MAX(seen) FROM workers")
 
     async def next_due(self) -> datetime | None:
-        rows = await self._database.look(_NEXT_DUE)
-        due = rows[0]["next"]
-        return None if due is None else moment_of(due)
+        return await self._value(moment_of, _NEXT_DUE)
 
     async def hasten(self, service_ids: Sequence[str], now: datetime) -> None:
         """Make orders due that a worker looks at later. Unknown ones, those that are being opened
@@ -505,23 +520,30 @@ _NEXT_DUE = (
     "  WHERE lease_until IS NOT NULL AND due_at IS NOT NULL) AS every"
 )
 
-_SORT_COLUMNS = {"created": "created", "updated": "modified", "amount": "amount_key"}
+_SORT_COLUMNS = {
+    OrderSort.CREATED: "created",
+    OrderSort.UPDATED: "modified",
+    OrderSort.AMOUNT: "amount_key",
+}
 
 
-def _where(wanted: OrderFilter) -> tuple[str, dict[str, Any]]:
+def _where(partner_id: str, since: datetime, query: OrderQuery) -> tuple[str, dict[str, Any]]:
     terms = ["partner_id = :partner_id", "told", "created >= :since"]
-    values: dict[str, Any] = {"partner_id": wanted.partner_id, "since": micros(wanted.since)}
-    if wanted.until is not None:
+    values: dict[str, Any] = {"partner_id": partner_id, "since": micros(since)}
+    if query.to is not None:
         terms.append("created <= :until")
-        values["until"] = micros(wanted.until)
-    if wanted.statuses:
-        named = {f"status_{number}": int(each) for number, each in enumerate(wanted.statuses)}
+        values["until"] = micros(query.to)
+    if query.status:
+        named = {f"status_{number}": status for number, status in enumerate(query.status)}
         terms.append(f"status IN ({', '.join(f':{name}' for name in named)})")
         values.update(named)
-    if wanted.private is not None:
-        terms.append("route = 'private'" if wanted.private else "route <> 'private'")
-    for column in ("token_in_id", "token_out_id", "multi_id"):
-        value = getattr(wanted, column)
+    if query.anonymous is not None:
+        terms.append("route = 'private'" if query.anonymous else "route <> 'private'")
+    for column, value in (
+        ("token_in_id", query.in_token_id and query.in_token_id.lower()),
+        ("token_out_id", query.out_token_id and query.out_token_id.lower()),
+        ("multi_id", query.multi_id),
+    ):
         if value is not None:
             terms.append(f"{column} = :{column}")
             values[column] = value

@@ -38,14 +38,12 @@ class Outbox(Subject):
 
     async def newest(self) -> int:
         """The number that everything committed from now on lies beyond."""
-        rows = await self._database.look(self._database.wording.newest)
-        return int(rows[0]["newest"]) if rows else 0
+        return await self._value(int, self._database.wording.newest) or 0
 
     async def oldest_beyond(self, sequence: int) -> datetime | None:
         """When the first change after ``sequence`` was made, also one that is not told yet because
         an older transaction still runs."""
-        rows = await self._database.look(_OLDEST_BEYOND, {"after": sequence})
-        return moment_of(rows[0]["committed"]) if rows else None
+        return await self._value(moment_of, _OLDEST_BEYOND, after=sequence)
 
     async def beyond(self, sequence: int) -> None:
         """Return once there are rows after ``sequence``."""

@@ -88,8 +88,7 @@ class Partners(Subject):
 
     async def changes(self) -> int:
         """How often accounts and keys were changed, by whichever process."""
-        rows = await self._database.look(_CHANGES)
-        return int(rows[0]["number"]) if rows else 0
+        return await self._value(int, _CHANGES) or 0
 
     async def read(self) -> tuple[int, tuple[StoredPartner, ...]]:
         """All accounts at one moment, behind the number of changes until then."""

@@ -49,15 +49,36 @@ class RouteChoice(Struct, frozen=True, omit_defaults=True):
 EVERY_ROUTE = RouteChoice()
 
 
-class SwapTerms(Struct, frozen=True, kw_only=True):
+class RouteTerms(Struct, frozen=True, kw_only=True):
+    """A route and its price.
+
+    ``legs`` are venue codes in the order of the money: one on standard routes, two on private
+    ones, which hop over ``middle_amount`` of the token ``middle_token_id``. ``minutes`` is the
+    estimate for all legs. ``rates`` name the promise of each venue on fixed terms;
+    ``payout_wallet`` is the hot wallet, by index, that the last venue shall pay from; ``markup``
+    is the percentage that the last leg was priced with.
+    """
+
+    legs: tuple[str, ...]
+    amount_in: Decimal
+    amount_out: Decimal
+    minutes: Decimal
+    middle_token_id: str | None = None
+    middle_amount: Decimal | None = None
+    rates: tuple[str | None, ...] = ()
+    payout_wallet: int | None = None
+    markup: Decimal = Decimal(0)
+
+    def route_terms(self) -> dict[str, Any]:
+        """These fields by name, to be given to a quote or an order."""
+        return {name: getattr(self, name) for name in RouteTerms.__struct_fields__}
+
+
+class SwapTerms(RouteTerms, frozen=True, kw_only=True):
     """What a quote promises, and what its order keeps of it; a fallback keeps to it.
 
-    ``legs`` names the venue codes in the order of the money: one for standard, two for
-    private. ``middle_token_id`` and ``middle_amount`` describe the hop of a private route.
-    ``receive`` tells that the amount asked for was what shall arrive; ``markup`` is the
-    percentage the route was priced with; ``rates`` names the promise of each leg's venue on
-    fixed terms; ``payout_wallet`` is the hot wallet, by index, that the last leg's venue shall
-    pay from. ``plan`` is what an on-chain venue promised, as JSON; its venue alone reads it.
+    ``receive``: the amount asked for is what shall arrive. ``plan`` is what an on-chain venue
+    promised, as JSON; its venue alone reads it.
     """
 
     quote_id: str
@@ -67,19 +88,10 @@ class SwapTerms(Struct, frozen=True, kw_only=True):
     expires: datetime
     token_in_id: str
     token_out_id: str
-    amount_in: Decimal
-    amount_out: Decimal
     amount_in_usd: Decimal | None
     amount_out_usd: Decimal | None
-    minutes: Decimal
-    legs: tuple[str, ...]
-    middle_token_id: str | None = None
-    middle_amount: Decimal | None = None
     fixed: bool = False
     receive: bool = False
-    markup: Decimal = Decimal(0)
-    rates: tuple[str | None, ...] = ()
-    payout_wallet: int | None = None
     choice: RouteChoice = EVERY_ROUTE
     plan: dict[str, Any] = field(default_factory=dict)
     fee_usd: Decimal | None = None
@@ -166,23 +178,6 @@ class OutboxRow(Struct, frozen=True):
     version: int
     status: int
     rank: int
-
-
-class OrderFilter(Struct, frozen=True):
-    """What ``GET /orders`` asks for, with the window already applied to ``since``."""
-
-    partner_id: str
-    since: datetime
-    until: datetime | None
-    statuses: tuple[int, ...]
-    private: bool | None
-    token_in_id: str | None
-    token_out_id: str | None
-    sort: Literal["created", "updated", "amount"]
-    descending: bool
-    offset: int
-    limit: int
-    multi_id: str | None = None
 
 
 class Usage(Struct, frozen=True):

@@ -30,7 +30,7 @@ class Store:
         self.database = database
         self.quotes = Quotes(database)
         self.orders = Orders(database)
-        self.groups = Groups(database, self.orders.transitions)
+        self.groups = Groups(database, self.orders.report)
         self.calls = Calls(database)
         self.payments = CallPayments(database)
         self.books = Books(database)

@@ -30,7 +30,7 @@ from swapdesk.service.venues.adapter import (
     VenueTraits,
 )
 from swapdesk.service.venues.onchain.adapter import DexVenue
-from swapdesk.wire.chains import SwapProvider
+from swapdesk.wire.chains import ProviderQuery, SwapProvider
 from swapdesk.wire.tokens import Token
 
 logger = logging.getLogger(__name__)
@@ -357,10 +357,14 @@ class Venues:
         venue = self._by_code.get(code) or self._dex.get(code)
         return None if venue is None else venue.provider
 
-    def providers(self) -> list[SwapProvider]:
-        """The public records of all venues, disabled ones included."""
+    def providers(self, query: ProviderQuery) -> list[SwapProvider]:
+        """The public records that match every filter, those of disabled venues too, by code."""
         found = [*(venue.provider for venue in self), *(venue.provider for venue in self.onchain)]
-        return sorted(found, key=lambda provider: provider.short_name)
+        wanted = query.model_dump(by_alias=False, exclude_none=True).items()
+        return sorted(
+            (each for each in found if all(getattr(each, name) == flag for name, flag in wanted)),
+            key=lambda provider: provider.short_name,
+        )
 
     def trading(self, token_in: Token, token_out: Token) -> list[GuardedVenue]:
         """The enabled venues that trade the pair."""

@@ -1,1 +1,1 @@
-"""One screen a name: ``NAME`` composes and binds, ``NAME_view`` draws, ``NAME_facts`` is pure."""
+"""One module a page: its class, and below it the pure functions that make its rows."""
