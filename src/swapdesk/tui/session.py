@@ -17,6 +17,7 @@ import contextlib
 import importlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from swapdesk.background import BackgroundTasks
@@ -88,7 +89,7 @@ class KeyRest:
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
         self._rest = rest
         self._patience = patience
-        self._last = float("-inf")
+        self._last = -inf
 
     def key(self) -> None:
         self._last = asyncio.get_running_loop().time()

@@ -34,7 +34,6 @@ from swapdesk.flows.notation import (
     copied_amount,
     countdown,
     counted,
-    table_amount,
 )
 from swapdesk.flows.payees.recipients import challenge_for
 from swapdesk.flows.quotes.quoting import AskingAgain, QuoteResult, lost_percent
@@ -70,6 +69,7 @@ from swapdesk.tui.screens.create_form import (
 from swapdesk.tui.session import Session
 from swapdesk.tui.widgets.lines_view import TextRows
 from swapdesk.tui.widgets.overlay import Question
+from swapdesk.tui.widgets.quote_table import compared_symbol
 from swapdesk.wire.encoding.numbers import NumberError
 
 if TYPE_CHECKING:
@@ -537,7 +537,9 @@ class CreateScreen(Page):
             self._lock()
         lost = lost_percent(before, state.row)
         if lost is not None:
-            self.show_notice(worse_quote(board, state.row, lost), "warning")
+            symbol, receive = compared_symbol(board.wish), board.wish.receive
+            said = rate_worse(symbol, state.row.figure, lost, receive=receive)
+            self.show_notice(said, "warning")
 
     def _quotes_failed(self, error: ClientError) -> None:
         wait = self.link.api.budget.wait_for("quote") if self.link is not None else None
@@ -656,16 +658,6 @@ def _next_input(checked: Checked) -> str:
     if checked.intermediate is not None and not checked.intermediate.ok:
         return "you: correct the refund address of the middle"
     return "you: enter locks the intent"
-
-
-def worse_quote(board: QuoteResult, row: RankedQuote, lost: Decimal) -> str:
-    """A new quote that is worse than the one confirmed; ``lost`` is how much, in percent."""
-    if not board.wish.receive:
-        return rate_worse(board.token_out.symbol, row.key, lost)
-    asked = f"{table_amount(row.figure)} {board.token_in.symbol}"
-    return (
-        f"The new quote asks for {asked}, {lost:.2f}% more than you confirmed. Nothing was created."
-    )
 
 
 def _what(board: QuoteResult) -> str:

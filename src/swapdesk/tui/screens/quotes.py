@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from decimal import ROUND_FLOOR, Context, Decimal
 from functools import partial
 
 from msgspec.structs import replace
@@ -19,7 +18,6 @@ from textual.widget import Widget
 from swapdesk.client.errors import ClientError, RateLimited
 from swapdesk.flows.creation.confirm_intent import TypedBefore
 from swapdesk.flows.notation import (
-    MINUS,
     clock_time,
     countdown,
     exact_amount,
@@ -128,8 +126,6 @@ _LEVELS = {
 }
 COLUMNS_FROM = 60
 _LABEL, _AMOUNT, _KNOWN = 18, 14, 8
-_WIDE = Context(prec=80)
-_MOST_PLACES = 8
 _ROUTES = frozenset({"standard", "private", "dex"})
 
 
@@ -887,7 +883,7 @@ def waterfall_lines(found: Waterfall, sold: str, bought: str, width: int) -> lis
     """From 60 cells with columns, below in the form of the side panel; ``sold`` and ``bought`` are
     the symbols of the two tokens."""
     draw = _columns if width >= COLUMNS_FROM else _panel
-    said = remark(found, *(_amount(found, value) for value in (found.lines, found.net)))
+    said = remark(found, *(found.written(value) for value in (found.lines, found.net)))
     rows = draw(found, sold, bought, width)
     if said:
         head = Span(f"{TROUBLE} ", "status-waiting")
@@ -948,7 +944,7 @@ def _lay(
 
 
 def _panel(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]:
-    title: Line = [Span(f"Why {_amount(found, found.net)} {bought}", bold=True)]
+    title: Line = [Span(f"Why {found.written(found.net)} {bought}", bold=True)]
     kind = found.row.quote.type
     name = found.row.quote.swap_name or found.row.quote.swap or ""
     route: Line = [Span(kind, f"route-{kind}" if kind in _ROUTES else "muted")]
@@ -986,22 +982,9 @@ def _value(found: Waterfall, step: WaterfallStep, sold: str) -> Line:
         amount = exact_amount(step.amount) if step.part == "send" else table_amount(step.amount)
         text = f"{amount} {sold}"
     else:
-        text = _amount(found, step.amount)
+        text = found.written(step.amount)
         if step.amount < 0:
             role = "amount-down"
         elif step.part == "total":
             role = "best-quote" if found.row.place == 1 else "foreground"
     return [Span(text, role, bold)]
-
-
-def _amount(found: Waterfall, amount: Decimal) -> str:
-    """In the digits of the net amount, rounded down: less is paid out, more is taken."""
-    places = max(_places(found.net), _places(found.lines))
-    short = amount.quantize(Decimal(1).scaleb(-places), ROUND_FLOOR, context=_WIDE)
-    text = f"{short:,f}"
-    return MINUS + text[1:] if text.startswith("-") else text
-
-
-def _places(amount: Decimal) -> int:
-    text = table_amount(amount)
-    return min(_MOST_PLACES, len(text.partition(".")[2]))
