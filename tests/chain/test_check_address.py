@@ -72,7 +72,7 @@ def test_every_kind_recognises_every_other(given: str) -> None:
         assert verdict.ok == (asked == given), asked
         if asked != given:
             # What may be a private key is called one, whatever else it may be.
-            is_key = secret_warning(ADDRESSES[given]) is not None
+            is_key = bool(secret_warning(ADDRESSES[given]))
             assert is_key or given != "sui"
             assert verdict.code == ("unsafe" if is_key else "other_chain"), asked
             assert verdict.normalized == "", asked

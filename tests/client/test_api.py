@@ -49,7 +49,6 @@ from swapdesk.wire.tokens import TokenQuery
 from world import World, open_world
 
 CREDENTIALS = Credentials.of_key("key-1", "secret-1")
-OTHER_METHODS = {"aclose", "call"}
 
 
 def open_api(server: RudeServer) -> PartnerApi:
@@ -59,11 +58,11 @@ def open_api(server: RudeServer) -> PartnerApi:
 def test_there_is_one_method_per_operation_and_no_other() -> None:
     methods = {
         name
-        for name, member in inspect.getmembers(PartnerApi, inspect.iscoroutinefunction)
-        if not name.startswith("_")
+        for name, member in vars(PartnerApi).items()
+        if inspect.iscoroutinefunction(member) and not name.startswith("_")
     }
     called = {operation.name for operation in OPERATIONS if not operation.signed}
-    assert methods - OTHER_METHODS == called, "what venues sign is no call of a client"
+    assert methods - {"call"} == called, "what venues sign is no call of a client"
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)

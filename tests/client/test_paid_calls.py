@@ -130,7 +130,7 @@ async def test_what_was_signed_is_told_whatever_was_answered(
 async def _orders(api: PartnerApi, *, late: bool) -> object:
     operation = BY_NAME["list_orders"]
     if late:
-        return await api._transport.send(replace(operation, deadline=0.2))
+        return await api.send(replace(operation, deadline=0.2))
     return await api.list_orders()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 
 from flows.orders import NOW
@@ -44,9 +43,9 @@ def sighted(tracker: Tracker, seen: Order, source: Source = "stream") -> Tracked
     return tracker._newest(seen.service_id)
 
 
-def announced(tracker: Tracker) -> list[str | None]:
-    """The orders that a look at their payments tells of."""
-    told: asyncio.Queue[str | None] = asyncio.Queue()
-    tracker._listeners.append(told)
+def announced(tracker: Tracker) -> list[str]:
+    """The orders that a look at their payments announces."""
+    told: list[frozenset[str]] = []
+    tracker.on_change = told.append
     tracker.look_at_payments()
-    return [told.get_nowait() for _ in range(told.qsize())]
+    return [service_id for ids in told for service_id in sorted(ids)]

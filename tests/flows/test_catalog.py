@@ -28,7 +28,7 @@ from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import TokenSearch
 from swapdesk.flows.catalog.token_list import Verdict
 from swapdesk.flows.catalog.token_safety import check_token, token_refusal, verdict_of
-from swapdesk.flows.check_line import refused, texts
+from swapdesk.flows.check_line import refusal, texts
 from swapdesk.flows.connection import Connection
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.wallet.local_wallet import MOST_TOKENS, ChainTokens
@@ -133,7 +133,7 @@ async def test_of_a_list_that_nobody_read_no_token_is_missing(
     said = resolve("btc", cache).problem
     assert said == "The list of tokens is not here yet. What is typed is read again when it is."
     await refreshed(cache, clock, [token_json(1)])
-    assert "No token is called" in (resolve("nothing", cache).problem or "")
+    assert "No token is called" in resolve("nothing", cache).problem
 
 
 async def test_another_process_reads_the_same_list(
@@ -232,7 +232,7 @@ async def test_a_new_member_of_a_chain_loses_no_token(
     for token in tokens:
         token["chainData"] = {**token["chainData"], "newMember": unknown}
     await refreshed(cache, clock, tokens)
-    assert (cache.skipped, cache.gap) == (0, None)
+    assert (cache.skipped, cache.gap) == (0, "")
     assert [row.symbol for row in cache.rows] == ["T1", "T2"]
 
 
@@ -248,7 +248,7 @@ async def test_a_list_with_a_gap_says_so_in_every_run(
     assert "1 cannot be read" in TokenSearch("t").hint(1, again, 50)
     assert again.gap in TokenSearch("nowhere").nothing(again)
     await refreshed(again, clock, [token_json(1), token_json(2)])
-    assert again.gap is None
+    assert again.gap == ""
     again.close()
 
 
@@ -416,7 +416,7 @@ async def test_a_symbol_with_or_without_its_chain(
     spec: str, symbol: str, chain: str, catalog: Catalog
 ) -> None:
     found = resolve(spec, catalog)
-    assert found.problem is None
+    assert found.problem == ""
     assert (found.token.symbol, found.token.chain_data.short_name) == (symbol, chain)
     assert found.candidates[0].id == found.token.id
 
@@ -497,11 +497,11 @@ async def test_what_cannot_be_resolved_says_why(spec: str, problem: str, catalog
 @given(text=st.text(max_size=60))
 async def test_any_text_resolves_or_says_why(text: str, catalog: Catalog) -> None:
     found = resolve(text, catalog)
-    assert (found.token is None) is (found.problem is not None)
+    assert (found.token is None) is bool(found.problem)
 
 
 def test_a_disabled_or_malicious_token_is_refused() -> None:
-    unusable = {t.id for t in WORLD if token_refusal(t) is not None}
+    unusable = {t.id for t in WORLD if token_refusal(t)}
     assert unusable == {
         t.id
         for t in WORLD
@@ -511,7 +511,7 @@ def test_a_disabled_or_malicious_token_is_refused() -> None:
     }
     assert unusable
     for token in WORLD:
-        assert refused(check_token(token, now=NOW)) is (token.id in unusable)
+        assert bool(refusal(check_token(token, now=NOW))) is (token.id in unusable)
 
 
 def test_a_warning_asks_and_an_unscanned_token_does_not() -> None:
@@ -519,10 +519,10 @@ def test_a_warning_asks_and_an_unscanned_token_does_not() -> None:
     check = check_token(bridged, now=NOW)
     assert verdict_of(bridged, NOW) is Verdict.WARNING
     assert texts(check, "warn")
-    assert not refused(check)
+    assert not refusal(check)
     scan = bridged.security_scan.model_copy(update={"result_type": "HOVERING"})
     check = check_token(bridged.model_copy(update={"security_scan": scan}), now=NOW)
-    assert not refused(check)
+    assert not refusal(check)
     assert texts(check, "warn")[-1].startswith("A scan says HOVERING of USDC.e on ")
     native = next(t for t in WORLD if t.symbol == "BTC" and t.chain == "bitcoin")
     check = check_token(native, now=NOW)
@@ -537,7 +537,7 @@ async def test_an_imitation_is_refused_with_its_contract(catalog: Catalog) -> No
     fake = next(t for t in WORLD if t.unverified and t.address and "\u200b" in t.symbol)
     usdc = catalog.rows_of_symbol("usdc")[0]
     check = check_token(fake, now=NOW, imitates=usdc)
-    assert refused(check)
+    assert refusal(check)
     known = f"looks like USDC on {usdc.chain_name} and is not"
     assert known in check[0].text
     # Found malicious as well, it names the token it copies all the same.

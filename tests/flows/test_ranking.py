@@ -390,7 +390,7 @@ def test_the_value_of_a_route(
 ) -> None:
     prices = [None if price is None else Decimal(price) for price in (price_in, price_out)]
     found = value_difference(Decimal(1), prices[0], ranked(row).rows[0], price_out=prices[1])
-    assert found.typed_text == typed
+    assert found.typed_text == (typed or "")
     if percent is None:
         assert (found.percent, found.level, found.needs_consent) == (None, "amber", True)
     else:

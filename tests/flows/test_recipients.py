@@ -106,7 +106,7 @@ def test_an_address_of_another_kind_is_refused(kind: str, book: AddressBook) -> 
     for other in KINDS:
         found = check(address(other, "x"), token(kind), book=book)
         assert found.ok is (kind == other), other
-        assert (found.problem is None) is (kind == other), other
+        assert (not found.problem) is (kind == other), other
         if kind != other:
             assert found.address == "", other
 
@@ -180,7 +180,7 @@ def test_a_payout_that_opens_an_account_needs_no_word_about_it(
     sentence = "An account exists once 1 XRP was paid to it: less does not reach a new one."
     assert (CheckLine("warn", sentence) in found.lines) is said
     # It may be lost, so it is agreed to, as whatever else may be.
-    assert found.doubt == (sentence if said else None)
+    assert found.doubt == (sentence if said else "")
 
 
 OFF_THE_CURVE = "5Q544fKrFoe6tsEbD7S8EmxGTJYAKtTVhAW5Q5pge4j1"
@@ -191,7 +191,7 @@ def test_an_address_that_only_a_program_can_spend_from_is_agreed_to(book: Addres
     assert vault.ok
     assert vault.doubt.endswith("Only that program can move what it gets.")
     assert CheckLine("warn", vault.doubt) in vault.lines
-    assert wallet.doubt is None
+    assert wallet.doubt == ""
     back = check_refund(OFF_THE_CURVE, SOL, required=True, book=book, paid={})
     none = check_memo("", False, SOL)
     assert Checked(vault, none, None).doubts == (vault.doubt,)
@@ -228,7 +228,7 @@ def test_a_refund_without_the_tag_kept_with_its_name_is_said(
     said = "This is not the tag of @rita: 20117."
     found = check_refund(text, XRP, required=True, book=book, paid={}, memo=typed)
     assert found.ok
-    assert found.memo_doubt == (said if differs else None)
+    assert found.memo_doubt == (said if differs else "")
     assert (CheckLine("warn", said) in found.lines) is differs
 
 
@@ -250,7 +250,7 @@ def test_a_lookalike_of_a_name_is_said_with_its_differences(
     fake = _evm_lookalike(bob.address, random.Random(1))
     found = check(fake, book=book)
     assert found.lookalike == ("@bob", bob.address)
-    assert found.problem is not None
+    assert found.problem
     count = sum(a != b for a, b in zip(fake.lower(), bob.address.lower(), strict=True))
     assert found.problem == f"This address looks like @bob and is not. {count} characters differ."
     assert count > 20
@@ -320,7 +320,7 @@ def test_a_memo_of_a_chain(
     (line,) = found.lines
     assert said in line.text
     assert line.level == ("refuse" if fault else "warn" if found.waived else "ok")
-    assert found.problem == (line.text if fault else None)
+    assert found.problem == (line.text if fault else "")
 
 
 USDC_BASE = next(t for t in WORLD if (t.chain, t.symbol, t.unverified) == ("base", "USDC", False))
@@ -356,7 +356,7 @@ def test_the_chain_before_an_address_is_the_one_that_was_chosen(
 def test_a_link_for_something_else_says_for_what(text: str, says: str, book: AddressBook) -> None:
     found = check(text, USDC_BASE, book=book)
     assert (found.ok, found.address) == (False, "")
-    assert says in (found.problem or "")
+    assert says in found.problem
 
 
 def test_the_ids_of_real_chains_name_those_of_the_sandbox(book: AddressBook) -> None:
@@ -373,7 +373,7 @@ def test_the_ids_of_real_chains_name_those_of_the_sandbox(book: AddressBook) -> 
 def test_the_memo_of_a_link_is_the_memo(book: AddressBook, rita: BookEntry) -> None:
     found = check(TAGGED, XRP, book=book)
     assert (found.ok, found.memo) == (True, "777")
-    assert check_memo_of(found, found.memo, False, XRP).doubt is None
+    assert check_memo_of(found, found.memo, False, XRP).doubt == ""
     for typed, waived in (("778", False), ("", True)):
         other = check_memo_of(found, typed, waived, XRP)
         assert other.ok
@@ -432,7 +432,7 @@ def test_what_is_said_of_a_recipient(
     found = check(text, asked, book=book, **known)
     assert found.ok is (level != "refuse")
     assert any(one == level and said in sentence for one, sentence in texts(found))
-    assert said in found.problem if level == "refuse" else found.problem is None
+    assert said in found.problem if level == "refuse" else not found.problem
 
 
 def test_a_look_alike_in_a_link_is_refused(book: AddressBook) -> None:

@@ -147,17 +147,15 @@ async def test_an_order_is_followed_to_its_confirmed_end(
         followed.trade.faults.set(fault, times=20, seconds=5.0)
     seen: list[str | None] = []
 
-    async def watch() -> None:
-        async for changed in followed.tracker.changes():
-            if followed.order_id in changed and seen[-1:] != [followed.display]:
-                seen.append(followed.display)
+    def look(changed: frozenset[str]) -> None:
+        if followed.order_id in changed and seen[-1:] != [followed.display]:
+            seen.append(followed.display)
 
-    watching = asyncio.create_task(watch())
+    followed.tracker.on_change = look
     for status, display in STEPS:
         followed.venue(status)
         await followed.until(partial(lambda wanted: seen[-1:] == [wanted], display))
     await followed.until(lambda: followed.order.ended)
-    watching.cancel()
     assert seen[-4:] == [display for _, display in STEPS]
     assert followed.shown == [one for one in WAY if one in followed.shown]
     assert followed.trade.known(followed.order_id).ended
@@ -260,12 +258,12 @@ async def test_a_state_is_told_and_an_end_is_shown_once_the_journal_has_it(
 ) -> None:
     """Whatever ends the desk in between, its next start knows no less."""
     tracker = followed.tracker
-    told: asyncio.Queue[str | None] = asyncio.Queue()
-    tracker._listeners.append(told)
+    told: list[frozenset[str]] = []
+    tracker.on_change = told.append
     followed.told("read", display_status="DEPOSIT_DETECTED", status=1, in_status=2)
-    assert told.empty()
+    assert not told
     await tracker._writes.flush()
-    assert told.get_nowait() == followed.order_id
+    assert told == [{followed.order_id}]
     assert followed.kept == DisplayStatus.DEPOSIT_DETECTED
     followed.told("read", **OVER)
     assert (followed.display, tracker.open_count) == (DisplayStatus.DEPOSIT_DETECTED, 1)

@@ -649,9 +649,8 @@ CONFIRMED = (
         "refused-token-paid-out",
         "A token that is disabled or malicious has a recipient.",
         "swapdesk/flows/payees/recipients.py",
-        "    if refusal is not None:\n        return _unusable(text, token, refusal)",
-        '    if refusal is not None and text == "":\n'
-        "        return _unusable(text, token, refusal)",
+        "    if unswappable := token_refusal(token):\n",
+        '    if (unswappable := token_refusal(token)) and text == "":\n',
         ("tests/flows/test_recipients.py::test_a_token_that_is_refused_has_no_recipient",),
     ),
     Defect(
@@ -677,9 +676,8 @@ CONFIRMED = (
         "malicious-token-in-the-line",
         "A token that a scan found malicious is asked for and bought.",
         "swapdesk/flows/quotes/intent_line.py",
-        "    if refusal is not None:\n        raise _refused(line, refusal, word.start)",
-        "    if refusal is not None and line.receive:\n"
-        "        raise _refused(line, refusal, word.start)",
+        "    if refusal := token_refusal(token):\n",
+        "    if (refusal := token_refusal(token)) and line.receive:\n",
         ("tests/flows/test_intent_line.py::test_a_malicious_token_is_refused",),
     ),
     Defect(
@@ -748,8 +746,8 @@ PAYING = (
         "memo-not-in-the-code",
         "Who scans the code pays without the destination tag, and nobody is credited.",
         "swapdesk/chain/addresses/kind.py",
-        "(memo, told))",
-        "(memo, None))",
+        '(next(iter(self.memo), ""), memo)',
+        '(next(iter(self.memo), ""), None)',
         ("tests/chain/test_payment_links.py::test_memos_in_the_code",),
     ),
     Defect(
@@ -960,8 +958,8 @@ SHOWING = (
         "digits-of-a-key-passed-on",
         "A private key that was taken for a hash stands whole in the text for the service.",
         "swapdesk/flows/support/order_search.py",
-        'for one in self.pasted.of("transaction") if self.may_be_key else ():',
-        "for one in ():",
+        'for reading in self.pasted.of("transaction") if self.may_be_key else ():',
+        "for reading in ():",
         (
             "tests/flows/support/test_order_search.py"
             "::test_digits_that_no_chain_knows_as_a_hash_may_be_a_key",
@@ -1127,8 +1125,8 @@ SHOWING = (
         "unreadable-journal-taken-for-unpaid",
         "A journal that cannot be read for a moment makes the desk ask for a deposit that it sent.",
         "swapdesk/flows/tracking/tracking.py",
-        "        if found is None:\n            return {}\n",
-        "        found = found or {}\n",
+        "        if made is None:\n            return {}\n",
+        "        made = made or {}\n",
         (
             "tests/flows/test_tracking.py"
             "::test_a_sighting_keeps_what_was_paid_until_the_service_saw_it",
@@ -1171,8 +1169,8 @@ SHOWING = (
         "A payment that node and ledger both show is told twice, and a customer who paid once is"
         " told that too much came.",
         "swapdesk/flows/support/order_search.py",
-        "told.setdefault((answer.chain, answer.hash.lower()), answer)",
-        "told.setdefault((answer.chain, str(len(told))), answer)",
+        "transactions.setdefault((answer.chain, answer.hash.lower()), answer)",
+        "transactions.setdefault((answer.chain, str(len(transactions))), answer)",
         ("tests/cli/test_pipe.py",),
     ),
     Defect(

@@ -765,8 +765,8 @@ def _read_recipient(
     return recipient, memo
 
 
-def _require_consent(request: CreateRequest, code: str, doubt: str | None, what: str) -> None:
-    if doubt is not None and request.yes and not request.accept_warnings:
+def _require_consent(request: CreateRequest, code: str, doubt: str, what: str) -> None:
+    if doubt and request.yes and not request.accept_warnings:
         raise own_refusal(code, doubt, next=f"you: add --accept-warnings if you mean this {what}")
 
 
@@ -799,7 +799,7 @@ def _read_refund(
         )
     refund = check(memo=request.refund_memo)
     if not refund.ok:
-        raise bad_input("BAD_REFUND_MEMO", refund.problem or "", field="refund-memo")
+        raise bad_input("BAD_REFUND_MEMO", refund.problem, field="refund-memo")
     _require_consent(request, "ADDRESS_WARNING", refund.doubt, what)
     _require_consent(request, "MEMO_WARNING", refund.memo_doubt, refund.memo_label)
     return refund

@@ -84,13 +84,15 @@ class _Watch:
     async def run(self) -> None:
         """Until every order has ended."""
         self._session.link.follow()
-        lost = 0.0
+        lost, changed = 0.0, asyncio.Event()
         self._print_changes()
         while self.open_ids():
-            changes = self._session.link.tracker.changes()
+            # A new connection has another tracker.
+            self._session.link.tracker.on_change = lambda _: changed.set()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS), contextlib.aclosing(changes):
-                    await anext(changes)
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await changed.wait()
+            changed.clear()
             self._print_changes()
             await self._ask()
             self._print_changes()

@@ -26,7 +26,7 @@ from swapdesk.cli.session import CommandSession
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import check_token
-from swapdesk.flows.check_line import CheckLine, refused, texts
+from swapdesk.flows.check_line import CheckLine, refusal, texts
 from swapdesk.flows.desk import Desk
 from swapdesk.flows.notation import (
     Moment,
@@ -102,7 +102,7 @@ def require_usable(token: Token, desk: Desk, *, accepted: bool) -> tuple[CheckLi
     """What the review says of a token. Exit 9 when it cannot be used, or when it is warned
     about and ``accepted`` is False and nobody can be asked."""
     check = usability(token, desk)
-    if refused(check):
+    if refusal(check):
         raise own_refusal("TOKEN_REFUSED", texts(check, "refuse")[0])
     warned = texts(check, "warn")
     if warned and not accepted:

@@ -61,7 +61,7 @@ class CommandSession(Struct):
 
     def tell_gap(self) -> None:
         """Say it where tokens of the service are not in the list."""
-        if (gap := self.desk.catalog.gap) is not None:
+        if gap := self.desk.catalog.gap:
             self.call.output.talk(f"{gap}.")
 
     async def settle(self, patience: float = SETTLING_SECONDS) -> None:

@@ -14,25 +14,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import random
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Generic, Self, TypeVar
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
-import httpx2
 from msgspec import Struct
 from pydantic import BaseModel, StrictBool
 from pydantic.alias_generators import to_snake
 
-from swapdesk.client.budget import OwnCalls
-from swapdesk.client.credentials import Credentials
 from swapdesk.client.errors import AnswerRefused, ClientError, RequestRefused
-from swapdesk.client.exchange_log import ExchangeLog
-from swapdesk.client.payments import PaysCalls
-from swapdesk.client.server_clock import ServerClock
-from swapdesk.client.transport import ApiTransport, OnRepeat, RawAnswer, RetryPolicy, refuse_answer
-from swapdesk.clock import Clock
+from swapdesk.client.transport import ApiTransport, OnRepeat, RawAnswer, refuse_answer
 from swapdesk.wire.account import (
     ChartPoint,
     ChartQuery,
@@ -162,58 +155,12 @@ class Receipt(Struct, Generic[T], frozen=True):
     request_id: str | None
 
 
-class PartnerApi:
-    """Every operation of the table under its name, around one long-lived connection pool.
+class PartnerApi(ApiTransport):
+    """Every operation of the table under its name."""
 
-    ``base_url`` ends with ``/v2`` or gets it. With a :class:`ServerClock` as ``clock`` the
-    desk's time follows the service; with any other, :meth:`server_now` and :meth:`skew` tell
-    the difference. ``transport`` replaces the network; ``own_calls`` keeps what was charged;
-    ``payer`` pays calls that have to be paid for (402); ``server`` is a clock that is to follow
-    the service.
-    """
-
-    def __init__(
-        self,
-        base_url: str,
-        credentials: Credentials,
-        *,
-        clock: Clock,
-        transport: httpx2.AsyncBaseTransport | None = None,
-        rng: random.Random | None = None,
-        exchange_log: ExchangeLog | None = None,
-        policy: RetryPolicy | None = None,
-        own_calls: OwnCalls | None = None,
-        payer: PaysCalls | None = None,
-        server: ServerClock | None = None,
-    ) -> None:
-        self.credentials = credentials
-        self._transport = ApiTransport(
-            base_url,
-            credentials,
-            clock=clock,
-            transport=transport,
-            rng=rng,
-            exchange_log=exchange_log,
-            policy=policy,
-            own_calls=own_calls,
-            payer=payer,
-            server=server,
-        )
-        self.budget = self._transport.budget
-        self.server = self._transport.server
-        """The service's time as a clock."""
-        self.url = str(self._transport.url)
-        """The address in use, with its ``/v2``."""
-        self._raw_orders: Newest[str, bytes] = Newest(_RAW_ORDERS)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        await self._transport.aclose()
+    @cached_property
+    def _raw_orders(self) -> Newest[str, bytes]:
+        return Newest(_RAW_ORDERS)
 
     def server_now(self) -> datetime:
         """The service's time, aware UTC."""
@@ -245,7 +192,7 @@ class PartnerApi:
             raise RequestRefused(f"{operation.method} {operation.path} {need}")
         if body is not None and len(body) > BODY_LIMIT:
             raise RequestRefused(f"a body has at most {BODY_LIMIT} bytes")
-        return await self._transport.send(operation, path=values, query=query, body=body)
+        return await self.send(operation, path=values, query=query, body=body)
 
     async def health(self) -> Health:
         """What the service says of itself. Whether it is well its status says alone: others answer
@@ -260,7 +207,7 @@ class PartnerApi:
     async def openapi(self) -> dict[str, Any]:
         """The description of the service: no money in it, and bounds such as 1.8e308, so it is
         read as ordinary JSON with Decimals."""
-        answer = await self._transport.send(BY_NAME["openapi"])
+        answer = await self.send(BY_NAME["openapi"])
         try:
             refuse_deep(answer.body)
             found = json.loads(answer.body, parse_float=Decimal)
@@ -421,7 +368,7 @@ class PartnerApi:
         """The answer to an operation of the table, read as ``kind``; ``wrapped`` is the member that
         some servers put it into."""
         operation = BY_NAME[name]
-        answer = await self._transport.send(
+        answer = await self.send(
             operation,
             path=path,
             query=encode_query(query) if query is not None else (),
@@ -433,7 +380,7 @@ class PartnerApi:
             made = self._read(operation, answer, kind, path=path or {}, wrapped=wrapped)
             return Receipt(made, answer.request_id)
         except ClientError as error:
-            await self._transport.look(error)
+            await self.look(error)
             raise
 
     def _read(

@@ -19,7 +19,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from urllib.parse import urlencode
 
 import httpx2
@@ -242,9 +242,13 @@ class RawAnswer(Struct, frozen=True):
 
 
 class ApiTransport:
-    """Sends operations. ``transport`` replaces the network, for example by an ASGI app.
+    """Sends operations over one long-lived connection pool. Raises the tree of
+    :mod:`swapdesk.client.errors` and no error of httpx2.
 
-    Raises the tree of :mod:`swapdesk.client.errors` and nothing else of httpx2.
+    ``base_url`` ends with ``/v2`` or gets it. The desk's time follows the service where ``clock``
+    is a :class:`ServerClock`; ``server`` is another clock that follows it. ``transport`` replaces
+    the network, for example by an ASGI app; ``own_calls`` keeps what was charged; ``payer`` pays
+    calls that have to be paid for (402).
     """
 
     def __init__(
@@ -261,9 +265,12 @@ class ApiTransport:
         payer: PaysCalls | None = None,
         server: ServerClock | None = None,
     ) -> None:
-        self.url = service_url(base_url)
+        self._url = service_url(base_url)
+        self.url = str(self._url)
+        """The address in use, with its ``/v2``."""
         self.credentials = credentials
         self.server = server or ServerClock.over(clock)
+        """The service's time as a clock."""
         self.budget = Budget(self.server.now, own_calls)
         self._clock = clock
         self._rng = rng or random.Random()
@@ -282,8 +289,8 @@ class ApiTransport:
         _keep_quiet("httpx2", "httpcore2")
         self._http = httpx2.AsyncClient(
             transport=transport,
-            verify=certificates(self.url),
-            auth=OriginAuth(credentials, self.url),
+            verify=certificates(self._url),
+            auth=OriginAuth(credentials, self._url),
             trust_env=False,
             follow_redirects=False,
             timeout=None,
@@ -297,6 +304,12 @@ class ApiTransport:
                 "User-Agent": f"swapdesk/{__version__}",
             },
         )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -417,7 +430,7 @@ class ApiTransport:
                 segments.append(segment if name is None else safe_segment(path[name]))
             except UnsafeText as error:
                 raise RequestRefused(f"{operation.name}: {error}") from None
-        base = self.url.raw_path.decode("ascii").rstrip("/")
+        base = self._url.raw_path.decode("ascii").rstrip("/")
         written = urlencode(list(query))
         return base + "/".join(segments) + (f"?{written}" if written else "")
 
@@ -435,7 +448,7 @@ class ApiTransport:
             headers[SIGNATURE] = header
         request = self._http.build_request(
             operation.method,
-            self.url.copy_with(raw_path=target.encode("ascii")),
+            self._url.copy_with(raw_path=target.encode("ascii")),
             content=body,
             headers=headers,
         )

@@ -19,9 +19,9 @@ class CheckLine(Struct, frozen=True):
     """What to do; muted after the text."""
 
 
-def refused(lines: Iterable[CheckLine]) -> bool:
-    """Whether any line locks the step."""
-    return any(line.level == "refuse" for line in lines)
+def refusal(lines: Iterable[CheckLine]) -> str:
+    """The first sentence that locks the step; empty for none."""
+    return next((line.text for line in lines if line.level == "refuse"), "")
 
 
 def texts(lines: Iterable[CheckLine], level: CheckLevel) -> list[str]:

@@ -263,7 +263,7 @@ class DeskApp(SafeApp[int]):
             *session.desk.book.problems,
         ]
         for problem in (session.desk.journal.problem, session.desk.catalog.gap):
-            if problem is not None:
+            if problem:
                 said.append(problem)
         return said
 

@@ -502,12 +502,12 @@ NAMED = {
         "on no chain that was asked (Ethereum, Base)",
     ),
     "to somebody else": (
-        NamedTransaction(OTHER, ("Bitcoin",), (paid(hash=OTHER, to="bc1qelse"),)),
+        NamedTransaction(OTHER, ("Bitcoin",), paid(hash=OTHER, to="bc1qelse")),
         f"Your transaction {OTHER} on Bitcoin paid 0.5 BTC to ",
         "0.5 BTC on Bitcoin, 2 confirmations, to bc1qelse",
     ),
     "failed": (
-        NamedTransaction(OTHER, ("Bitcoin",), (paid(hash=OTHER, failed=True, to=""),)),
+        NamedTransaction(OTHER, ("Bitcoin",), paid(hash=OTHER, failed=True, to="")),
         f"Your transaction {OTHER} was executed on Bitcoin and failed.",
         "a transaction on Bitcoin that failed",
     ),

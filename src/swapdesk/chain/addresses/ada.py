@@ -11,6 +11,7 @@ from swapdesk.chain.addresses import base58, bech32
 from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
+    LinkForm,
     ParsedAddress,
     UnpaidForm,
     expand,
@@ -215,6 +216,8 @@ CARDANO = AddressKind(
         UnpaidForm("a Cardano test network address", bech32.has_prefix(*TEST_PREFIXES)),
     ),
     marks=("addr1",),
+    links=dict.fromkeys(("cardano", "web+cardano"), LinkForm()),
+    namespace="cip34",
     explorers=("cardanoscan.io",),
     generate=lambda seed, _: encode(ENTERPRISE_KEY, expand(seed, "ada address", 28)),
 )

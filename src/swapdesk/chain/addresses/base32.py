@@ -17,12 +17,12 @@ from swapdesk.chain.addresses.kind import (
     MAX_MEMO_ID,
     AddressKind,
     AddressProblem,
+    LinkForm,
     MemoRule,
     ParsedAddress,
     PaymentLink,
     PaymentRequest,
     UnpaidForm,
-    link_form,
     link_query,
     plain_amount,
     refuse_burned,
@@ -159,7 +159,18 @@ STELLAR = AddressKind(
     opens_with=Decimal(1),
     takes_token="An account takes this token only once its owner has added a trustline for it.",
     memo=MemoRule("memo", longest=28, largest_id=MAX_MEMO_ID, per_client=True),
-    link=_stellar_link,
+    links={
+        "web+stellar": LinkForm(
+            memo=("memo",),
+            contract="asset_issuer",
+            symbol="asset_code",
+            address="destination",
+            path="pay",
+        ),
+        "stellar": LinkForm(memo=("memo",)),
+    },
+    write_link=_stellar_link,
+    namespace="stellar",
     explorers=("stellar.expert",),
     contract_shape=r"^G[A-D][A-Z2-7]{54}$",
     generate=lambda seed, _: encode(ACCOUNT, generated_point(seed, "xlm address")),
@@ -217,7 +228,12 @@ ALGORAND = AddressKind(
     takes_token="An account takes this token only once its owner has opted in to it.",
     memo=MemoRule("note"),
     # ARC-26: ``xnote`` is a note the payer may not change.
-    link=link_form("algorand://", units=True, contract="asset", memo="xnote"),
+    links={
+        "algorand": LinkForm(
+            "algorand://", units="amount", memo=("xnote", "note"), contract="asset"
+        )
+    },
+    namespace="algorand",
     explorers=("allo.info",),
     contract_shape=r"^[1-9][0-9]{0,19}$",
     generate=lambda seed, _: encode_algorand(generated_point(seed, "algo address")),

@@ -17,11 +17,11 @@ from swapdesk.chain.addresses.kind import (
     HEXADECIMAL,
     AddressKind,
     AddressProblem,
+    LinkForm,
     ParsedAddress,
     UnpaidForm,
     burned,
     expand,
-    link_form,
     refuse_burned,
     require_alphabet,
     require_length,
@@ -30,8 +30,10 @@ from swapdesk.chain.addresses.kind import (
     wrong_start,
 )
 
-SHORTEST, LONGEST = 26, 35
+LENGTHS = range(26, 36)
 """Characters of a Base58Check address."""
+_ONE_LENGTH = (34,)
+"""Where no version byte of the chain is small enough to leave a character out."""
 BITCOIN_VERSIONS = {0x00: "1", 0x05: "3"}
 LITECOIN_VERSIONS = {0x30: "L", 0x32: "M"}
 DOGECOIN_VERSIONS = {0x1E: "D", 0x16: "A or 9"}
@@ -55,11 +57,10 @@ def encode_key_hash(version: int, digest: bytes) -> str:
     return base58.encode_check(bytes([version]) + digest)
 
 
-def read_key_hash(text: str, versions: Collection[int], *, fixed_length: int | None = None) -> str:
-    """The text when it is a Base58Check address of one of the versions. Raises AddressProblem."""
+def _read_key_hash(text: str, versions: Collection[int], lengths: Collection[int] = LENGTHS) -> str:
+    """The text if it is a Base58Check address of one of the versions. Raises AddressProblem."""
     require_alphabet(text, base58.BITCOIN_ALPHABET, "base58")
-    allowed = range(SHORTEST, LONGEST + 1) if fixed_length is None else (fixed_length,)
-    require_length(len(text), allowed)
+    require_length(len(text), lengths)
     payload = base58.require(text)
     if len(payload) != 21 or payload[0] not in versions:
         raise AddressProblem("prefix", "its version is not one of the main network")
@@ -92,7 +93,7 @@ def _wallet_key(version: int) -> Callable[[str], bool]:
 # Witness programs
 
 
-def read_witness(text: str, prefix: str) -> str:
+def _read_witness(text: str, prefix: str) -> str:
     """A witness address of version 0 or 1, in lower case. Raises AddressProblem."""
     lowered = bech32.require(text, len(prefix) + 1)
     require_length(len(text), (len(prefix) + 40, len(prefix) + 60))
@@ -118,19 +119,32 @@ def read_witness(text: str, prefix: str) -> str:
 # Readers
 
 
-def read_bitcoin(text: str) -> ParsedAddress:
-    """P2PKH, P2SH, witness version 0 or taproot. Raises AddressProblem."""
-    if text[:3].lower() == "bc1":
-        return ParsedAddress(read_witness(text, "bc"))
-    require_start(text, "bc1", "1", "3")
-    address = read_key_hash(text, BITCOIN_VERSIONS)
-    if address in _BURNED:
-        raise burned()
-    return ParsedAddress(address)
+def _reader(
+    *starts: str,
+    versions: Collection[int],
+    lengths: Collection[int] = LENGTHS,
+    witness: str = "",
+    lost: Collection[str] = (),
+) -> Callable[[str], ParsedAddress]:
+    """Reads a chain's Base58Check addresses of these versions and, where it has any, its witness
+    addresses with the prefix ``witness``. Nobody can spend from those that are ``lost``."""
+
+    def read(text: str) -> ParsedAddress:
+        if witness and text.lower().startswith(f"{witness}1"):
+            return ParsedAddress(_read_witness(text, witness))
+        require_start(text, *starts)
+        address = _read_key_hash(text, versions, lengths)
+        if address in lost:
+            raise burned()
+        return ParsedAddress(address)
+
+    return read
 
 
-def read_litecoin(text: str) -> ParsedAddress:
-    """As Bitcoin; the same script as of an address with 3 also has one with M."""
+_read_public_litecoin = _reader("ltc1", "L", "M", versions=LITECOIN_VERSIONS, witness="ltc")
+
+
+def _read_litecoin(text: str) -> ParsedAddress:
     if text[: len(_MWEB)].lower() == _MWEB:
         raise AddressProblem(
             "prefix",
@@ -139,38 +153,22 @@ def read_litecoin(text: str) -> ParsedAddress:
             1,
             whole=True,
         )
-    if text[:4].lower() == "ltc1":
-        return ParsedAddress(read_witness(text, "ltc"))
     if text[:1] == "3":
-        read_key_hash(text, BITCOIN_VERSIONS)
+        _read_key_hash(text, BITCOIN_VERSIONS)
         raise AddressProblem("other_chain", _OLD_SCRIPT, 1, whole=True)
-    require_start(text, "ltc1", "L", "M")
-    return ParsedAddress(read_key_hash(text, LITECOIN_VERSIONS))
+    return _read_public_litecoin(text)
 
 
-def read_dogecoin(text: str) -> ParsedAddress:
-    """P2PKH (D) or P2SH (A or 9). Raises AddressProblem."""
-    require_start(text, "D", "A", "9")
-    address = read_key_hash(text, DOGECOIN_VERSIONS, fixed_length=34)
-    if address in _BURNED_DOGE:
-        raise burned()
-    return ParsedAddress(address)
+_read_base58_tron = _reader("T", versions=(TRON_VERSION,), lengths=_ONE_LENGTH)
 
 
-def read_dash(text: str) -> ParsedAddress:
-    """P2PKH (X) or P2SH (7). Raises AddressProblem."""
-    require_start(text, "X", "7")
-    return ParsedAddress(read_key_hash(text, DASH_VERSIONS, fixed_length=34))
-
-
-def read_tron(text: str) -> ParsedAddress:
-    """0x41 and the twenty bytes an EVM address would have. Raises AddressProblem."""
+def _read_tron(text: str) -> ParsedAddress:
+    """0x41 and the twenty bytes an EVM address would have."""
     if len(text) == 42 and text[:2] == "41" and set(text) <= set(HEXADECIMAL):
         raise AddressProblem(
             "prefix", "it is the hexadecimal form of a node. Give the one that starts with T", 1
         )
-    require_start(text, "T")
-    return ParsedAddress(read_key_hash(text, (TRON_VERSION,), fixed_length=34))
+    return _read_base58_tron(text)
 
 
 # CashAddr (specification of Bitcoin Cash)
@@ -263,14 +261,15 @@ BITCOIN = AddressKind(
     called="a Bitcoin address",
     needs="one that starts with bc1, 1 or 3",
     shape=rf"^(bc1q[{_32}]{{38}}|bc1[pq][{_32}]{{58}}|[13][{_58}]{{25,34}})$",
-    read=read_bitcoin,
+    read=_reader("bc1", "1", "3", versions=BITCOIN_VERSIONS, witness="bc", lost=_BURNED),
     unpaid=(
         UnpaidForm("a Bitcoin test network address", _has_version(0x6F, 0xC4)),
         UnpaidForm("a Bitcoin test network address", bech32.has_prefix("tb", "bcrt")),
     ),
     is_secret=_wallet_key(0x80),
     marks=("bc1q", "bc1p", "bc1"),
-    link=link_form("bitcoin:"),
+    links={"bitcoin": LinkForm("bitcoin:")},
+    namespace="bip122",
     explorers=("mempool.space", "blockstream.info", "blockchair.com"),
     generate=lambda seed, _: bech32.encode_witness("bc", 0, expand(seed, "bitcoin address", 20)),
 )
@@ -280,14 +279,14 @@ LITECOIN = AddressKind(
     called="a Litecoin address",
     needs="one that starts with ltc1, L or M",
     shape=rf"^(ltc1q[{_32}]{{38}}|ltc1[pq][{_32}]{{58}}|[LM][{_58}]{{33}})$",
-    read=read_litecoin,
+    read=_read_litecoin,
     unpaid=(
         UnpaidForm("a Litecoin test network address", _has_version(0x3A)),
         UnpaidForm("a Litecoin test network address", bech32.has_prefix("tltc")),
     ),
     is_secret=_wallet_key(0xB0),
     marks=("ltc1q", "ltc1p", "ltc1"),
-    link=link_form("litecoin:"),
+    links={"litecoin": LinkForm("litecoin:")},
     explorers=("litecoinspace.org",),
     generate=lambda seed, _: bech32.encode_witness("ltc", 0, expand(seed, "ltc address", 20)),
 )
@@ -297,10 +296,10 @@ DOGECOIN = AddressKind(
     called="a Dogecoin address",
     needs="one that starts with D, A or 9",
     shape=rf"^[DA9][{_58}]{{33}}$",
-    read=read_dogecoin,
+    read=_reader("D", "A", "9", versions=DOGECOIN_VERSIONS, lengths=_ONE_LENGTH, lost=_BURNED_DOGE),
     unpaid=(UnpaidForm("a Dogecoin test network address", _has_version(0x71)),),
     is_secret=_wallet_key(0x9E),
-    link=link_form("dogecoin:"),
+    links={"dogecoin": LinkForm("dogecoin:"), "doge": LinkForm()},
     explorers=("dogechain.info",),
     generate=_key_hash_of("doge", 0x1E),
 )
@@ -310,10 +309,10 @@ DASH = AddressKind(
     called="a Dash address",
     needs="one that starts with X or 7",
     shape=rf"^[X7][{_58}]{{33}}$",
-    read=read_dash,
+    read=_reader("X", "7", versions=DASH_VERSIONS, lengths=_ONE_LENGTH),
     unpaid=(UnpaidForm("a Dash test network address", _has_version(0x8C)),),
     is_secret=_wallet_key(0xCC),
-    link=link_form("dash:"),
+    links={"dash": LinkForm("dash:")},
     explorers=("insight.dash.org",),
     generate=_key_hash_of("dash", 0x4C),
 )
@@ -325,7 +324,7 @@ BITCOIN_CASH = AddressKind(
     shape=rf"^(bitcoincash:)?([qpzr][{_32}]{{41}}|[pr][{_32}]{{60}})$",
     read=read_cash,
     colon_after=("bitcoincash",),
-    link=link_form("bitcoincash:"),
+    links={"bitcoincash": LinkForm("bitcoincash:")},
     generate=lambda seed, _: encode_cash(CASH_KEY, expand(seed, "bch address", 20)),
 )
 TRON = AddressKind(
@@ -334,8 +333,9 @@ TRON = AddressKind(
     called="a Tron address",
     needs="one that starts with T",
     shape=rf"^T[{_58}]{{33}}$",
-    read=read_tron,
-    link=link_form("tron:"),
+    read=_read_tron,
+    links={"tron": LinkForm("tron:", contract="token", coin_only=True)},
+    namespace="tron",
     explorers=("tronscan.org",),
     contract_shape=rf"^T[{_58}]{{33}}$",
     generate=_key_hash_of("tron", TRON_VERSION),

@@ -61,7 +61,7 @@ def check_address(
     known = ADDRESS_KINDS.get(kind)
     if known is None:
         chain = chain_name or "this chain"
-        return Verdict(False, kind, "unknown_kind", f"Addresses of {chain} cannot be checked here.")
+        return Verdict(False, "unknown_kind", f"Addresses of {chain} cannot be checked here.")
     chain = chain_name or known.chain
     try:
         _require_plain(text, known)
@@ -73,7 +73,6 @@ def check_address(
         return _refusal(known, text, problem, chain, symbol)
     return Verdict(
         True,
-        kind,
         "valid",
         f"{chain_name or reading.network or chain} {reading.noun}, {reading.proof}",
         None,
@@ -126,21 +125,21 @@ def _refuse_better_proof(
     if known.proof is Proof.CHECKSUM:
         return
     found = recognise(text, known, kinds_by_proof(known.proof))
-    if found is None and _proof(known, reading) is Proof.ANY_WORD:
+    if not found and _proof(known, reading) is Proof.ANY_WORD:
         found = _mistyped(text)
-    if found is not None:
+    if found:
         sentence = _of_another_chain(found, known, chain, symbol)
         raise AddressProblem("other_chain", sentence, whole=True)
 
 
-def _mistyped(text: str) -> str | None:
+def _mistyped(text: str) -> str:
     """``a Bitcoin address with a typing error`` where a text has the form of one."""
     for kind in kinds_by_proof(Proof.ANY_WORD):
         read = _read_as(kind, text)
         mistyped = isinstance(read, AddressProblem) and read.code == "checksum"
         if mistyped or text.lower().startswith(kind.marks):
             return f"{kind.called} with a typing error"
-    return None
+    return ""
 
 
 def _read_as(kind: AddressKind, text: str) -> ParsedAddress | AddressProblem:
@@ -201,19 +200,15 @@ def _refusal(
 ) -> Verdict:
     code, reason, position = problem.code, problem.sentence(chain), problem.position
     if code not in ("empty", "unsafe", "other_chain") and len(text) <= MAX_LENGTH:
-        secret = secret_warning(text)
-        found = recognise(text, known) if secret is None else None
-        if secret is not None:
+        if secret := secret_warning(text):
             code, reason, position = "unsafe", secret, None
-        elif found is not None:
+        elif found := recognise(text, known):
             code, position = "other_chain", None
             reason = _of_another_chain(found, known, chain, symbol)
-    return Verdict(False, known.name, code, reason, position)
+    return Verdict(False, code, reason, position)
 
 
-def recognise(
-    text: str, asked: AddressKind, kinds: Collection[AddressKind] | None = None
-) -> str | None:
+def recognise(text: str, asked: AddressKind, kinds: Collection[AddressKind] | None = None) -> str:
     """A noun phrase (``a Bitcoin address``) for an address of anything but the asked kind.
 
     The kinds that prove most are tried first. A text that proves nothing is not named.
@@ -229,7 +224,7 @@ def recognise(
         for form in kind.unpaid:
             if (form.when_asked or kind.name != asked.name) and form.matches(text):
                 return form.called
-    return None
+    return ""
 
 
 def _called(kind: AddressKind, reading: ParsedAddress) -> str:
@@ -239,14 +234,14 @@ def _called(kind: AddressKind, reading: ParsedAddress) -> str:
     return f"{with_article(reading.network)} address"
 
 
-def secret_warning(text: str) -> str | None:
+def secret_warning(text: str) -> str:
     """A sentence when the text has the form of a key: it must not travel any further."""
     digits = text.removeprefix("0x")
     if len(digits) == 64 and set(digits) <= set(HEXADECIMAL):
         return _secret_or_address(text)
     if any(kind.is_secret(text) for kind in ADDRESS_KINDS.values()):
         return _SECRET
-    return None
+    return ""
 
 
 def _secret_or_address(text: str) -> str:
@@ -309,7 +304,7 @@ def check_recipient(
         return verdict
     chain = chain_name or ADDRESS_KINDS[kind].chain
     reason = f"This is {with_article(chain)} address, but the service does not take this form."
-    return Verdict(False, kind, "pattern", reason)
+    return Verdict(False, "pattern", reason)
 
 
 def _is_printable(text: str) -> bool:

@@ -7,12 +7,14 @@ nobody looks. The chain is known by its name, as the catalogue gives it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from swapdesk.chain.addresses import bech32
 from swapdesk.chain.addresses.kind import (
     UNLISTED,
     AddressKind,
     AddressProblem,
+    LinkForm,
     MemoRule,
     Network,
     ParsedAddress,
@@ -85,23 +87,15 @@ def encode(prefix: str, account: bytes) -> str:
     return bech32.encode(prefix, bech32.regroup(account, 8, 5, pad=True), bech32.BECH32)
 
 
-def read(text: str) -> ParsedAddress:
-    """The address and the chain its prefix stands for. Raises AddressProblem."""
-    network = NETWORKS.get(_prefix(text))
-    if network is None:
-        raise wrong_start("the prefix of a chain known here, as cosmos1")
-    return ParsedAddress(_account(text), network=network.name)
-
-
-def read_unlisted(text: str) -> ParsedAddress:
-    """An address on a chain whose prefix is not known here: any but that of a known chain.
-
-    Raises AddressProblem.
-    """
+def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
+    """The address and the chain its prefix stands for; of an ``unlisted`` chain any prefix that is
+    no known chain's. Raises AddressProblem."""
     prefix = _prefix(text)
-    known = NETWORKS.get(prefix)
-    if known is not None:
-        return ParsedAddress(_account(text), network=known.name)
+    network = NETWORKS.get(prefix)
+    if network is not None:
+        return ParsedAddress(_account(text), network=network.name)
+    if not unlisted:
+        raise wrong_start("the prefix of a chain known here, as cosmos1")
     if not prefix.isalnum():
         raise wrong_start("the prefix of a chain, as cosmos1")
     return ParsedAddress(_account(text), network=f"{prefix}1", warnings=(UNLISTED,))
@@ -134,10 +128,12 @@ COSMOS = AddressKind(
     needs="one that starts with cosmos1",
     shape=NETWORKS["cosmos"].pattern,
     read=read,
-    read_unlisted=read_unlisted,
+    read_unlisted=partial(read, unlisted=True),
     networks=tuple(NETWORKS.values()),
     marks=tuple(f"{prefix}1" for prefix in NETWORKS),
     memo=MemoRule("memo", per_client=True),
+    links=dict.fromkeys(("cosmos", "osmosis", "celestia"), LinkForm(memo=("memo",))),
+    namespace="cosmos",
     explorers=("www.mintscan.io",),
     generate=lambda seed, mark: encode(str(mark), expand(seed, "cosmos address", 20)),
     spell_hash=in_capitals,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import partial
 
 from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.kind import (
     UNLISTED,
     AddressKind,
     AddressProblem,
+    LinkForm,
     Network,
     ParsedAddress,
     behind_0x,
@@ -86,21 +88,15 @@ def decode(text: str) -> tuple[int, bytes] | None:
     return (network, whole[2:-2]) if network >= 64 else None
 
 
-def read(text: str) -> ParsedAddress:
-    """The address and the chain its number stands for. Raises AddressProblem."""
-    number = _network(text)
-    network = NETWORKS.get(number)
-    if network is None:
-        raise AddressProblem("prefix", f"it is of network {number}, which is not known here", 1)
-    return ParsedAddress(text, network=network.name)
-
-
-def read_unlisted(text: str) -> ParsedAddress:
-    """An address on a chain whose number is not known here. Raises AddressProblem."""
+def read(text: str, *, unlisted: bool = False) -> ParsedAddress:
+    """The address and the chain its number stands for; of an ``unlisted`` chain any number. Raises
+    AddressProblem."""
     number = _network(text)
     network = NETWORKS.get(number)
     if network is not None:
         return ParsedAddress(text, network=network.name)
+    if not unlisted:
+        raise AddressProblem("prefix", f"it is of network {number}, which is not known here", 1)
     return ParsedAddress(text, network=f"network {number}", warnings=(UNLISTED,))
 
 
@@ -122,8 +118,10 @@ POLKADOT = AddressKind(
     needs="one that starts with 1",
     shape=NETWORKS[0].pattern,
     read=read,
-    read_unlisted=read_unlisted,
+    read_unlisted=partial(read, unlisted=True),
     networks=tuple(NETWORKS.values()),
+    links={"polkadot": LinkForm()},
+    namespace="polkadot",
     explorers=("polkadot.subscan.io", "kusama.subscan.io"),
     generate=lambda seed, mark: encode(int(mark), expand(seed, "dot address", 32)),
     read_hash=marked_hash,

@@ -120,7 +120,7 @@ EVM = AddressKind(
     shape=SHAPE,
     read=read,
     marks=("0x",),
-    link=_link,
+    write_link=_link,
     explorers=(
         *("etherscan.io", "optimistic.etherscan.io", "basescan.org", "arbiscan.io"),
         *("polygonscan.com", "bscscan.com", "snowtrace.io", "lineascan.build", "gnosisscan.io"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from enum import IntEnum
 from urllib.parse import quote
@@ -50,7 +50,6 @@ class Verdict(Struct, frozen=True):
     """
 
     ok: bool
-    kind: str
     code: str
     reason: str
     position: int | None = None
@@ -235,6 +234,57 @@ class PaymentLink(Struct, frozen=True):
     memo: bool = False
 
 
+def plain_amount(amount: Decimal) -> str:
+    """Digits without exponent and without trailing zeros: ``0.5``, ``2500``."""
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def link_query(*pairs: tuple[str, str | None]) -> str:
+    """Percent-encoded throughout; the specifications count ``+`` as itself, not a space."""
+    return "&".join(f"{name}={quote(value, safe='')}" for name, value in pairs if value is not None)
+
+
+LinkWriter = Callable[[PaymentRequest], PaymentLink | None]
+"""None for a payment that its links cannot say."""
+
+
+class LinkForm(Struct, frozen=True):
+    """Payment links of one scheme: what they begin with, and the names of their parameters.
+
+    ``begin`` is empty where such links are read and not written. ``amount`` is in whole tokens,
+    ``units`` in base units. Without a name for contracts no token can be paid: a wallet would send
+    as much of the coin. The first name of a ``memo`` is the one to write. ``address`` is the
+    parameter that holds the address where the path does not; ``path`` stands before the address,
+    or in its place.
+    """
+
+    begin: str = ""
+    amount: str = "amount"
+    units: str = ""
+    memo: tuple[str, ...] = ()
+    contract: str = ""
+    symbol: str = ""
+    address: str = ""
+    path: str = ""
+    coin_only: bool = False
+    """A contract is read and not written."""
+
+    def write(self, payment: PaymentRequest) -> PaymentLink | None:
+        """The link in the form of BIP 21; None for a payment that it cannot say."""
+        if payment.contract is not None and (self.coin_only or not self.contract):
+            return None
+        amount = (self.amount, plain_amount(payment.amount))
+        if self.units:
+            amount = (self.units, str(payment.units))
+        memo = payment.memo if self.memo else None
+        query = link_query(
+            amount, (self.contract, payment.contract), (next(iter(self.memo), ""), memo)
+        )
+        address = payment.address.removeprefix(self.begin)
+        return PaymentLink(f"{self.begin}{address}?{query}", memo is not None)
+
+
 _HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 
 
@@ -300,8 +350,12 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     """What an account has to do before it takes a token; empty for nothing."""
 
     memo: MemoRule | None = None
-    link: Callable[[PaymentRequest], PaymentLink | None] | None = None
-    """The payment link; None for a payment that the scheme cannot say."""
+    links: Mapping[str, LinkForm] = {}
+    """The schemes of payment links, in lower case, with the forms of their links."""
+    write_link: LinkWriter | None = None
+    """Writes payment links whose form is none of ``links``."""
+    namespace: str = ""
+    """Of CAIP-2; ``eip155`` is read by itself, since it has an id for each chain."""
     explorers: tuple[str, ...] = ()
     """Hosts of public block explorers."""
 
@@ -324,6 +378,12 @@ class AddressKind(Struct, frozen=True, kw_only=True):
     spell_hash: Callable[[bytes], tuple[str, ...]] = in_hexadecimal
     """The spellings in use, the chain's own first."""
 
+    @property
+    def link_writer(self) -> LinkWriter | None:
+        """Writes payment links of the kind; None where there are none."""
+        written = (form.write for form in self.links.values() if form.begin)
+        return self.write_link or next(written, None)
+
 
 HEXADECIMAL = "0123456789abcdefABCDEF"
 
@@ -338,34 +398,3 @@ def require_start(text: str, *beginnings: str) -> None:
 def expand(seed: bytes, purpose: str, size: int) -> bytes:
     """Bytes of a generated address: the same seed and purpose, the same bytes."""
     return hashlib.shake_256(purpose.encode("ascii") + b"\0" + seed).digest(size)
-
-
-def plain_amount(amount: Decimal) -> str:
-    """Digits without exponent and without trailing zeros: ``0.5``, ``2500``."""
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def link_query(*pairs: tuple[str, str | None]) -> str:
-    """Percent-encoded throughout; the specifications count ``+`` as itself, not a space."""
-    return "&".join(f"{name}={quote(value, safe='')}" for name, value in pairs if value is not None)
-
-
-def link_form(
-    begin: str, amount: str = "amount", *, units: bool = False, contract: str = "", memo: str = ""
-) -> Callable[[PaymentRequest], PaymentLink | None]:
-    """Links in the form of BIP 21: the address behind ``begin``, and by these names the amount (in
-    base ``units``), contract and memo. Without a name for contracts no token can be paid: a wallet
-    would send as much of the coin."""
-
-    def link(payment: PaymentRequest) -> PaymentLink | None:
-        if payment.contract is not None and not contract:
-            return None
-        value = str(payment.units) if units else plain_amount(payment.amount)
-        told = payment.memo if memo else None
-        asked = link_query((amount, value), (contract, payment.contract), (memo, told))
-        return PaymentLink(
-            f"{begin}{payment.address.removeprefix(begin)}?{asked}", told is not None
-        )
-
-    return link

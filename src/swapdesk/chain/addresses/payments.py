@@ -29,7 +29,9 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from swapdesk.chain.addresses.kind import (
+    AddressKind,
     AddressProblem,
+    LinkForm,
     MemoRule,
     PaymentLink,
     PaymentRequest,
@@ -95,56 +97,54 @@ def check_memo(
     if not text:
         return _without(kind, label, needed, chain_name, symbol)
     if text == WAIVER:
-        return Verdict(True, kind, "waived", f"Sent without a {label}.")
+        return Verdict(True, "waived", f"Sent without a {label}.")
     if text.strip().upper() == WAIVER:
-        return Verdict(
-            False, kind, "waiver", f'Type "{WAIVER}" in capitals to send without a {label}.'
-        )
+        return Verdict(False, "waiver", f'Type "{WAIVER}" in capitals to send without a {label}.')
     if not uses_memo(kind) and not needed:
         chain = chain_name or ADDRESS_KINDS[kind].chain
-        return Verdict(False, kind, "unused", f"{chain} has no memos. Leave it empty.")
+        return Verdict(False, "unused", f"{chain} has no memos. Leave it empty.")
     rule = _rule(kind) or MemoRule(label)
     if rule.largest is not None:
-        return _check_number(kind, text, label, rule.largest)
-    return _check_text(kind, text, rule)
+        return _check_number(text, label, rule.largest)
+    return _check_text(text, rule)
 
 
 def _without(
     kind: str, label: str, needed: bool | None, chain_name: str | None, symbol: str | None
 ) -> Verdict:
     if not needed:
-        return Verdict(True, kind, "none", f"No {label}.")
+        return Verdict(True, "none", f"No {label}.")
     known = ADDRESS_KINDS.get(kind)
     subject = symbol or chain_name or (known.chain if known else "This chain")
     reason = f'{subject} needs a {label} for exchanges. Type "{WAIVER}" if this wallet has none.'
-    return Verdict(False, kind, "missing", reason)
+    return Verdict(False, "missing", reason)
 
 
-def _check_number(kind: str, text: str, label: str, largest: int) -> Verdict:
+def _check_number(text: str, label: str, largest: int) -> Verdict:
     for place, character in enumerate(text[: MAX_LENGTH + 1], start=1):
         if character not in _DIGITS:
             reason = f"A {label} is digits only: character {place} is not one."
-            return Verdict(False, kind, "character", reason, place)
+            return Verdict(False, "character", reason, place)
     if len(text) > MAX_LENGTH or int(text) > largest:
-        return Verdict(False, kind, "range", f"A {label} is at most {largest}.")
-    return Verdict(True, kind, "valid", f"{label.capitalize()}.", normalized=str(int(text)))
+        return Verdict(False, "range", f"A {label} is at most {largest}.")
+    return Verdict(True, "valid", f"{label.capitalize()}.", normalized=str(int(text)))
 
 
-def _check_text(kind: str, text: str, rule: MemoRule) -> Verdict:
+def _check_text(text: str, rule: MemoRule) -> Verdict:
     label = rule.label
     if len(text) > rule.longest:
         reason = f"A {label} has at most {rule.longest} characters. This one has {len(text):,}."
-        return Verdict(False, kind, "length", reason)
+        return Verdict(False, "length", reason)
     for place, character in enumerate(text, start=1):
         at_edge = character == " " and place in (1, len(text))
         if at_edge or not " " <= character <= "~":
             what = "a space at its edge" if at_edge else character_in_words(character)
             reason = f"A {label} is plain text: character {place} is {what}."
-            return Verdict(False, kind, "character", reason, place)
+            return Verdict(False, "character", reason, place)
     said = f"{label.capitalize()}."
     if rule.largest_id is not None:
         said = "Memo id." if _is_id(text, rule.largest_id) else "Memo text."
-    return Verdict(True, kind, "valid", said, normalized=text, doubt=_doubt(text, label))
+    return Verdict(True, "valid", said, normalized=text, doubt=_doubt(text, label))
 
 
 def _is_id(text: str, largest: int) -> bool:
@@ -245,12 +245,11 @@ def payment_link(
     known = ADDRESS_KINDS.get(kind)
     plain = all(_NAME.fullmatch(text) for text in (address, contract) if text is not None)
     payable = -int(short(amount).as_tuple().exponent) <= decimals
-    if known is None or known.link is None or not plain or not payable:
+    write = known.link_writer if known is not None else None
+    if write is None or not plain or not payable:
         return None
     units = to_base_units(amount, decimals)
-    return known.link(
-        PaymentRequest(address, amount, units, contract, memo or None, symbol, chain_id)
-    )
+    return write(PaymentRequest(address, amount, units, contract, memo or None, symbol, chain_id))
 
 
 LONGEST = 2_000
@@ -309,70 +308,11 @@ class LinkedPayment(Struct, frozen=True, kw_only=True):
         return known.chain if known is not None else self.chain
 
 
-class _Scheme(Struct, frozen=True):
-    """The parameters of a scheme: ``amount`` in whole tokens, ``units`` in base units."""
-
-    kind: str
-    amount: str = "amount"
-    units: str = ""
-    memo: tuple[str, ...] = ()
-    contract: str = ""
-    symbol: str = ""
-    address: str = ""
-    """The parameter with the address, where it does not stand in the path."""
-
-
-_TAGS = ("dt", "tag", "memo", "destinationtag", "destination_tag")
-_COSMOS = _Scheme("cosmos", memo=("memo",))
-_SCHEMES: Mapping[str, _Scheme] = {
-    "bitcoin": _Scheme("bitcoin"),
-    "litecoin": _Scheme("ltc"),
-    "dogecoin": _Scheme("doge"),
-    "doge": _Scheme("doge"),
-    "dash": _Scheme("dash"),
-    "bitcoincash": _Scheme("bch"),
-    "tron": _Scheme("tron", contract="token"),
-    "cardano": _Scheme("ada"),
-    "web+cardano": _Scheme("ada"),
-    "monero": _Scheme("xmr", amount="tx_amount"),
-    "polkadot": _Scheme("dot"),
-    "sui": _Scheme("sui"),
-    "solana": _Scheme("sol", memo=("memo",), contract="spl-token"),
-    "ripple": _Scheme("xrp", memo=_TAGS),
-    "xrp": _Scheme("xrp", memo=_TAGS),
-    "xrpl": _Scheme("xrp", memo=_TAGS),
-    "web+stellar": _Scheme(
-        "xlm",
-        memo=("memo",),
-        contract="asset_issuer",
-        symbol="asset_code",
-        address="destination",
-    ),
-    "stellar": _Scheme("xlm", memo=("memo",)),
-    "ton": _Scheme("ton", amount="", units="amount", memo=("text",), contract="jetton"),
-    "algorand": _Scheme(
-        "algo", amount="", units="amount", memo=("xnote", "note"), contract="asset"
-    ),
-    "cosmos": _COSMOS,
-    "osmosis": _COSMOS,
-    "celestia": _COSMOS,
+_FORMS: Mapping[str, tuple[AddressKind, LinkForm]] = {
+    scheme: (kind, form) for kind in ADDRESS_KINDS.values() for scheme, form in kind.links.items()
 }
-_PATHS = {"web+stellar": "pay", "ton": "transfer"}
-"""What stands before, or in place of, the address of a payment."""
-_CAIP = {
-    "bip122": "bitcoin",
-    "solana": "sol",
-    "cosmos": "cosmos",
-    "xrpl": "xrp",
-    "stellar": "xlm",
-    "tron": "tron",
-    "polkadot": "dot",
-    "algorand": "algo",
-    "sui": "sui",
-    "cip34": "ada",
-    "tvm": "ton",
-}
-"""Namespaces of CAIP-2 that other kinds of chains have; ``eip155`` is that of EVM chains."""
+"""By scheme, the kind of chain that it stands for and the form of its links."""
+_NAMESPACES = {kind.namespace: kind.name for kind in ADDRESS_KINDS.values() if kind.namespace}
 
 _SPOKEN = frozenset(
     {
@@ -431,11 +371,10 @@ def read_payment_link(text: str) -> LinkedPayment | None:
             "This link asks a website for a transaction. Ask for an address of Solana instead."
         )
     parts = path.split(":")
-    if scheme == "eip155" or (scheme in _CAIP and len(parts) == 2 and not query):
+    if scheme == "eip155" or (scheme in _NAMESPACES and len(parts) == 2 and not query):
         return _caip(scheme, parts)
-    found = _SCHEMES.get(scheme)
-    if found is not None:
-        return _by_scheme(scheme, found, path, _parameters(query))
+    if scheme in _FORMS:
+        return _by_scheme(scheme, path, _parameters(query))
     if query or "/" in path or not path:
         raise _refused(f'No payment link known here begins with "{scheme}:". Paste the address.')
     chain_id = next((one for one, names in EVM_CHAINS.items() if scheme in names), None)
@@ -450,7 +389,7 @@ def _caip(scheme: str, parts: list[str]) -> LinkedPayment:
         raise _refused("An address in this form has its chain and itself behind the first colon.")
     reference, address = parts
     if scheme != "eip155":
-        return LinkedPayment(address=address, kind=_CAIP[scheme])
+        return LinkedPayment(address=address, kind=_NAMESPACES[scheme])
     return LinkedPayment(address=address, kind="evm", chain_id=_chain_id(reference))
 
 
@@ -473,35 +412,34 @@ def _parameters(query: str) -> dict[str, str]:
     return found
 
 
-def _by_scheme(scheme: str, known: _Scheme, path: str, told: dict[str, str]) -> LinkedPayment:
-    said = ADDRESS_KINDS[known.kind]
+def _by_scheme(scheme: str, path: str, told: dict[str, str]) -> LinkedPayment:
+    kind, form = _FORMS[scheme]
     wanted = next((name for name in told if name.startswith("req-")), None)
     if wanted is not None:
         raise _refused(f'The link asks for "{wanted[4:24]}", which no payment from here can do.')
-    before = _PATHS.get(scheme)
-    if before is not None:
+    if form.path:
         head, _, path = path.partition("/")
-        if head.lower() != before:
-            raise _refused(f"This link is no payment on {said.chain}.")
-    address = told.pop(known.address, "") if known.address else path
+        if head.lower() != form.path:
+            raise _refused(f"This link is no payment on {kind.chain}.")
+    address = told.pop(form.address, "") if form.address else path
     if scheme == "bitcoincash":
         address = address if ":" in address else f"{scheme}:{address}"
     if scheme != "bitcoincash" and ":" in address:
-        raise _refused(f"Not {with_article(said.chain)} payment link: it has a second colon.")
+        raise _refused(f"Not {with_article(kind.chain)} payment link: it has a second colon.")
     if not address:
         raise _refused("This link has no address. Ask for one.")
     if told.get("memo_type", "").upper() in ("MEMO_HASH", "MEMO_RETURN"):
         raise _refused("The memo of this link is a hash, which no payout can carry.")
-    memo = next((told.pop(name) for name in known.memo if name in told), None)
-    contract = told.pop(known.contract, None) if known.contract else None
-    symbol = told.pop(known.symbol, "") if known.symbol else ""
+    memo = next((told.pop(name) for name in form.memo if name in told), None)
+    contract = told.pop(form.contract, None) if form.contract else None
+    symbol = told.pop(form.symbol, "") if form.symbol else ""
     if scheme == "algorand" and contract == "0":
         contract = None
-    amount = told.pop(known.amount, None) if known.amount else None
-    units = told.pop(known.units, None) if known.units else None
+    units = told.pop(form.units, None) if form.units else None
+    amount = told.pop(form.amount, None) if not form.units else None
     return LinkedPayment(
         address=address,
-        kind=known.kind,
+        kind=kind.name,
         chain=scheme.removeprefix("web+"),
         contract=contract,
         amount=None if amount is None else _amount(amount),

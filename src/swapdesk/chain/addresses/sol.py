@@ -7,10 +7,10 @@ from swapdesk.chain.addresses.ed25519 import generated_point, is_point
 from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
+    LinkForm,
     MemoRule,
     ParsedAddress,
     Proof,
-    link_form,
     require_alphabet,
     require_length,
 )
@@ -63,7 +63,8 @@ SOLANA = AddressKind(
     shape=rf"^[{base58.CLASS}]{{32,44}}$",
     read=read,
     memo=MemoRule("memo"),
-    link=link_form("solana:", contract="spl-token", memo="memo"),
+    links={"solana": LinkForm("solana:", memo=("memo",), contract="spl-token")},
+    namespace="solana",
     explorers=("solscan.io", "explorer.solana.com"),
     contract_shape=rf"^[{base58.CLASS}]{{32,44}}$",
     generate=lambda seed, _: base58.encode(generated_point(seed, "sol address")),

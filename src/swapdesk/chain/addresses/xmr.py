@@ -12,9 +12,9 @@ from swapdesk.chain.addresses.evm import keccak
 from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
+    LinkForm,
     ParsedAddress,
     UnpaidForm,
-    link_form,
     require_alphabet,
     require_length,
     require_start,
@@ -108,7 +108,7 @@ MONERO = AddressKind(
     shape=rf"^[48][{base58.CLASS}]{{94}}([{base58.CLASS}]{{11}})?$",
     read=read,
     unpaid=(UnpaidForm("a Monero test network address", _is_of_test_network),),
-    link=link_form("monero:", "tx_amount"),
+    links={"monero": LinkForm("monero:", "tx_amount")},
     explorers=("xmrchain.net",),
     generate=_generate,
 )

@@ -12,12 +12,12 @@ from swapdesk.chain.addresses import base58
 from swapdesk.chain.addresses.kind import (
     AddressKind,
     AddressProblem,
+    LinkForm,
     MemoRule,
     ParsedAddress,
     UnpaidForm,
     expand,
     in_capitals,
-    link_form,
     require_alphabet,
     require_length,
     require_start,
@@ -113,6 +113,7 @@ def is_seed(text: str) -> bool:
     return old or (payload[:3] == b"\x01\xe1\x4b" and len(payload) == 19)
 
 
+_TAGS = ("dt", "tag", "memo", "destinationtag", "destination_tag")
 _SHAPE = rf"^r[{base58.CLASS}]{{24,34}}$"
 
 XRP = AddressKind(
@@ -127,7 +128,8 @@ XRP = AddressKind(
     opens_with=Decimal(1),
     takes_token="An account takes this token only once its owner has set a trust line for it.",
     memo=MemoRule("destination tag", largest=2**32 - 1, per_client=True),
-    link=link_form("xrpl://", memo="dt"),
+    links=dict.fromkeys(("xrpl", "xrp", "ripple"), LinkForm("xrpl://", memo=_TAGS)),
+    namespace="xrpl",
     explorers=("livenet.xrpl.org", "xrpscan.com"),
     contract_shape=_SHAPE,
     generate=lambda seed, _: base58.encode_check(

@@ -45,7 +45,7 @@ from swapdesk.flows.batch.rows import (
 from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_safety import check_token
-from swapdesk.flows.check_line import refused, texts
+from swapdesk.flows.check_line import refusal, texts
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.notation import exact_amount
 from swapdesk.flows.orders.order_export import FORMULA
@@ -173,10 +173,10 @@ class RowJudge(Struct):
             for line in check.lines
             if pays and line.level == "warn" and line.text not in (NEVER_PAID, check.doubt)
         ]
-        if check.doubt is not None:
+        if check.doubt:
             brief = "look at the recipient" if pays else ""
             findings.append(consent("ADDRESS_WARNING", column, check.doubt, brief))
-        if check.memo_doubt is not None:
+        if check.memo_doubt:
             findings.append(consent("MEMO_WARNING", column, check.memo_doubt))
         return check
 
@@ -195,7 +195,7 @@ class RowJudge(Struct):
         row = self.catalog.row(token.id)
         imitates = imitated_by(row, self.catalog.rows.drawn_like(row)) if row else None
         check = check_token(token, now=self.now, imitates=imitates)
-        if refused(check):
+        if refusal(check):
             reason = texts(check, "refuse")[0]
             return token, (problem("TOKEN_REFUSED", column, reason, "Choose another token."),)
         if warned := " ".join(texts(check, "warn")):
@@ -313,7 +313,7 @@ def _amount(row: Row, token: Token | None, findings: list[RowFinding]) -> Decima
     if token is None:
         return None
     rounded = lost_digits(amount)
-    if rounded is not None:
+    if rounded:
         findings.append(look("AMOUNT_ROUNDED", "sell_amount", rounded))
     return amount
 
@@ -335,7 +335,7 @@ def _memo(
     elif not check.ok:
         reason = check.problem or "This memo cannot be sent."
         findings.append(problem("BAD_MEMO", "memo", reason, brief=f"{label} {check.fault}"))
-    elif check.doubt is not None:
+    elif check.doubt:
         findings.append(consent("MEMO_WARNING", "memo", check.doubt, "look at the memo"))
     elif check.waived:
         said = " ".join(line.text for line in check.lines)
@@ -357,7 +357,7 @@ def limit_finding(order: PlannedOrder, known: Mapping[Pair, PairLimits]) -> RowF
     types = (RouteType.PRIVATE if order.route == "private" else RouteType.STANDARD,)
     reason = outside_limits(order.amount, order.token_in.symbol, limits, types)
     bounds = bounds_of(limits, types) if limits is not None else None
-    if reason is None or bounds is None:
+    if not reason or bounds is None:
         return None
     low = order.amount < bounds.smallest
     bound = bounds.smallest if low or bounds.largest is None else bounds.largest

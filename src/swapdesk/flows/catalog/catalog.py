@@ -105,12 +105,10 @@ class Catalog:
         return self._file.skipped() + self._skipped_unlisted
 
     @property
-    def gap(self) -> str | None:
-        """What is said of tokens that are left out, without a full stop; None for none."""
+    def gap(self) -> str:
+        """What is said of tokens that are left out, without a full stop; empty for none."""
         count = self.skipped
-        if not count:
-            return None
-        return f"{count:,} of the service's tokens cannot be read and are left out"
+        return f"{count:,} of the service's tokens cannot be read and are left out" if count else ""
 
     def provider_name(self, code: str | None) -> str | None:
         """The name of a provider by the ``swap`` of a quote; its code when it is not listed."""
@@ -280,7 +278,7 @@ class Resolution(Struct, frozen=True):
 
     token: Token | None
     candidates: tuple[TokenRow, ...]
-    problem: str | None
+    problem: str = ""
     disabled: bool = False
 
     @property
@@ -318,7 +316,7 @@ def resolve(spec: str, catalog: Catalog) -> Resolution:
     token = catalog.token(ordered[0].id)
     if token is None:
         return Resolution(None, (), f'"{wanted}" is no longer in the list.')
-    return Resolution(token, tuple(ordered), None)
+    return Resolution(token, tuple(ordered))
 
 
 def _matching(wanted: str, catalog: Catalog) -> list[TokenRow]:

@@ -331,7 +331,7 @@ class TokenSearch(Struct, frozen=True):
         if catalog is None or not catalog.count:
             return "The list of tokens is not here yet."
         said = self._nothing_found(catalog)
-        return said if catalog.gap is None else f"{said} {catalog.gap}."
+        return f"{said} {catalog.gap}." if catalog.gap else said
 
     def _nothing_found(self, catalog: Catalog) -> str:
         filters = " · ".join(self._filters(catalog))

@@ -97,8 +97,7 @@ def check_token(
     verdict = verdict_of(token, now)
     on = f"{token.symbol} on {token.chain_data.name}"
     lines: list[CheckLine] = []
-    refusal = token_refusal(token)
-    if refusal is not None:
+    if refusal := token_refusal(token):
         lines.append(CheckLine("refuse", refusal))
     if imitates is not None:
         known = f"{imitates.symbol} on {imitates.chain_name}"
@@ -117,8 +116,8 @@ def check_token(
     return (*lines, *_spelling(token))
 
 
-def token_refusal(token: Token) -> str | None:
-    """Why the token cannot be swapped at all, or None: disabled, or found malicious."""
+def token_refusal(token: Token) -> str:
+    """Why the token cannot be swapped at all: disabled, or found malicious; empty if it can."""
     chain = token.chain_data
     if not chain.enabled:
         return f"{chain.name} is disabled at the service."
@@ -127,7 +126,7 @@ def token_refusal(token: Token) -> str | None:
     scan = token.security_scan
     if scan is not None and scan.result_type == ScanResult.MALICIOUS:
         return f"A scan found {token.symbol} on {chain.name} malicious. It cannot be chosen."
-    return None
+    return ""
 
 
 def _identity(token: Token) -> str:

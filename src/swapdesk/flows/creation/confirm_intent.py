@@ -21,7 +21,7 @@ from swapdesk.flows.catalog.catalog import Catalog, resolve
 from swapdesk.flows.catalog.search import imitated_by
 from swapdesk.flows.catalog.token_list import TokenRow
 from swapdesk.flows.catalog.token_safety import check_token
-from swapdesk.flows.check_line import CheckLine, refused, texts
+from swapdesk.flows.check_line import CheckLine, refusal, texts
 from swapdesk.flows.creation.exchange import new_intent_id
 from swapdesk.flows.intents.intent import (
     DepositRelease,
@@ -399,7 +399,7 @@ class Consent(Struct, frozen=True):
 
     lines: tuple[str, ...] = ()
     phrase: str = ""
-    refused: str | None = None
+    refused: str = ""
 
     def also(self, warning: str) -> Consent:
         """This consent with one more line to agree to."""
@@ -415,14 +415,14 @@ def consent_for(board: QuoteResult, row: RankedQuote, catalog: Catalog, now: dat
     lines: list[str] = []
     for token in {board.token_in.id: board.token_in, board.token_out.id: board.token_out}.values():
         check = check_token(token, now=now, imitates=_imitated(token, catalog))
-        if refused(check):
-            return Consent(refused=texts(check, "refuse")[0])
+        if reason := refusal(check):
+            return Consent(refused=reason)
         lines += texts(check, "warn")
     value = board.value_difference(row)
     phrase = AGREED if lines else ""
     if value.level == "refused":
         return Consent(refused=f"This route loses {percent(value.percent)} of the value.")
-    if value.typed_text is not None:
+    if value.typed_text:
         phrase = value.typed_text
         lines.append(f"This route returns {percent(value.percent)} of value, fees included.")
     elif value.needs_consent:

@@ -42,7 +42,7 @@ from swapdesk.chain.addresses.display import looks_like, ungrouped
 from swapdesk.chain.addresses.kind import Proof, with_article
 from swapdesk.chain.addresses.kinds import ADDRESS_KINDS, KINDS, derive_address
 from swapdesk.chain.addresses.payments import check_memo
-from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
+from swapdesk.flows.check_line import CheckLevel, CheckLine, refusal
 from swapdesk.paths import make_directories, without_mark
 from swapdesk.wire.encoding.text import UnsafeText, identity_text, safe_text
 
@@ -483,9 +483,8 @@ class EntryCheck(Struct, frozen=True):
     memo: tuple[CheckLine, ...]
 
     @property
-    def problem(self) -> str | None:
-        lines = (*self.name, *self.address, *self.memo)
-        return next((line.text for line in lines if line.level == "refuse"), None)
+    def problem(self) -> str:
+        return refusal((*self.name, *self.address, *self.memo))
 
 
 def check_entry(
@@ -507,7 +506,7 @@ def check_entry(
         level: CheckLevel = "refuse" if not verdict.ok else "warn" if verdict.doubt else "ok"
         tagged = (CheckLine(level, verdict.doubt or verdict.reason),)
     entry = None
-    if not refused((*named, *placed, *tagged)):
+    if not refusal((*named, *placed, *tagged)):
         wanted = name.removeprefix("@").lower()
         normal = found[chosen].normalized
         entry = BookEntry(wanted, normal, chosen, memo=memo or None)

@@ -41,7 +41,7 @@ from swapdesk.chain.addresses.payments import (
 from swapdesk.chain.addresses.payments import check_memo as memo_verdict
 from swapdesk.flows.catalog.catalog import Catalog
 from swapdesk.flows.catalog.token_safety import token_refusal
-from swapdesk.flows.check_line import CheckLevel, CheckLine, refused
+from swapdesk.flows.check_line import CheckLevel, CheckLine, refusal
 from swapdesk.flows.journal.journal import Journal
 from swapdesk.flows.journal.journal_file import JournalUnavailable
 from swapdesk.flows.notation import exact_amount, short_address, ungrouped_address
@@ -74,21 +74,20 @@ class RecipientCheck(Struct, frozen=True):
     account: str = ""
     memo: str | None = None
     position: int | None = None
-    doubt: str | None = None
-    memo_doubt: str | None = None
+    doubt: str = ""
+    memo_doubt: str = ""
     link: LinkedPayment | None = None
 
     @property
-    def problem(self) -> str | None:
-        """The first refusal as a sentence."""
-        return next((line.text for line in self.lines if line.level == "refuse"), None)
+    def problem(self) -> str:
+        return refusal(self.lines)
 
     @property
-    def memo_source(self) -> str | None:
-        """Who says ``memo``, in few words; None where nobody does."""
+    def memo_source(self) -> str:
+        """Who states ``memo``, in few words; empty where nobody does."""
         if self.link is not None and self.link.memo:
             return THE_LINK
-        return self.label if self.memo else None
+        return self.label or "" if self.memo else ""
 
 
 THE_LINK = "the payment link"
@@ -109,13 +108,12 @@ class MemoCheck(Struct, frozen=True):
     label: str
     used: bool
     lines: tuple[CheckLine, ...] = field(default=())
-    doubt: str | None = None
+    doubt: str = ""
     fault: str = ""
 
     @property
-    def problem(self) -> str | None:
-        """The first refusal as a sentence."""
-        return next((line.text for line in self.lines if line.level == "refuse"), None)
+    def problem(self) -> str:
+        return refusal(self.lines)
 
 
 NO_MEMO = "A swap on chains carries no memo."
@@ -155,7 +153,7 @@ def check_memo(
         label=label,
         used=True,
         lines=(CheckLine(level, verdict.doubt or verdict.reason),),
-        doubt=verdict.doubt or None,
+        doubt=verdict.doubt,
         fault="" if verdict.ok else _FAULTS.get(verdict.code, "not valid yet"),
     )
 
@@ -187,17 +185,17 @@ def check_memo_of(
     if not (check.ok and check.used and recipient.ok):
         return check
     said = another_memo(recipient.memo_source, recipient.memo, check.memo, token)
-    if said is None:
+    if not said:
         return check
-    doubt = said if check.doubt is None else f"{check.doubt} {said}"
-    return replace(check, lines=(*check.lines, CheckLine("warn", said)), doubt=doubt)
+    lines = (*check.lines, CheckLine("warn", said))
+    return replace(check, lines=lines, doubt=f"{check.doubt} {said}".strip())
 
 
-def another_memo(name: str | None, kept: str | None, memo: str | None, token: Token) -> str | None:
-    """The warning that ``memo``, as it is sent, is not the one ``kept`` with ``name``; None where
-    none is."""
+def another_memo(name: str, kept: str | None, memo: str | None, token: Token) -> str:
+    """The warning that ``memo``, as it is sent, is not the one ``kept`` with ``name``; empty where
+    it is."""
     if not name or not kept or check_memo(kept, False, token).memo == memo:
-        return None
+        return ""
     word = memo_label(token.chain_data.kind).removeprefix("destination ")
     return f"This is not the {word} of {name}: {kept}."
 
@@ -243,9 +241,8 @@ def check_recipient(
     """
     chain = token.chain_data
     label = memo_label(chain.kind)
-    refusal = token_refusal(token)
-    if refusal is not None:
-        return _unusable(text, token, refusal)
+    if unswappable := token_refusal(token):
+        return _unusable(text, token, unswappable)
     read = _read(text, token, book, contracts)
     if isinstance(read, RecipientCheck):
         return read
@@ -276,14 +273,14 @@ def check_recipient(
         text=text,
         address=address,
         label=entry.label if entry else None,
-        ok=not refused(found),
+        ok=not refusal(found),
         lines=tuple(found),
         first_use=times == 0,
         lookalike=lookalike,
         memo_label=label,
         account=verdict.account,
         memo=(link.memo if link else None) or (entry.memo if entry else None),
-        doubt=" ".join(doubts) or None,
+        doubt=" ".join(doubts),
         link=link,
     )
 
@@ -322,15 +319,15 @@ def check_refund(
     found = check_memo(typed, False, token) if typed else None
     ok = check.ok and (found is None or found.ok)
     memo = found.memo if found is not None else None
-    differs = another_memo(check.memo_source, check.memo, memo, token) if ok else None
-    warned = (CheckLine("warn", differs),) if differs is not None else ()
-    doubts = (found.doubt if found is not None else None, differs)
+    differs = another_memo(check.memo_source, check.memo, memo, token) if ok else ""
+    warned = (CheckLine("warn", differs),) if differs else ()
+    doubts = (found.doubt if found is not None else "", differs)
     return replace(
         check,
         ok=ok,
         memo=memo,
         lines=(*kept, *(found.lines if found else ()), *warned, CheckLine("note", NEVER_DEPOSIT)),
-        memo_doubt=" ".join(one for one in doubts if one) or None,
+        memo_doubt=" ".join(filter(None, doubts)),
     )
 
 
@@ -368,8 +365,7 @@ def _read(
         except AddressProblem as problem:
             return _unusable(given, token, problem.sentence(chain.name), problem.position)
         if link is not None:
-            misfit = link_misfit(link, token)
-            if misfit is not None:
+            if misfit := link_misfit(link, token):
                 return _unusable(given, token, misfit)
             typed = link.address
     verdict = check_by_pattern(
@@ -396,8 +392,8 @@ def _read(
     return verdict, entry, link, lines
 
 
-def link_misfit(link: LinkedPayment, token: Token) -> str | None:
-    """Why a payout of ``token`` is not what a link asks for, in a sentence; None where it is."""
+def link_misfit(link: LinkedPayment, token: Token) -> str:
+    """Why a payout of ``token`` is not what a link asks for, in a sentence; empty where it is."""
     chain = token.chain_data
     if not pays_on(link, chain):
         if not link.kind:
@@ -416,7 +412,7 @@ def link_misfit(link: LinkedPayment, token: Token) -> str | None:
         return f"The link asks for {called}, not for {token.symbol}. {alone}"
     if link.contract is None and link.asks_amount and token.address is not None:
         return f"The link asks for the coin of {chain.name}, not for {token.symbol}. {alone}"
-    return None
+    return ""
 
 
 def pays_on(link: LinkedPayment, chain: Chain) -> bool:
@@ -469,7 +465,7 @@ def _link_lines(
             yield CheckLine("warn", f"The link asks for {amount}, and {paid} arrives.")
     if link.memo and entry is not None and entry.memo:
         said = another_memo(entry.label, entry.memo, link.memo, token)
-        if said is not None:
+        if said:
             yield CheckLine("warn", f"{said} The link says {link.memo[:40]}.")
     if link.unused:
         said = ", ".join(link.unused[:4])

@@ -506,7 +506,7 @@ def _reached(
         by_chain = next((check for _, check in checks if check.address), None)
         check = by_chain or checks[choose % len(checks)][1]
         place = word.start + max(0, (check.position or 1) - 1)
-        raise _refused(line, check.problem or "", place)
+        raise _refused(line, check.problem, place)
     return reached
 
 
@@ -607,7 +607,7 @@ def _candidates(line: IntentLine, word: _Word, catalog: Catalog) -> list[TokenRo
         return list(found.candidates)
     if word.last and _is_unfinished(word.text, catalog):
         raise _Stop(replace(line, message="", place=None))
-    raise _refused(line, found.problem or "", word.start)
+    raise _refused(line, found.problem, word.start)
 
 
 def _is_unfinished(text: str, catalog: Catalog) -> bool:
@@ -647,8 +647,7 @@ def _fitting(line: IntentLine, token: Token, word: _Word) -> None:
 
 
 def _allow(line: IntentLine, token: Token, word: _Word) -> None:
-    refusal = token_refusal(token)
-    if refusal is not None:
+    if refusal := token_refusal(token):
         raise _refused(line, refusal, word.start)
 
 

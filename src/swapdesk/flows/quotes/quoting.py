@@ -99,11 +99,10 @@ def typed_amount(text: str, token: Token) -> Decimal:
     return amount
 
 
-def lost_digits(amount: Decimal) -> str | None:
-    """What the service makes of an amount with more digits than it keeps; None where it keeps
-    all of them."""
+def lost_digits(amount: Decimal) -> str:
+    """What the service makes of an amount with more digits than it keeps; else empty."""
     if survives_double(amount):
-        return None
+        return ""
     sent = exact_amount(as_double(amount))
     return f"The service keeps 15 digits. It will receive {sent}."
 
@@ -131,12 +130,12 @@ def outside_limits(
     types: Sequence[RouteType] = FLOATING_TYPES,
     *,
     receive: bool = False,
-) -> str | None:
-    """Why no route takes the amount (in reverse: pays it), or None when one may."""
+) -> str:
+    """Why no route takes the amount (in reverse: pays it); empty when one may."""
     bounds = bounds_of(limits, types, receive=receive) if limits is not None else None
     broken = bounds.broken_by(amount) if bounds is not None else None
     if broken is None:
-        return None
+        return ""
     word, bound = broken
     nearest = f"The {word} usable amount is {exact_amount(bound)} {symbol}."
     verb = "pays" if receive else "takes"
@@ -178,10 +177,10 @@ class ValueDifference(Struct, frozen=True):
         return self.percent is None or self.level in ("typed", "refused")
 
     @property
-    def typed_text(self) -> str | None:
-        """What is typed at level ``typed``: the loss in whole percent, as ``12``."""
+    def typed_text(self) -> str:
+        """What is typed at level ``typed``: the loss in whole percent, as ``12``; else empty."""
         if self.percent is None or self.level != "typed":
-            return None
+            return ""
         return str(int(-self.percent))
 
 

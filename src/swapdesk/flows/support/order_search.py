@@ -1,9 +1,9 @@
-"""Looks for the orders behind a pasted text, place by place, and says what each place answered.
+"""Searches the orders behind a pasted text, place by place, and records each place's answer.
 
-The order is fixed: the journal and the requests of this run, which cost nothing; the service by
-id; the lists of the last 48 hours; the node of the chain. What costs something is stated before it
-is spent (:attr:`OrderSearch.next_cost`), and a place that cannot be asked is named with its reason.
-A failure keeps what was found before it.
+The sequence is fixed: the journal and the requests of this run, which cost nothing; the service by
+id; the lists of the last 48 hours; the nodes of chains. Costs are stated before they are spent
+(:attr:`OrderSearch.next_cost`), and a place that cannot be asked is named with its reason. A
+failure keeps what was found before it.
 """
 
 from __future__ import annotations
@@ -48,31 +48,30 @@ MOST_FOUND = 50
 
 
 class NamedTransaction(Struct, frozen=True):
-    """A transaction that a text names, of which nobody knows that it paid an order."""
+    """A transaction that a text names and that is not known to have paid an order."""
 
     hash: str
     asked: tuple[str, ...] = ()
     """Names of the chains that answered for it."""
-    payments: tuple[PaidOnChain, ...] = ()
-    """What it paid, and to whom, where a chain knows it."""
+    paid: PaidOnChain | None = None
+    """Its first payment, if a chain knows it."""
 
     @property
     def said(self) -> str:
         """``on no chain that was asked (Ethereum, Base)``."""
-        if self.payments:
-            paid = self.payments[0]
-            return f"{paid.said}{f', to {paid.to}' if paid.to else ''}"
+        if self.paid is not None:
+            return f"{self.paid.said}{f', to {self.paid.to}' if self.paid.to else ''}"
         if self.asked:
             return f"on no chain that was asked ({', '.join(self.asked)})"
         return "no chain could be asked for it"
 
     @property
     def to_customer(self) -> str:
-        """What became of it, in sentences to the customer who named it."""
-        if self.payments:
-            paid = self.payments[0]
-            if paid.failed:
-                return f"Your transaction {self.hash} was executed on {paid.chain_name} and failed."
+        """Sentences for the customer who named it."""
+        paid = self.paid
+        if paid is not None and paid.failed:
+            return f"Your transaction {self.hash} was executed on {paid.chain_name} and failed."
+        if paid is not None:
             return (
                 f"Your transaction {self.hash} on {paid.chain_name} paid {paid.words} to"
                 f" {short_address(paid.to)}, which is the address of no order that we know."
@@ -94,12 +93,12 @@ class Place(StrEnum):
 
 
 Answer = Literal["found", "nothing", "failed", "not asked"]
-"""``failed``: it was asked, and gave no whole answer; ``not asked``: it cannot be asked, or there
-is nothing to ask it."""
+"""``failed``: it gave no complete answer. ``not asked``: it cannot be asked, or there is nothing to
+ask."""
 
 
 class Searched(Struct, frozen=True):
-    """What one place answered: ``no``, ``matched 1 of 318 by deposit address, 4 reads``."""
+    """A place with its answer: ``matched 1 of 318 by deposit address, 4 reads``."""
 
     place: Place
     answer: Answer
@@ -107,7 +106,7 @@ class Searched(Struct, frozen=True):
 
 
 def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
-    """Of words those that begin the id of exactly one order of the journal, each with that id."""
+    """Returns a function: words that begin the id of exactly one journaled order, with that id."""
 
     def begun(words: Collection[str]) -> dict[str, str]:
         try:
@@ -119,54 +118,58 @@ def begun_here(desk: Desk) -> Callable[[Collection[str]], dict[str, str]]:
 
 
 class OrderSearch:
-    """Call :meth:`look_here`, then :meth:`go_on` as long as :attr:`next_cost` is something."""
+    """Call :meth:`look_here`, then :meth:`go_on` while :attr:`next_cost` is not None."""
 
     def __init__(self, desk: Desk, pasted: PastedText) -> None:
         self._desk = desk
         self.pasted = pasted
         self._searched: dict[Place, Searched] = {}
         self.found: dict[str, str] = {}
-        """Ids of orders with what they were found by: ``deposit address``."""
+        """Ids of orders with the field that matched: ``deposit address``."""
         self._matched: set[str] = set()
-        """Values of readings that found an order."""
+        """Values of readings that matched an order."""
         self._left: list[Place] = []
         self._page = 1
         self._pages: int | None = None
         self._listed_ids: set[str] = set()
         self._skipped = 0
         self.payments: list[PaidOnChain] = []
-        """What the transactions in the text paid, as their chains show it."""
+        """Payments of the transactions in the text, as chains show them."""
         self._answered: dict[str, dict[str, str]] = {}
-        """By hash the chains that answered for it, each with its name; the ledger of a sandbox
-        stands for all of its chains."""
+        """By hash, the chains that answered for it, with their names; the ledger of a sandbox
+        counts for all of its chains."""
         self._groups: list[str] = []
-        """Groups of this desk that have orders which the journal knows by their ids alone."""
+        """Groups of this desk with orders of which the journal has only the ids."""
 
     @property
     def searched(self) -> list[Searched]:
-        """The places so far, in their order."""
+        """The places so far, in their sequence."""
         return [self._searched[place] for place in Place if place in self._searched]
 
     def order(self, service_id: str) -> TrackedOrder | None:
         return self._desk.link.tracker.recall(service_id)
 
     def _sent(self, service_id: str) -> list[OrderTransaction]:
-        """What this desk sent for an order, as far as its journal can be read."""
+        """Returns what this desk sent for an order; nothing if the journal cannot be read."""
         try:
-            return [one for one in self._desk.journal.orders.transactions_of(service_id) if one.own]
+            made = self._desk.journal.orders.transactions_of(service_id)
         except JournalUnavailable:
             return []
+        return [sent for sent in made if sent.own]
 
     def payment_of(self, service_id: str) -> PaidOnChain | None:
-        """What the chain shows of the deposit of this order: a payment to its address, or what
-        became of the transaction that this desk sent for it."""
-        to = (paid for paid in self.payments if service_id in self._paid_for(paid))
-        sent = {one.hash for one in self._sent(service_id)}
-        by = (paid for paid in self.payments if paid.hash in sent or self._only(service_id, paid))
-        return next(to, None) or next(by, None)
+        """Returns the deposit of an order as its chain shows it: a payment to its address, or the
+        transaction that this desk sent for it."""
+        to_order = (paid for paid in self.payments if service_id in self._paid_for(paid))
+        sent = {transaction.hash for transaction in self._sent(service_id)}
+        by_desk = (
+            paid for paid in self.payments if paid.hash in sent or self._only(service_id, paid)
+        )
+        return next(to_order, None) or next(by_desk, None)
 
     def _only(self, service_id: str, paid: PaidOnChain) -> bool:
-        """Whether the text names this order alone, and beside it a transaction that paid nobody."""
+        """True if the text names this order alone, and a transaction on its chain that paid
+        nobody."""
         if list(self.found) != [service_id] or not (paid.missing or paid.failed):
             return False
         tracked = self.order(service_id)
@@ -174,26 +177,28 @@ class OrderSearch:
         return token is not None and token.chain == paid.chain
 
     def named(self, service_id: str | None = None) -> tuple[NamedTransaction, ...]:
-        """Transactions in the text of which nobody knows that they paid this order, or any."""
+        """Returns the transactions in the text that are not known to have paid this order, or any
+        order."""
         tracked = self.order(service_id) if service_id is not None else None
         payments = [*tracked.payments] if tracked is not None else []
         if service_id is not None:
-            payments += [one for one in self.payments if service_id in self._paid_for(one)]
+            payments += [paid for paid in self.payments if service_id in self._paid_for(paid)]
             payments += filter(None, (self.payment_of(service_id),))
-        paid = {payment.hash.lower() for payment in payments}
+        hashes = {payment.hash.lower() for payment in payments}
         return tuple(
-            NamedTransaction(
-                reading.value,
-                tuple(self._names_asked(reading)),
-                tuple(self._payments_of(reading)),
-            )
+            self._named(reading)
             for reading in self.pasted.of("transaction")
-            if not {text.lower() for text in reading.texts} & paid
-            and not self._own(service_id, reading)
+            if not _lowered(reading) & hashes and not self._own(service_id, reading)
         )
 
+    def _named(self, reading: Reading) -> NamedTransaction:
+        names = (name for text in reading.texts for name in self._answered.get(text, {}).values())
+        hashes = _lowered(reading)
+        paid = (one for one in self.payments if one.hash.lower() in hashes and not one.missing)
+        return NamedTransaction(reading.value, tuple(dict.fromkeys(names)), next(paid, None))
+
     def addresses(self, service_id: str) -> tuple[str, ...]:
-        """Addresses in the text that could take a refund of an order and are not its own."""
+        """Returns addresses in the text that a refund could go to and the order does not have."""
         tracked = self.order(service_id)
         token = tracked.order.in_token if tracked is not None else None
         if tracked is None or token is None:
@@ -204,11 +209,11 @@ class OrderSearch:
             for reading in self.pasted.of("address")
             if token.chain_data.kind in reading.chains
             and _field_of(tracked.order, reading) is None
-            and not {text.lower() for text in reading.texts} & paid
+            and not _lowered(reading) & paid
         )
 
     def _own(self, service_id: str | None, reading: Reading) -> bool:
-        """Whether an order names a transaction itself: its payout, or what this desk sent."""
+        """True if the order itself has the transaction: its payout, or what this desk sent."""
         if service_id is None:
             return False
         with suppress(JournalUnavailable):
@@ -216,30 +221,21 @@ class OrderSearch:
             return any(service_id in index.named(text) for text in reading.texts)
         return False
 
-    def _names_asked(self, reading: Reading) -> list[str]:
-        names = (name for text in reading.texts for name in self._answered.get(text, {}).values())
-        return list(dict.fromkeys(names))
-
-    def _payments_of(self, reading: Reading) -> list[PaidOnChain]:
-        texts = {text.lower() for text in reading.texts}
-        return [one for one in self.payments if one.hash.lower() in texts and not one.missing]
-
     # what costs nothing
 
     def look_here(self) -> None:
-        """Search the journal and the requests of this run."""
+        """Searches the journal and the requests of this run."""
         try:
             self._look_into_journal()
         except JournalUnavailable as error:
             self._say(Place.JOURNAL, "failed", f"it cannot be read: {error}")
         self._look_into_requests()
-        askable = self._askable()
-        # Who pasted a hash may still learn what its transaction paid, and who pasted two ids has
-        # two orders.
-        left = {Place.CHAINS}
+        # Beside a found order, a pasted hash may still tell what was paid, and a second id is that
+        # of another order.
+        useful = {Place.CHAINS}
         if self._groups or self.unanswered:
-            left.add(Place.SERVICE)
-        self._left = [one for one in askable if not self.found or one in left]
+            useful.add(Place.SERVICE)
+        self._left = [place for place in self._askable() if not self.found or place in useful]
 
     def _look_into_journal(self) -> None:
         before = set(self.found)
@@ -247,7 +243,7 @@ class OrderSearch:
         for reading in self.pasted.readings:
             if reading not in amounts:
                 self._match(reading)
-        # Of an amount there may be many orders: it is looked for where nothing else names one.
+        # Many orders may have an amount: it is searched only if nothing else matched.
         for reading in amounts if len(self.found) == len(before) else ():
             self._match(reading)
         self._match_beginnings()
@@ -259,11 +255,10 @@ class OrderSearch:
         self._say(Place.JOURNAL, "found", f"{counted(len(new), 'order')}, by {self._ways(new)}")
 
     def _ways(self, service_ids: Iterable[str]) -> str:
-        """What these orders were found by."""
         return ", ".join(dict.fromkeys(self.found[name] for name in service_ids))
 
     def _groups_of(self, service_ids: list[str]) -> list[str]:
-        """The groups that these orders are of, by the service's ids for them."""
+        """Returns the service's ids of the groups of these orders."""
         rows = "kind = 'row' AND subject IN (SELECT value FROM json_each(?))"
         groups = self._desk.journal.ledger.where(
             f"subject > '' AND id IN (SELECT parent FROM operation WHERE {rows})",  # noqa: S608
@@ -272,7 +267,7 @@ class OrderSearch:
         return [str(group.subject) for group in groups]
 
     def _match(self, reading: Reading) -> None:
-        """Take the journal's orders that a reading names."""
+        """Takes the journaled orders that a reading names."""
         index = self._desk.journal.orders
         ids: dict[str, None] = {}
         if reading.kind == "amount":
@@ -288,7 +283,7 @@ class OrderSearch:
         self._take(ids, _WAYS[reading.kind], reading)
 
     def _cut_to(self, reading: Reading) -> list[str]:
-        """The journal's orders with an address, a hash or an id that a reading is the rest of."""
+        """Returns the journaled orders with an id, address or hash that a reading shortens."""
         index = self._desk.journal.orders
         parts = [index.named(end) | index.called(end) for end in reading.ends if end]
         holding = set.intersection(*parts) if parts else set()
@@ -297,17 +292,17 @@ class OrderSearch:
         ]
 
     def _names_of(self, service_id: str) -> Iterator[str]:
-        """Ids, addresses and hashes of an order, as far as they are known here."""
+        """Yields the known ids, addresses and hashes of an order."""
         tracked = self.order(service_id)
         if tracked is not None:
             yield from (value for value, _ in _values_of(tracked.order))
-            yield from (one.hash for one in tracked.payments)
+            yield from (paid.hash for paid in tracked.payments)
         with suppress(JournalUnavailable):
-            yield from (one.hash for one in self._desk.journal.orders.transactions_of(service_id))
+            made = self._desk.journal.orders.transactions_of(service_id)
+            yield from (sent.hash for sent in made)
 
     def _match_beginnings(self) -> None:
-        """Take what words name by the beginning of its id: a word that proves nothing names only
-        the one order that it can mean."""
+        """Takes orders of which a word begins the id, if it begins that of no other order."""
         self._take(begun_here(self._desk)(self.pasted.beginnings).values(), _BEGINNING)
 
     def _take(self, ids: Iterable[str], way: str, reading: Reading | None = None) -> None:
@@ -340,50 +335,50 @@ class OrderSearch:
     # what costs something
 
     def _askable(self) -> list[Place]:
-        """The places that can still be asked; the others are named with their reason."""
-        left = []
+        """Returns the places that can be asked, and records why the others cannot."""
+        askable = []
         if not self._desk.connected:
             for place in (Place.SERVICE, Place.LISTS, Place.CHAINS):
                 self._say(place, "not asked", "the service is not connected")
             return []
         if self._ids() or self._groups:
-            left.append(Place.SERVICE)
+            askable.append(Place.SERVICE)
         if self._desk.link.connection.read_only:
             self._say(Place.LISTS, "not asked", "a partner id alone may not read lists")
         else:
-            left.append(Place.LISTS)
+            askable.append(Place.LISTS)
         if self._transactions():
             if self._nodes():
-                left.append(Place.CHAINS)
+                askable.append(Place.CHAINS)
             else:
                 self._say(Place.CHAINS, "not asked", "no node of its chain is configured")
-        return left
+        return askable
 
     @property
     def next_cost(self) -> tuple[int, str] | None:
-        """The reads that :meth:`go_on` spends at most, and what they are for: ``1 read by id, up to
-        4 of the lists``; None where nothing is left to ask."""
+        """The most reads that :meth:`go_on` spends, and what for: ``1 read by id, up to 4 reads of
+        the lists``; None if nothing is left to ask."""
         if not self._left:
             return None
-        reads, said = 0, []
+        reads, costs = 0, []
         if Place.SERVICE in self._left:
             # An id may be that of an order or of a group; a group takes a key.
             each = 1 if self._desk.link.connection.read_only else 2
             by_id = len(self._groups) or len(self._ids()) * each
             reads += by_id
-            said.append(f"{counted(by_id, 'read')} by id")
+            costs.append(f"{counted(by_id, 'read')} by id")
         if Place.LISTS in self._left:
             pages = self._list_reads
             reads += pages
-            said.append(f"up to {counted(pages, 'read')} of the lists")
+            costs.append(f"up to {counted(pages, 'read')} of the lists")
         if Place.CHAINS in self._left:
-            said.append(counted(len(self._nodes()), "node"))
-        return reads, ", ".join(said)
+            costs.append(counted(len(self._nodes()), "node"))
+        return reads, ", ".join(costs)
 
     @property
     def _list_reads(self) -> int:
-        """Pages that are still to be read, by what the desk knows of the last 48 hours until the
-        service has said how many there are."""
+        """Number of pages still to read; estimated from the orders known here until the service has
+        said how many there are."""
         if self._pages is not None:
             return max(0, self._pages - self._page + 1)
         since = self._desk.service_clock.now() - KNOWN_TO_API
@@ -396,15 +391,15 @@ class OrderSearch:
 
     @property
     def unanswered(self) -> list[str]:
-        """Ids as a service draws them of which nothing was found so far."""
+        """Drawn ids in the text that match nothing so far."""
         return list(filter(is_drawn_id, self._ids()))
 
     def _ids(self) -> list[str]:
         return [text for text in whole_ids(self.pasted) if text not in self._matched]
 
     async def go_on(self) -> AsyncIterator[None]:
-        """Ask what is left, within :attr:`next_cost`, and leave the lists once something was found.
-        Comes back after every step, so that it can be shown."""
+        """Asks what is left, within :attr:`next_cost`; the lists only until something was found.
+        Yields after every step, so that it can be shown."""
         if Place.SERVICE in self._left:
             self._left.remove(Place.SERVICE)
             await self._ask_by_id()
@@ -423,22 +418,23 @@ class OrderSearch:
             self._left.clear()
 
     async def _ask_by_id(self) -> None:
-        """Each text as an order, then as a group; a failure ends it, and keeps what was found."""
-        found: Counter[str] = Counter()
+        """Reads each text as an order, then as a group. A failure ends it and keeps what was
+        found."""
+        kinds: Counter[str] = Counter()
         texts, failed = self._groups or self._ids(), ""
         for text in texts:
             try:
-                found[await self._read_by_id(text)] += 1
+                kinds[await self._read_by_id(text)] += 1
             except ClientError as error:
-                failed = f"{_why(error)}; " if found else _why(error)
+                failed = f"{_why(error)}; " if kinds else _why(error)
                 failed += f"asked for {short_id(text)}" if len(texts) > 1 else ""
                 break
-        del found[""]
+        del kinds[""]
         said = " and ".join(
             f"{'an' if name == 'order' else 'a'} {name} of this partner"
             if count == 1
             else f"{count} {name}s of this partner"
-            for name, count in found.items()
+            for name, count in kinds.items()
         )
         if failed:
             self._say(Place.SERVICE, "failed", "; ".join(filter(None, (said, failed))))
@@ -448,7 +444,7 @@ class OrderSearch:
             self._say(Place.SERVICE, "nothing", "404, for this partner")
 
     async def _read_by_id(self, text: str) -> str:
-        """What it is the id of; empty for nothing. Raises ClientError."""
+        """Returns ``order``, ``group`` or nothing: what it is the id of. Raises ClientError."""
         link = self._desk.link
         with suppress(NotFound, RequestRefused):
             if text not in self._groups and await link.tracker.read(text) is not None:
@@ -467,7 +463,7 @@ class OrderSearch:
         return ""
 
     async def _read_page(self) -> bool:
-        """Read the next page of the lists; whether nothing more is to be read now."""
+        """Reads the next page of the lists; True if no more pages are to be read now."""
         try:
             answer = await self._desk.link.tracker.read_page(self._page)
         except ClientError as error:
@@ -479,7 +475,7 @@ class OrderSearch:
         self._listed_ids |= {order.service_id for order in answer.orders}
         self._skipped += answer.skipped
         before = set(self.found)
-        # By themselves: a journal that takes nothing more would not have them.
+        # Matched here, because a full journal would not have them.
         for order in answer.orders:
             fields = (_field_of(order, reading) for reading in self.pasted.readings)
             way = next(filter(None, fields), None)
@@ -504,27 +500,27 @@ class OrderSearch:
         return over or bool(new)
 
     def _match_payments(self) -> None:
-        """What the payments name. One that is meant for a single order stays with it."""
+        """Takes the orders that payments went to; a payment to a single order is stored with it."""
         for paid in self.payments:
             meant = self._paid_for(paid)
             self._take(meant, "deposit address that was paid")
-            known = self.order(meant[0]) if len(meant) == 1 else None
-            if known is not None and not paid.failed and paid not in known.payments:
+            tracked = self.order(meant[0]) if len(meant) == 1 else None
+            if tracked is not None and not paid.failed and paid not in tracked.payments:
                 self._desk.link.tracker.keep_payment(meant[0], paid)
 
     def _paid_for(self, paid: PaidOnChain) -> list[str]:
-        """Orders known here that a payment was meant for."""
-        known = {one.service_id: one.order for one in self._desk.link.tracker.known()}
+        """Returns the known orders that a payment was meant for."""
+        orders = {tracked.service_id: tracked.order for tracked in self._desk.link.tracker.known()}
         with suppress(JournalUnavailable):
             for service_id in self._desk.journal.orders.named(paid.to) if paid.to else ():
                 tracked = self.order(service_id)
                 if tracked is not None:
-                    known[service_id] = tracked.order
-        return sorted(order.service_id for order in meant_by(paid, known.values()))
+                    orders[service_id] = tracked.order
+        return sorted(order.service_id for order in meant_by(paid, orders.values()))
 
     def _transactions(self) -> list[Reading]:
-        """What chains can be asked for: the hashes in the text, and of the one order that was found
-        what this desk sent for it, and what was in no block yet."""
+        """Returns what chains can be asked for: the hashes in the text, else those of the one
+        unpaid order that was found: what this desk sent for it, and what was in no block yet."""
         readings = self.pasted.of("transaction")
         if readings:
             return readings
@@ -532,33 +528,33 @@ class OrderSearch:
         if unpaid is None:
             return []
         tracked, token = unpaid
-        sent = [one.hash for one in self._sent(tracked.service_id)[-1:]]
-        waited = [one.hash for one in tracked.payments if one.confirmations is None]
+        sent = [transaction.hash for transaction in self._sent(tracked.service_id)[-1:]]
+        waited = [paid.hash for paid in tracked.payments if paid.confirmations is None]
         return [
             Reading("transaction", hash_, "", (), (token.chain_data.kind,))
             for hash_ in dict.fromkeys((*sent, *waited))
         ]
 
     def _unpaid(self) -> tuple[TrackedOrder, Token] | None:
-        """The one order that was found, where its deposit is not known to have arrived, and what
-        it is paid in."""
+        """Returns the order and its token, if one order was found and its deposit is not known to
+        have arrived."""
         tracked = self.order(next(iter(self.found))) if len(self.found) == 1 else None
         if tracked is None or tracked.order.in_token is None or deposit_arrived(tracked.order):
             return None
         return tracked, tracked.order.in_token
 
     def _nodes(self) -> list[NodeReader | None]:
-        """Whom to ask for the transactions; None stands for the ledger of a sandbox."""
+        """Returns whom to ask for the transactions; None is the ledger of a sandbox."""
         readings = self._transactions()
         kinds = {chain for reading in readings for chain in reading.chains or ("",)}
-        found: list[NodeReader | None] = []
+        nodes: list[NodeReader | None] = []
         for link in self._desk.chain_links():
             solana = link.kind is Kind.SOLANA
             if ("sol" if solana else "evm") in kinds or ("" in kinds and not solana):
-                found.append(NodeReader(link.name, link.rpc, transport=self._desk.link.transport))
+                nodes.append(NodeReader(link.name, link.rpc, transport=self._desk.link.transport))
         if self._desk.link.control is not None and kinds - {"sol"}:
-            found.append(None)
-        return found
+            nodes.append(None)
+        return nodes
 
     async def _ask_chains(self) -> None:
         readings = self._transactions()
@@ -571,12 +567,12 @@ class OrderSearch:
         ]
         answers = await asyncio.gather(*asked)
         failures = [answer for answer in answers if isinstance(answer, str)]
-        # A sandbox's ledger also knows what the nodes of its chains answered.
-        told: dict[tuple[str, str], ChainTransaction] = {}
+        # A sandbox's ledger repeats what the nodes of its chains answered.
+        transactions: dict[tuple[str, str], ChainTransaction] = {}
         for answer in answers:
             if isinstance(answer, ChainTransaction):
-                told.setdefault((answer.chain, answer.hash.lower()), answer)
-        for transaction in told.values():
+                transactions.setdefault((answer.chain, answer.hash.lower()), answer)
+        for transaction in transactions.values():
             self.payments += paid_by(
                 transaction, self._desk.catalog, self._desk.service_clock.now()
             )
@@ -596,13 +592,13 @@ class OrderSearch:
             self._say(Place.CHAINS, "nothing", said)
 
     def _note_missing(self, readings: list[Reading]) -> None:
-        """What paid the one order that was found, by this desk or by the word of its customer, and
-        its chain does not know."""
+        """Records transactions that this desk sent, or the customer names, for the one order that
+        was found, and that its chain does not know."""
         unpaid = self._unpaid()
         if unpaid is None:
             return
         tracked, token = unpaid
-        sent = {one.hash for one in self._sent(tracked.service_id)}
+        sent = {transaction.hash for transaction in self._sent(tracked.service_id)}
         for reading in readings:
             chains = {chain for text in reading.texts for chain in self._answered.get(text, {})}
             if not chains & {token.chain, _LEDGER}:
@@ -615,22 +611,23 @@ class OrderSearch:
     async def _ask_node(
         self, reader: NodeReader | None, text: str
     ) -> ChainTransaction | str | None:
-        """What a node says of a hash; the reason where it says nothing of use."""
+        """Returns the transaction, None if the node does not know the hash, or why it did not
+        answer."""
         answered = self._answered.setdefault(text, {})
         try:
             if reader is not None:
                 solana = not text.startswith("0x")
-                told = await reader.transaction(text, solana=solana)
+                transaction = await reader.transaction(text, solana=solana)
                 chain = self._desk.catalog.chain(reader.chain)
                 answered[reader.chain] = chain.name if chain is not None else reader.chain
-                return told
+                return transaction
             control = self._desk.link.control
             if control is None:
                 return None
-            # Some chains write their hashes in capitals; what was pasted is read in small letters.
-            found = await control.transfer(text) or await control.transfer(text.upper())
+            # Readings are in small letters, and some chains write hashes in capitals.
+            transfer = await control.transfer(text) or await control.transfer(text.upper())
             answered[_LEDGER] = "all chains of the sandbox"
-            return read_transfer(found) if found is not None else None
+            return read_transfer(transfer) if transfer is not None else None
         except NodeError as error:
             return f"{reader.chain if reader else 'the ledger'}: {error}"
         except ClientError as error:
@@ -642,22 +639,22 @@ class OrderSearch:
 
     @property
     def verdict(self) -> str:
-        """Why nothing was found, as far as the places allow to tell; empty while something was
-        found or is left to ask."""
-        said = self._not_found
-        return f"{said} {NO_HASH}" if said and self.may_be_key else said
+        """Why nothing was found, as far as the places' answers tell; empty if something was found
+        or is left to ask."""
+        reason = self._not_found
+        return f"{reason} {NO_HASH}" if reason and self.may_be_key else reason
 
     @property
     def may_be_key(self) -> bool:
-        """Whether the text holds sixty-four digits that no chain knew when it was asked: what is no
-        hash has the form of a private key."""
+        """True if the text holds sixty-four digits that no chain knows as a hash: they have the
+        form of a private key."""
         chains = self._searched.get(Place.CHAINS)
         unknown = chains is not None and chains.answer == "nothing"
         return unknown and any(self._answered.values()) and bool(self.pasted.warning)
 
     @property
     def _not_found(self) -> str:
-        failed = [one.place for one in self.searched if one.answer == "failed"]
+        failed = [searched.place for searched in self.searched if searched.answer == "failed"]
         if self.found or (self._left and not failed):
             return ""
         if failed:
@@ -692,7 +689,7 @@ class OrderSearch:
 
     @property
     def money(self) -> str:
-        """Where it is, where nothing was found but perhaps a payment."""
+        """Where the money is, if no order was found."""
         moved = [paid for paid in self.payments if paid.moved]
         if not moved:
             return "in a place not known here; this desk has no such order"
@@ -701,27 +698,27 @@ class OrderSearch:
 
     @property
     def next(self) -> str:
-        """Who acts where nothing was found."""
+        """Who acts, if no order was found."""
         lacks = lacking(self.pasted)
         asked = " or ".join(lacks).replace("your payment", "the payment")
         return f"you: ask the customer for {asked}" if lacks else "you: pass it to the service"
 
     @property
     def reply(self) -> str:
-        """To the customer, where nothing was found."""
-        asked = {one.place: one.answer for one in self.searched}
-        whole = asked.get(Place.LISTS) == "nothing" and "failed" not in asked.values()
+        """The reply to the customer, if no order was found."""
+        answers = {searched.place: searched.answer for searched in self.searched}
+        whole = answers.get(Place.LISTS) == "nothing" and "failed" not in answers.values()
         return not_found_reply(self.pasted, self.named(), whole=whole)
 
     @property
     def escalation(self) -> str:
-        """To the service, where nothing was found."""
-        searched = [(str(one.place), one.said) for one in self.searched]
+        """The text to the service, if no order was found."""
+        searched = [(str(answer.place), answer.said) for answer in self.searched]
         now = self._desk.service_clock.now()
         text = not_found_escalation(self.pasted, self.named(), searched, now)
-        # What may be a key is passed on to nobody: a hash that no chain knows is known by its ends.
-        for one in self.pasted.of("transaction") if self.may_be_key else ():
-            text = text.replace(one.value, f"{one.value[:10]}...{one.value[-8:]}")
+        # A possible key is passed on to nobody; its ends are enough to tell which hash is meant.
+        for reading in self.pasted.of("transaction") if self.may_be_key else ():
+            text = text.replace(reading.value, f"{reading.value[:10]}...{reading.value[-8:]}")
         return text
 
     def _say(self, place: Place, answer: Answer, said: str) -> None:
@@ -733,9 +730,9 @@ NO_HASH = (
     " so, do not pass them on; their owner moves the money to a new wallet now."
 )
 _LEDGER = ""
-"""Stands for every chain of a sandbox."""
+"""Stands for all chains of a sandbox."""
 _MARGIN = timedelta(minutes=30)
-"""An order is created up to so long before its deposit."""
+"""The longest time from an order's creation to its deposit."""
 _WAYS = {
     "id": "id",
     "memo": "memo",
@@ -762,8 +759,8 @@ _FIELDS = (
 
 
 def _field_of(order: Order, reading: Reading) -> str | None:
-    """Which field of the order has a text of the reading."""
-    texts = {text.lower() for text in reading.texts}
+    """Returns the name of the order's field that matches the reading."""
+    texts = _lowered(reading)
     values = _values_of(order)
     exact = next((name for value, name in values if value.lower() in texts), None)
     if exact is not None:
@@ -776,8 +773,12 @@ def _field_of(order: Order, reading: Reading) -> str | None:
     return next((name for value, name in values if reading.cut_from(value)), None)
 
 
+def _lowered(reading: Reading) -> set[str]:
+    return {text.lower() for text in reading.texts}
+
+
 def _values_of(order: Order) -> list[tuple[str, str]]:
-    """Ids, addresses, memos and hashes of an order, each with what it is."""
+    """Returns ids, addresses, memos and hashes of an order, with their names."""
     values = ((getattr(order, field), name) for field, name in _FIELDS)
     return [(str(value), name) for value, name in values if value is not None]
 
@@ -786,7 +787,7 @@ _BEGINNING = "the beginning of its id"
 
 
 def _around(reading: Reading) -> tuple[Decimal, Decimal]:
-    """What is the amount of the reading, to the digits that were written."""
+    """Returns the bounds of amounts that round to the written digits."""
     amount = reading.amount or Decimal(0)
     exponent = amount.as_tuple().exponent
     half = Decimal((0, (5,), (exponent if isinstance(exponent, int) else 0) - 1))
@@ -804,18 +805,18 @@ def _has_amount(order: Order, reading: Reading) -> bool:
 
 
 def _order_told(body: bytes) -> str | None:
-    """The id of the one order in an answer."""
+    """Returns the id of the order in an answer."""
     try:
         document = json.loads(body)
     except ValueError:
         return None
-    told = document.get("serviceId") if isinstance(document, dict) else None
-    return told if isinstance(told, str) else None
+    service_id = document.get("serviceId") if isinstance(document, dict) else None
+    return service_id if isinstance(service_id, str) else None
 
 
 def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
-    """The spellings a node takes; none where it has no such hash. A ledger keeps each as its chain
-    writes it, in capitals or not."""
+    """Returns the spellings to ask a node for; none if its chain has no such hashes. A ledger keeps
+    hashes as their chains write them."""
     if reader is None:
         return reading.texts
     with_mark = tuple(text for text in reading.texts if text.startswith("0x"))
@@ -823,7 +824,7 @@ def _hashes_of(reading: Reading, reader: NodeReader | None) -> tuple[str, ...]:
 
 
 def _why(error: ClientError) -> str:
-    """Why a call gave nothing, in a few words with the code and the request id."""
+    """Returns why a call failed, with code and request id."""
     if isinstance(error, RateLimited):
         wait = error.retry_after
         return f"rate limited{f', again in {wait:.0f} s' if wait is not None else ''}"
@@ -845,26 +846,26 @@ SECRET_REPLY = (
 def not_found_reply(
     pasted: PastedText, named: Sequence[NamedTransaction], *, whole: bool = True
 ) -> str:
-    """What is written where nothing was found. What the customer gave is not asked for again.
+    """Returns the reply if no order was found. It does not ask again for what the customer gave.
     ``whole``: every place was searched."""
     ids, lacks = whole_ids(pasted), lacking(pasted)
     why = "it is older than we can read, or it was not made with us"
     if not whole:
         why = "we cannot look everywhere at the moment and do so again"
-    said = [f"We do not find the order {name}: {why}." for name in ids]
-    said += [one.to_customer for one in named]
-    if not said:
-        said.append("We could not find an order by what you sent us.")
+    sentences = [f"We do not find the order {name}: {why}." for name in ids]
+    sentences += [transaction.to_customer for transaction in named]
+    if not sentences:
+        sentences.append("We could not find an order by what you sent us.")
     if lacks:
         asked = f"Send us {' or '.join(lacks)}."
-        said.append(asked if not ids else f"If you have paid, {asked[:1].lower()}{asked[1:]}")
+        sentences.append(f"If you have paid, {asked[:1].lower()}{asked[1:]}" if ids else asked)
     if ids or named:
-        said.append(PASSED_ON)
-    return f"{' '.join((*said, 'Do not pay again meanwhile.'))}\n\n{NO_SECRETS}"
+        sentences.append(PASSED_ON)
+    return f"{' '.join((*sentences, 'Do not pay again meanwhile.'))}\n\n{NO_SECRETS}"
 
 
 def lacking(pasted: PastedText) -> tuple[str, ...]:
-    """What would find an order and is not in the text."""
+    """Returns what would find an order and is not in the text."""
     begun = bool(pasted.of("id"))
     wanted = {
         "the whole order id" if begun else "the order id": whole_ids(pasted),
@@ -874,11 +875,11 @@ def lacking(pasted: PastedText) -> tuple[str, ...]:
 
 
 WHOLE_ID = 12
-"""Characters from which on an id is taken for a whole one."""
+"""Shortest length at which an id counts as complete."""
 
 
 def whole_ids(pasted: PastedText) -> list[str]:
-    return [one.value for one in pasted.of("id") if len(one.value) >= WHOLE_ID]
+    return [reading.value for reading in pasted.of("id") if len(reading.value) >= WHOLE_ID]
 
 
 def not_found_escalation(
@@ -887,15 +888,15 @@ def not_found_escalation(
     searched: Sequence[tuple[str, str]],
     now: datetime,
 ) -> str:
-    """What the service needs to look for what a customer names; ``searched`` are the places and
-    what each answered."""
-    hashes = {one.hash for one in named}
+    """Returns the text to the service if no order was found; ``searched`` has places and
+    answers."""
+    hashes = {transaction.hash for transaction in named}
     lines = (
         "No order was found by what the customer names:",
-        *(f"  {one.called}: {one.value}" for one in pasted.readings if one.value not in hashes),
-        *(f"  transaction {one.hash}: {one.said}" for one in named),
+        *(f"  {read.called}: {read.value}" for read in pasted.readings if read.value not in hashes),
+        *(f"  transaction {transaction.hash}: {transaction.said}" for transaction in named),
         "Searched:",
-        *(f"  {place}: {said}" for place, said in searched),
+        *(f"  {place}: {answer}" for place, answer in searched),
         "Asked: whether there is such an order, whose it is, and what became of it.",
         f"Written {iso(now)}",
     )
@@ -906,28 +907,25 @@ def not_found_escalation(
 
 
 def meant_by(paid: PaidOnChain, orders: Iterable[Order]) -> list[Order]:
-    """The orders that a payment was meant for. Some share an address: their memo tells them apart,
-    and of a payment without one of theirs what still waits for as much."""
+    """Returns the orders that a payment was meant for. Orders that share an address are told apart
+    by their memo, else by which of them wait, for this amount first."""
     there = [order for order in orders if _same(paid.to, order.deposit_address)]
     waiting = [order for order in there if not deposit_arrived(order)]
-    for chosen in (
-        [order for order in there if (order.deposit_tag or None) == (paid.memo or None)],
-        [order for order in waiting if order.in_amount == paid.amount],
-        waiting,
-    ):
-        if chosen:
-            return chosen
-    return there
+    same_memo = [order for order in there if (order.deposit_tag or None) == (paid.memo or None)]
+    same_amount = [order for order in waiting if order.in_amount == paid.amount]
+    return same_memo or same_amount or waiting or there
 
 
-def _same(one: str, other: str | None) -> bool:
-    if not one or other is None:
+def _same(receiver: str, deposit: str | None) -> bool:
+    if not receiver or deposit is None:
         return False
-    return one.lower() == other.lower() if one.startswith("0x") else one == other
+    if receiver.startswith("0x"):
+        return receiver.lower() == deposit.lower()
+    return receiver == deposit
 
 
 def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) -> PaidOnChain:
-    """A transaction that was sent and that its chain does not know."""
+    """Returns a transaction that was sent and that its chain does not know."""
     known = catalog.chain(chain)
     return PaidOnChain(
         hash=transaction,
@@ -945,29 +943,30 @@ def not_on_chain(transaction: str, chain: str, catalog: Catalog, now: datetime) 
     )
 
 
-def paid_by(found: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
-    """Every receiver of a transaction as it was read at ``now``, what each got of one token added
-    up; one without a receiver where it moved nothing."""
-    got: dict[Payment, int] = {}
-    for one in found.payments or (Payment("", 0),):
-        to = replace(one, units=0)
-        got[to] = got.get(to, 0) + one.units
-    return [_paid(found, replace(to, units=units), catalog, now) for to, units in got.items()]
+def paid_by(transaction: ChainTransaction, catalog: Catalog, now: datetime) -> list[PaidOnChain]:
+    """Returns the payments of a transaction that was read at ``now``, added up by receiver and
+    token; one without a receiver if it moved nothing."""
+    sums: Counter[Payment] = Counter()
+    for payment in transaction.payments or (Payment("", 0),):
+        sums[replace(payment, units=0)] += payment.units
+    return [
+        _paid(transaction, replace(to, units=units), catalog, now) for to, units in sums.items()
+    ]
 
 
 def _paid(
-    found: ChainTransaction, payment: Payment, catalog: Catalog, now: datetime
+    transaction: ChainTransaction, payment: Payment, catalog: Catalog, now: datetime
 ) -> PaidOnChain:
-    token = paid_token(found.chain, payment, catalog)
-    # The list is the service's word, and a sandbox's ledger counts by it.
+    token = paid_token(transaction.chain, payment, catalog)
+    # The catalogue is the service's, and a sandbox's ledger counts by it.
     decimals = payment.decimals
     if decimals is None and token is not None:
         decimals = token.decimals
-    chain = catalog.chain(found.chain)
+    chain = catalog.chain(transaction.chain)
     return PaidOnChain(
-        hash=found.hash,
-        chain=found.chain,
-        chain_name=chain.name if chain is not None else found.chain,
+        hash=transaction.hash,
+        chain=transaction.chain,
+        chain_name=chain.name if chain is not None else transaction.chain,
         to=payment.to,
         token_id=token.id if token is not None else None,
         symbol=token.symbol if token is not None else "",
@@ -975,16 +974,16 @@ def _paid(
         if token is None or decimals is None
         else short(from_base_units(payment.units, decimals)),
         memo=payment.memo,
-        confirmations=found.confirmations,
-        at=found.at,
+        confirmations=transaction.confirmations,
+        at=transaction.at,
         seen_at=now,
-        failed=found.failed,
-        underpriced=found.underpriced,
+        failed=transaction.failed,
+        underpriced=transaction.underpriced,
     )
 
 
 def paid_token(chain: str, payment: Payment, catalog: Catalog) -> Token | None:
-    """What was paid; None where the catalogue does not have it."""
+    """Returns the token that was paid; None if the catalogue does not have it."""
     if payment.token_id is not None:
         return catalog.token(payment.token_id)
     if payment.contract is not None:
@@ -994,20 +993,20 @@ def paid_token(chain: str, payment: Payment, catalog: Catalog) -> Token | None:
     return catalog.token(rows[0].id) if rows else None
 
 
-def read_transfer(found: dict[str, Any]) -> ChainTransaction:
-    """A payment as the sandbox tells it (``SandboxControl.transfer``). Raises KeyError, ValueError
-    or TypeError for another shape."""
-    tag = found["tag"]
+def read_transfer(transfer: dict[str, Any]) -> ChainTransaction:
+    """Reads an answer of ``SandboxControl.transfer``. Raises KeyError, ValueError or TypeError for
+    another shape."""
+    tag = transfer["tag"]
     payment = Payment(
-        identity_text(str(found["to"]), 200),
-        int(str(found["units"])),
+        identity_text(str(transfer["to"]), 200),
+        int(str(transfer["units"])),
         memo=identity_text(str(tag), 64) if tag else None,
-        token_id=str(found["token"]),
+        token_id=str(transfer["token"]),
     )
     return ChainTransaction(
-        str(found["chain"]),
-        identity_text(str(found["hash"]), 200),
+        str(transfer["chain"]),
+        identity_text(str(transfer["hash"]), 200),
         (payment,),
         # None as long as no block has it.
-        int(str(found["confirmations"])) or None,
+        int(str(transfer["confirmations"])) or None,
     )

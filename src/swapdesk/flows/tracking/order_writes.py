@@ -1,9 +1,8 @@
-"""States of orders on their way into the journal: the newest of each, ten commits a second.
+"""Writes the newest state of each order to the journal, at most ten commits a second.
 
-A thread writes, so that no commit stops the screen; the caller hears of a state once the
-journal has it, or has refused it and will be asked again. States that differ in their figures
-alone (``figures``) are told as soon and written later, many as one: the service states them
-again after a restart.
+A thread writes, so that no commit stops the screen. The caller is told of a state once the journal
+has it, or has refused it and will be asked again. States that differ in figures alone are told at
+once and written later, many at a time: after a restart the service states them again.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ from swapdesk.wire.orders import Order
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.1
-"""States that arrive within this time become one commit and one announcement."""
+"""States that arrive within this time are committed and announced together."""
 AGAIN_SECONDS = 2.0
-"""How long a journal that took nothing is left alone."""
+"""Pause after a commit that the journal refused."""
 FIGURES_SECONDS = 120.0
-"""How long figures are collected before they are written."""
+"""How long changed figures are collected before they are written."""
 SLICE = 100
-"""Orders a transaction: the file is locked for a few milliseconds at a time."""
+"""Orders a transaction, which locks the file for a few milliseconds."""
 
 
 class Writing(NamedTuple):
-    """One state to be written; ``ended`` says that REST confirmed its end."""
+    """A state to write; ``ended`` once REST confirmed the end."""
 
     order: Order
     source: Source
@@ -41,7 +40,7 @@ class Writing(NamedTuple):
 
 
 class OrderWrites:
-    """``written`` is called with the ids of every commit, on the event loop."""
+    """``written`` is called on the event loop with the ids of every commit."""
 
     def __init__(
         self,
@@ -52,9 +51,9 @@ class OrderWrites:
     ) -> None:
         self.pending: dict[str, Writing] = {}
         self._figures: dict[str, Writing] = {}
-        """Of orders without a pending state."""
+        """States with new figures, of orders without a pending state."""
         self._untold: set[str] = set()
-        """Orders whose figures moved since the last commit."""
+        """Orders whose figures changed since the last commit."""
         self._orders = orders
         self._clock = clock
         self._written = written
@@ -65,15 +64,15 @@ class OrderWrites:
         self._one_at_a_time = asyncio.Lock()
 
     def put(self, writing: Writing) -> None:
-        """Take the newest state of an order; an older one that waits is dropped."""
+        """Queues the newest state of an order in place of an older one."""
         service_id = writing.order.service_id
         self._figures.pop(service_id, None)
-        # It may have ended, which is not told before the journal has it.
+        # It may have ended, which is not announced before the commit.
         self._untold.discard(service_id)
         self.pending[service_id] = writing
 
     def put_figures(self, writing: Writing) -> None:
-        """Take the newest state of an order that differs from the last in its figures alone."""
+        """Queues a state that differs from the last in its figures alone."""
         service_id = writing.order.service_id
         if service_id in self.pending:
             self.put(writing)
@@ -82,11 +81,11 @@ class OrderWrites:
         self._untold.add(service_id)
 
     def waiting(self, service_id: str) -> bool:
-        """Whether a state of the order is still to be written."""
+        """True if a state of the order is queued."""
         return service_id in self.pending or service_id in self._figures
 
     def schedule(self) -> None:
-        """Write what waits, soon."""
+        """Starts to write what is queued."""
         if self._finished:
             return
         if (self.pending or self._untold) and (self._flush is None or self._flush.done()):
@@ -95,15 +94,15 @@ class OrderWrites:
             self._collecting = self._background.start("collecting figures", self._collect)
 
     async def flush(self) -> bool:
-        """Write what waits now, but for figures, and tell it; False when the journal did not
-        take it all."""
+        """Writes and announces what is queued, without figures; False if the journal did not take
+        all of it."""
         if self._untold:
             told, self._untold = self._untold, set()
             self._written(told)
         async with self._one_at_a_time:
             waiting = list(self.pending)
             for at in range(0, len(waiting), SLICE):
-                # Taken only now: what changed meanwhile is written in its newest state, once.
+                # Taken only now, so that each order is written in its newest state.
                 names = [name for name in waiting[at : at + SLICE] if name in self.pending]
                 part = {name: self.pending.pop(name) for name in names}
                 states = list(part.values())
@@ -123,16 +122,15 @@ class OrderWrites:
         return True
 
     async def finish(self) -> None:
-        """Stop, and write what still waits before anything is closed, states before figures. The
-        thread writes; where the caller is not waited for any longer, the rest is written at once.
-        """
+        """Stops, and writes what is queued. The thread writes, unless the caller is cancelled: then
+        the rest is written at once."""
         self._finished = True
         self._due()
         tasks = [task for task in (self._flush, self._collecting) if task is not None]
         for task in tasks:
             task.cancel()
         try:
-            # What a flush had in hand waits again once it has heard that it is over.
+            # A cancelled flush queues again what it had in hand.
             await asyncio.gather(*tasks, return_exceptions=True)
             await self.flush()
         except asyncio.CancelledError:
@@ -155,6 +153,6 @@ class OrderWrites:
             self.schedule()
 
     def _due(self) -> None:
-        """Let figures wait for the next commit."""
+        """Moves figures to the next commit."""
         self.pending |= self._figures
         self._figures = {}

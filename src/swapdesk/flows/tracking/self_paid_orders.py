@@ -1,8 +1,8 @@
-"""What the journal says of the payment of orders that this desk pays: the bundle of a batch, a
-deposit by hand, the transaction of a swap on chains.
+"""The journal's state of payments that this desk makes: the bundle of a batch, a deposit by hand,
+the transaction of a swap on chains.
 
-The service says only that they wait. Another desk or a command of this home may write the journal
-too, so it is looked at again and again; of a batch for a whole group at once.
+The service says only that these orders wait. Other desks and commands of this home write the
+journal too, so it is read again and again; for a batch, one query a group.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ T = TypeVar("T")
 
 
 def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
-    """What the journal answers; ``otherwise``, as a rule what is known already, where it cannot be
-    read."""
+    """Returns the journal's answer, or ``otherwise`` if it cannot be read."""
     try:
         return ask()
     except JournalUnavailable as error:
@@ -43,29 +42,27 @@ def told_by_journal(ask: Callable[[], T], otherwise: T) -> T:
 
 
 class BatchPayments(Protocol):
-    """How orders of groups are paid; None for no group of this desk. Raises JournalUnavailable."""
+    """Payments of groups; None for a group of another desk. Raises JournalUnavailable."""
 
     def mark(self, multi_id: str) -> object | None:
-        """Another one once the payment of a group moved."""
+        """Returns a value that changes when the payment of the group moves."""
 
     def of(self, multi_id: str, service_id: str) -> BatchPayment | None:
-        """How one of its orders is paid."""
+        """Returns the payment of one order of the group."""
 
 
 class BatchedOrders:
-    """Orders that a batch of this desk made, with how that pays them."""
+    """The orders that batches of this desk made, with their payments."""
 
     def __init__(self, ledger: Ledger, payments: BatchPayments) -> None:
         self._ledger = ledger
         self._payments = payments
         self._groups: dict[str, set[str]] = {}
-        """By group the orders that a bundle is to pay, or paid without the service having seen
-        it."""
+        """By group, the orders whose bundle the service has not seen yet."""
         self._marks: dict[str, object] = {}
-        """How the payment of a group stood at the last look."""
+        """By group, ``BatchPayments.mark`` at the last look."""
 
     def put(self, tracked: TrackedOrder) -> None:
-        """An order of a batch as it stands now."""
         group = tracked.order.multi_id
         if group is None:
             return
@@ -75,7 +72,7 @@ class BatchedOrders:
             self._groups[group].discard(tracked.service_id)
 
     def moved(self) -> Iterator[str]:
-        """Orders of the groups of which the journal says another thing than at the last look."""
+        """Yields the orders of groups whose payment moved since the last look."""
         for group in [group for group, names in self._groups.items() if names]:
             try:
                 # One question for all orders of a group.
@@ -88,8 +85,8 @@ class BatchedOrders:
                 yield from tuple(self._groups[group])
 
     def with_batch(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """The same, as one that a batch of this desk created where ``seen`` names its group. The
-        group may be written down after its orders were first seen."""
+        """Marks an order as created by a batch of this desk if the journal has the group that
+        ``seen`` names, which may be journaled after its orders were first seen."""
         group = seen.multi_id
         if tracked.standing is not DepositRelease.FOREIGN or group is None:
             return tracked
@@ -101,7 +98,7 @@ class BatchedOrders:
         return self.with_payment(tracked, seen)
 
     def with_payment(self, tracked: TrackedOrder, seen: Order) -> TrackedOrder:
-        """The same, with what the journal says now of its payment by the bundle of its group."""
+        """Returns the order with the journal's state of its payment by the bundle."""
         group, payments = seen.multi_id, self._payments
         if group is None or not _unpaid(tracked):
             return tracked
@@ -114,8 +111,8 @@ class BatchedOrders:
 
 
 def _unpaid(tracked: TrackedOrder) -> bool:
-    """Whether the service has not seen the deposit of an order that no intent stands for, be it
-    that it waits or that it closed the order without one."""
+    """True for an order without an intent whose deposit the service has not seen: it waits, or it
+    closed the order without one."""
     if tracked.standing is not DepositRelease.FOREIGN:
         return False
     expired = display_of(tracked.order) == DisplayStatus.EXPIRED
@@ -123,7 +120,7 @@ def _unpaid(tracked: TrackedOrder) -> bool:
 
 
 def _awaits_batch(tracked: TrackedOrder) -> bool:
-    """Whether its bundle may still move it: of a closed order where the money left the wallet."""
+    """True if its bundle may still move it; for a closed order, if the money left the wallet."""
     payment = tracked.batch_payment
     left = payment is not None and (payment.state is State.SENT or payment.in_account)
     return _unpaid(tracked) and (_waits(tracked) or left)
@@ -134,7 +131,7 @@ def _waits(tracked: TrackedOrder) -> bool:
 
 
 def awaits_own_deposit(tracked: TrackedOrder) -> bool:
-    """Whether an order of this desk waits for a deposit that may be sent by hand."""
+    """True for an order of this desk that waits for a deposit, which may be sent by hand."""
     return tracked.intent is not None and not tracked.order.is_dex and _waits(tracked)
 
 
@@ -142,8 +139,8 @@ _CLOSED = frozenset({DisplayStatus.EXPIRED, DisplayStatus.FAILED, DisplayStatus.
 
 
 def read_swap_payment(ledger: Ledger, intent: Intent | None, order: Order) -> SwapPayment | None:
-    """None for an order that is no such swap of this desk, or whose transaction the service has
-    seen; of one that the service closed only whether it was never signed. Raises
+    """Returns None if the order is no swap on chains of this desk, or the service has seen its
+    transaction; for a closed order a payment only if it was never signed. Raises
     JournalUnavailable."""
     if intent is None or not order.is_dex or deposit_arrived(order):
         return None
@@ -168,10 +165,10 @@ def _settles(order: Order) -> bool:
 def swap_payment(
     intent: Intent, acts: Sequence[Operation], *, settles: bool, closed: bool = False
 ) -> SwapPayment | None:
-    """Of an order whose transaction nobody saw; None where the order's own words say it: the
-    transaction was sent and may be executed, or the venue settles what was signed. ``acts`` are its
-    create and the parts of that. ``closed``: the service waits for it no longer, and what was not
-    begun will never be signed."""
+    """Returns the payment of an order whose transaction the service has not seen; None if the
+    order's own situation says it: the transaction was sent and may be executed, or the venue
+    settles it. ``acts`` are its create and the parts of that. ``closed``: the service waits no
+    longer, so what was not begun will never be signed."""
     swap = next((act for act in reversed(acts) if act.kind == "swap"), None)
     money = f"{wallet_money(intent, acts)}."
     failure: SwapFailure = "not-signed"
@@ -187,41 +184,40 @@ def swap_payment(
         return None
     if not closed:
         return SwapPayment(State.PREPARED, money)
-    # What was begun may have been signed by a desk that was killed then.
+    # A desk that was killed may have signed what it had begun.
     return SwapPayment(State.REFUSED, money, failure) if swap is None else None
 
 
 def wallet_money(intent: Intent, acts: Sequence[Operation]) -> str:
-    """Where the money is as long as nothing was paid, and who may take it; without a point."""
-    said = "in your wallet; nothing was swapped"
+    """Says where the money is until something was paid, and who may take it; without a point."""
+    place = "in your wallet; nothing was swapped"
     amount = f"{exact_amount(intent.amount_in)} {intent.token_in.symbol}"
     allowed = (State.SENT, State.DONE)
     approved = [act for act in acts if act.kind == "approve" and act.state in allowed]
     if approved and all(act.result.get("spender") == PERMIT2.lower() for act in approved):
-        said += (
+        place += (
             f"; Permit2 may pass on up to {amount} by a signature of yours, until you revoke that"
         )
     elif approved:
-        said += f"; {venue_of(intent)} may still take up to {amount} until you revoke that"
+        place += f"; {venue_of(intent)} may still take up to {amount} until you revoke that"
     signed = {
         act.body["name"]: act for act in acts if act.kind == "sign" and act.state is State.DONE
     }
     if signed:
-        said += f"; {_signatures(intent, list(signed.values()))}"
-    return said
+        place += f"; {_signatures(intent, list(signed.values()))}"
+    return place
 
 
 def _signatures(intent: Intent, signed: Sequence[Operation]) -> str:
-    """What was signed, with the sum that the wallet counted under the last of them."""
+    """Says how many signatures were made, with the sum that the wallet counted."""
     token, counted = intent.token_in, [act.result.get("taken") for act in signed]
     if None in counted:
-        # Of an earlier release, which added nothing up.
-        each = f"{exact_amount(intent.amount_in)} {token.symbol}"
-        if len(signed) > 1:
-            return f"{len(signed)} signatures for {each} each were made and end by themselves"
-        return f"a signature for {each} was made and ends by itself"
-    most = max(int(str(one)) for one in counted)
-    total = f"{exact_amount(short(from_base_units(most, token.decimals)))} {token.symbol}"
+        # Of an earlier release, which counted no sum.
+        amount, of_all = intent.amount_in, "each"
+    else:
+        most = max(int(str(units)) for units in counted)
+        amount, of_all = short(from_base_units(most, token.decimals)), "in all"
+    total = f"{exact_amount(amount)} {token.symbol}"
     if len(signed) > 1:
-        return f"{len(signed)} signatures for {total} in all were made and end by themselves"
+        return f"{len(signed)} signatures for {total} {of_all} were made and end by themselves"
     return f"a signature for {total} was made and ends by itself"

@@ -1,11 +1,11 @@
-"""Every order this desk knows, followed live and remembered for longer than the service does.
+"""Every order this desk knows, followed live and kept longer than the service keeps it.
 
-States from the stream, from polling and from the journal are folded forward only, committed
-to the journal and then announced; an end is not shown before that. Figures alone are announced
-as soon and committed later (``order_writes``). A terminal state seen on the stream counts as
-confirmed only after REST repeats it. An order is never given up because of a fault of our own
-network. Whether an address may still be shown, once a sighting says something against it, the
-journal decides, since another desk of this home may have decided meanwhile.
+States from the stream, polls and the journal are merged forward only, committed to the journal,
+then announced; the end of an order is not shown before it is committed. Changed figures alone are
+announced at once and committed later (``order_writes``). An end that the stream reports counts only
+after REST repeats it. No order is given up because of a fault of our own network. If a sighting
+speaks against showing an address, the journal decides, since another desk of this home may have
+decided meanwhile.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import AsyncGenerator, Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
@@ -64,15 +64,19 @@ log = logging.getLogger(__name__)
 
 MAX_PAGES = 100
 _NEW = timedelta(minutes=2)
-"""For so long an order may still be written down by whoever created it."""
+"""How long the creator of an order may take to journal it."""
 LOOK_SECONDS = 10.0
-"""After so long it is known here what a chain showed to another desk of this home."""
+"""Interval of reading the payments that other desks of this home found on chains."""
 LOAD_STEP = 100
-"""Orders read from the journal between two breaths of the event loop."""
+"""Orders read from the journal before the event loop runs again."""
 
 
 class Tracker:
-    """Call :meth:`load_present` at the start, :meth:`run` in a task, and read :meth:`orders`."""
+    """Call :meth:`load_present` at the start, :meth:`run` in a task, and read :meth:`orders`.
+
+    ``on_change`` is called with the ids of orders that changed; with none if the stream state or
+    :attr:`skipped` did.
+    """
 
     def __init__(
         self,
@@ -94,45 +98,44 @@ class Tracker:
         self._known: dict[str, TrackedOrder] = {}
         self._groups: dict[Group, set[str]] = {group: set() for group in Group}
         self._troubled: set[str] = set()
-        """Orders that may be put away, or are."""
+        """Orders with a ``trouble``, which may be put away."""
         self._unpaid: set[str] = set()
-        """Orders that wait for a deposit which this desk may have sent by hand."""
+        """Orders that wait for a deposit that this desk may have sent by hand."""
         self._looked = clock.monotonic()
         self._missing: dict[str, datetime] = {}
-        """Orders that the service did not know when they were asked for, each since when."""
+        """Orders that the service did not know, with the first time it said so."""
         self._over: dict[str, TrackedOrder] = {}
-        """Orders that ended, until the journal has it."""
+        """Orders whose end is not committed yet."""
         self._writes = OrderWrites(journal.order_writer(), clock, self._committed, self._background)
         self._errands: dict[str, asyncio.Task[None]] = {}
-        """What is asked of the service beside the stream: one question an order at a time."""
-        self._listeners: list[asyncio.Queue[str | None]] = []
+        """Requests beside the stream, one an order at a time."""
+        self.on_change: Callable[[frozenset[str]], object] = lambda _: None
         self.stream_since: datetime = clock.now()
         self.skipped = 0
-        """Orders that the service listed last and that cannot be read: not among :meth:`orders`,
-        or as last known."""
+        """Number of listed orders that cannot be read: missing from :meth:`orders`, or outdated."""
         self.past_known = False
-        """Whether every order of the journal is in view; until then :meth:`recall` finds one."""
+        """True once every journaled order is loaded; until then :meth:`recall` finds one."""
 
     async def load_present(self) -> None:
-        """Take the orders of which something may still become, with a breath for the event loop
-        after every :data:`LOAD_STEP`."""
+        """Loads the orders that may still change; the event loop runs after every
+        :data:`LOAD_STEP`."""
         for _ in self._loading(self._journal.orders.present()):
             await asyncio.sleep(0)
 
     def load_newest(self) -> None:
-        """Take the newest orders, whatever became of them: :data:`LOAD_STEP` at most."""
+        """Loads the newest orders, :data:`LOAD_STEP` at most."""
         for _ in self._loading(self._journal.orders.each()):
             return
         self.past_known = True
 
     async def load_past(self, pause: float = 0.0) -> None:
-        """Take all others, newest first, with ``pause`` seconds after every :data:`LOAD_STEP`."""
+        """Loads all others, newest first, with ``pause`` seconds after every :data:`LOAD_STEP`."""
         for _ in self._loading(self._journal.orders.each()):
             await self._clock.sleep(pause)
         self.past_known = True
 
     def recall(self, service_id: str) -> TrackedOrder | None:
-        """The order, taken from the journal where it was not loaded."""
+        """Returns the order, from the journal if it is not loaded."""
         known = self._known.get(service_id)
         if known is None:
             known = self._from_journal(service_id, None)
@@ -144,16 +147,14 @@ class Tracker:
         return self._known.get(service_id)
 
     def known(self) -> Iterator[TrackedOrder]:
-        """All orders in no sequence."""
+        """Iterates over the loaded orders in no sequence."""
         return iter(self._known.values())
 
     @property
     def count(self) -> int:
-        """How many orders are in view."""
         return len(self._known)
 
     def counts(self) -> dict[Group, int]:
-        """How many orders stand in each group."""
         return {group: len(names) for group, names in self._groups.items()}
 
     @property
@@ -162,24 +163,22 @@ class Tracker:
 
     @property
     def stranded_count(self) -> int:
-        """Orders that ended and need their owner all the same."""
         return len(self._groups[Group.NEEDS_YOU])
 
     def running(self) -> Iterator[TrackedOrder]:
-        """Open orders in no sequence."""
         return (self._known[name] for name in self._groups[Group.OPEN])
 
     def orders(self) -> list[TrackedOrder]:
-        """Group by group; open ones with the nearest deadline first, the others newest first."""
+        """Returns the loaded orders by group; open ones by deadline, the others newest first."""
         groups = {
             group: [self._known[name] for name in names] for group, names in self._groups.items()
         }
         return sort_groups(groups, "deadline")
 
     def nearest(self, count: int) -> list[TrackedOrder]:
-        """Open orders with the nearest deadline first, at most ``count``."""
+        """Returns at most ``count`` open orders, the nearest deadline first."""
         late = datetime.max.replace(tzinfo=UTC)
-        # Plain pairs, since there may be thousands.
+        # Pairs, which compare fast: there may be thousands.
         pairs = (
             (self._known[name].order.expires or late, name) for name in self._groups[Group.OPEN]
         )
@@ -187,38 +186,23 @@ class Tracker:
 
     @property
     def stream_state(self) -> StreamState:
-        """How the desk is told of changes right now."""
         return self._stream.state
 
     def stream_age(self) -> float:
         """Seconds since the last message or answer."""
         return self._stream.age()
 
-    async def changes(self) -> AsyncGenerator[frozenset[str], None]:
-        """Ids that changed since the last look, coalesced; an empty set means the stream state
-        or :attr:`skipped`."""
-        queue: asyncio.Queue[str | None] = asyncio.Queue()
-        self._listeners.append(queue)
-        try:
-            while True:
-                changed = {await queue.get()}
-                while not queue.empty():
-                    changed.add(queue.get_nowait())
-                yield frozenset(name for name in changed if name is not None)
-        finally:
-            self._listeners.remove(queue)
-
     # What this desk did
 
     def adopt(self, service_id: str) -> TrackedOrder | None:
-        """Take an order the journal has just recorded, as a create does, and announce it. Over
-        that goes what was seen of it already."""
+        """Loads an order that was just journaled, as by a create, merges what was seen of it
+        already, and announces it."""
         before, entry = self._newest(service_id), self._journal.orders.get(service_id)
         if entry is None:
             return before
         merged = None
         if before is not None:
-            # What the create verified is the base; what the stream said comes on top of it.
+            # The create verified its order; what the stream said is merged onto that.
             reason = contradicts(entry.order, before.order)
             if reason is not None:
                 entry = entry.judged(self._journal.orders.settle(service_id, contradiction(reason)))
@@ -226,52 +210,49 @@ class Tracker:
             entry = replace(entry, order=merged or entry.order, ended=before.ended or entry.ended)
         tracked = replace(self._recalled(entry), source="create")
         if before is not None and tracked.paid_at is None:
-            # What the stream said may not be written yet.
+            # The journal may not have the stream's state yet.
             tracked = replace(tracked, paid_at=before.paid_at)
         tracked = self._with_output(tracked, tracked.order)
         if merged is not None and self._writes.waiting(service_id):
             self._writes.put(Writing(tracked.order, "stream", tracked.ended))
         self._over.pop(service_id, None)
         self._put(tracked)
-        self._tell(service_id)
+        self._announce([service_id])
         return tracked
 
     def put_away(self, service_id: str) -> None:
-        """Its owner dealt with an order that failed: it holds nothing up until it is in another
-        trouble. Raises JournalUnavailable."""
+        """Marks the trouble of an order as dealt with by its owner. Raises JournalUnavailable."""
         self._put_away(service_id, self._known[service_id].trouble)
 
     def take_back(self, service_id: str) -> None:
-        """It was not dealt with after all. Raises JournalUnavailable."""
+        """Undoes :meth:`put_away`. Raises JournalUnavailable."""
         self._put_away(service_id, None)
 
     def _put_away(self, service_id: str, trouble: str | None) -> None:
         self._write_now(service_id)
         self._journal.orders.put_away(service_id, trouble)
         self._look_at_put_away()
-        self._tell(service_id)
+        self._announce([service_id])
 
     def keep_payment(self, service_id: str, payment: PaidOnChain) -> None:
-        """A chain shows a payment to the deposit address of an order: it stays known and is
-        announced."""
+        """Stores and announces a payment that a chain shows to an order's deposit address."""
         try:
             self._write_now(service_id)
             self._journal.orders.keep_payment(service_id, payment)
             self._look_at_chain_payments()
         except JournalUnavailable as error:
             log.error("the journal did not take a payment: %s", error)
-        self._tell(service_id)
+        self._announce([service_id])
 
     def _write_now(self, service_id: str) -> None:
-        """What is told of an order stands with it: it is written before."""
+        """Writes the pending state of an order, so that the journal has a row for it."""
         writing = self._writes.pending.get(service_id)
         if writing is not None:
             self._journal.orders.record([writing])
 
     def look_at_payments(self) -> None:
-        """Announce the orders that stand otherwise since their payment, or that of their batch,
-        moved, also by another desk; and take those that another desk or command has just
-        recorded."""
+        """Loads orders that another desk or command has just journaled, and announces those whose
+        payment, or that of their batch, moved, also by another desk."""
         try:
             for service_id in self._made_here():
                 self.adopt(service_id)
@@ -287,43 +268,42 @@ class Tracker:
             if after is not before:
                 self._put(after)
                 moved.append(service_id)
-        for service_id in moved:
-            self._tell(service_id)
+        if moved:
+            self._announce(moved)
 
     def look_at_swap(self, service_id: str) -> None:
-        """Announce an order when its transaction stands otherwise than it was told."""
+        """Announces an order if the journal says something new of its swap's transaction."""
         tracked = self._known.get(service_id)
         if tracked is None:
             return
-        now = self._with_swap(tracked)
-        self._put(now)
-        if now is not tracked:
-            self._tell(service_id)
+        after = self._with_swap(tracked)
+        self._put(after)
+        if after is not tracked:
+            self._announce([service_id])
 
     # What the service says
 
     async def read(self, service_id: str) -> TrackedOrder | None:
-        """Ask the service for one order now. Raises ClientError; 404 keeps what is known, as what
-        was heard last."""
+        """Reads one order from the service. Raises ClientError; after 404 a known order is kept as
+        it was last heard of."""
         try:
             order = await self._api.get_order(service_id)
         except NotFound:
-            if self._known.get(service_id) is None:
+            if service_id not in self._known:
                 raise
             self._not_known(service_id)
-            return self._known.get(service_id)
-        self._apply(order, "read")
-        await self._writes.flush()
+        else:
+            await self.take([order])
         return self._known.get(service_id)
 
-    async def take(self, orders: Iterable[Order]) -> None:
-        """Orders that the service told of in an answer about something else: their group."""
+    async def take(self, orders: Iterable[Order], source: Source = "read") -> None:
+        """Merges orders of an answer of the service, as of their group, and commits them."""
         for order in orders:
-            self._apply(order, "read")
+            self._apply(order, source)
         await self._writes.flush()
 
     async def sweep(self) -> None:
-        """Read every order the service lists now. Raises ClientError."""
+        """Reads every order the service lists. Raises ClientError."""
         skipped, whole, since = 0, False, self._clock.now()
         for page in range(1, MAX_PAGES + 1):
             answer = await self.read_page(page)
@@ -333,20 +313,17 @@ class Tracker:
                 break
         self._listed(skipped)
         if whole and not skipped:
-            # One that was made just now may not be listed yet.
             for service_id in self._unlisted(since):
                 self._not_known(service_id)
 
     async def read_page(self, page: int) -> OrderPage:
-        """Read one page of what the service lists now. Raises ClientError."""
+        """Reads one page of the service's list. Raises ClientError."""
         answer = await self._api.list_orders(OrderQuery(page=page))
-        for order in answer.orders:
-            self._apply(order, "list")
-        await self._writes.flush()
+        await self.take(answer.orders, "list")
         return answer
 
     async def run(self) -> None:
-        """Follow the stream until cancelled, whatever single events turn out to be."""
+        """Follows the stream until cancelled; a defect in one event stops no other."""
         try:
             await self._background.keep("following orders", self._follow)
         finally:
@@ -377,8 +354,8 @@ class Tracker:
         elif isinstance(event, OrdersListed):
             self._listed(event.skipped)
         elif isinstance(event, OrderMissing):
-            # A 404 within 48 hours is not the end of an order; later the service forgets it. One
-            # server of several may be behind: only what stays unknown is not known.
+            # Within 48 hours 404 is not the end of an order, and one server of several may be
+            # behind: only what stays unknown counts.
             known = self._known.get(event.service_id)
             if known is not None and known.archived(self._clock.now()):
                 self._stream.unwatch([event.service_id])
@@ -387,29 +364,28 @@ class Tracker:
                 self._not_known(event.service_id)
         elif isinstance(event, StateChanged):
             self.stream_since = event.since
-            self._tell(None)
+            self._announce()
 
     # Inside
 
-    def _tell(self, service_id: str | None) -> None:
-        """An order moved; None: the stream did."""
-        for queue in self._listeners:
-            queue.put_nowait(service_id)
+    def _announce(self, service_ids: Iterable[str] = ()) -> None:
+        self.on_change(frozenset(service_ids))
 
     def _listed(self, skipped: int) -> None:
         if skipped != self.skipped:
             self.skipped = skipped
-            self._tell(None)
+            self._announce()
 
     def _not_known(self, service_id: str) -> None:
-        """The service said that it does not know an order."""
+        """The service said that it does not know the order."""
         known = self._known.get(service_id)
         if known is not None and not known.gone:
             self._put(replace(known, gone=True))
-            self._tell(service_id)
+            self._announce([service_id])
 
     def _unlisted(self, since: datetime) -> list[str]:
-        """Open orders of the last 48 hours that were not seen since then, but for new ones."""
+        """Returns open orders of the last 48 hours that were not seen since; new ones, which may
+        not be listed yet, are left out."""
         return [
             tracked.service_id
             for tracked in self.running()
@@ -419,8 +395,8 @@ class Tracker:
         ]
 
     def _made_here(self) -> Collection[str]:
-        """The newest of the orders taken for foreign ones that another desk or command of this home
-        made: the stream may tell of an order before its creator has written it down."""
+        """Returns new orders that another desk or command of this home made and that count as
+        foreign here: the stream may report an order before its creator has journaled it."""
         since = self._clock.now() - _NEW
         unclaimed = [
             tracked.service_id
@@ -433,21 +409,21 @@ class Tracker:
         return self._journal.orders.made_here(unclaimed) if unclaimed else ()
 
     def _look_at_put_away(self) -> list[str]:
-        """Read which ones are, also by another desk; the ids of those that are otherwise now."""
+        """Reads which orders are put away, also by another desk; returns the ids that changed."""
         away = told_by_journal(self._journal.orders.away, None)
         if away is None:
             return []
         return self._changed("away", {name: away.get(name) for name in self._troubled})
 
     def _look_at_chain_payments(self) -> list[str]:
-        """Read what chains showed, also to another desk; the ids of orders that this says
-        something new of."""
+        """Reads the payments that chains showed, also to another desk; returns the ids that
+        changed."""
         self._looked = self._clock.monotonic()
         return self._changed("payments", told_by_journal(self._journal.orders.payments, {}))
 
     def _changed(self, member: str, told: Mapping[str, object]) -> list[str]:
-        """Take what the journal says of one ``member`` of these orders; the ids of those in view
-        of which it said something else before."""
+        """Sets ``member`` of the loaded orders to the journal's values; returns the ids that
+        changed."""
         moved = [
             name
             for name, value in told.items()
@@ -480,17 +456,17 @@ class Tracker:
             self._batched.put(tracked)
 
     def _apply(self, order: Order, source: Source) -> None:
-        """What one more sighting makes of an order."""
+        """Merges a sighting of an order."""
         service_id = order.service_id
         self._missing.pop(service_id, None)
         known = before = self._newest(service_id)
         if before is None or (before.withheld is not None and source != "stream"):
-            # Another desk of this home may have created, released or refused it meanwhile; an
-            # order that stays hidden a little longer does no harm, so the stream does not ask.
+            # Another desk of this home may have created, released or refused it meanwhile. The
+            # stream does not ask: an order that stays hidden a little longer does no harm.
             before = self._from_journal(service_id, before)
         over = ended(display_of(order))
         if source == "stream" and over and not (before and ended(display_of(before.order))):
-            # The end of an order counts once REST says it; it could never be taken back.
+            # An end could never be taken back, so it counts once REST says it.
             self._run(service_id, self.read(service_id))
             return
         if before is None:
@@ -504,42 +480,42 @@ class Tracker:
             before = self._refused(before, reason)
         else:
             before = self._with_output(before, order)
-        told = before.order
-        others = other_objects(told, order)
-        merged = merge_order(told, order, others)
-        kept, now = merged or told, self._clock.now()
+        known_order = before.order
+        others = other_objects(known_order, order)
+        merged = merge_order(known_order, order, others)
+        kept, now = merged or known_order, self._clock.now()
         after = replace(
             before,
             order=kept,
             ended=before.ended or (over and display_of(kept) == display_of(order)),
             seen_at=now,
             source=source,
-            paid_at=happened(kept, now) if _just_paid(told, kept) else before.paid_at,
+            paid_at=happened(kept, now) if _just_paid(known_order, kept) else before.paid_at,
             gone=False,
         )
         after = self._with_swap(after)
-        same_end = over and display_of(told) == display_of(order)
+        same_end = over and display_of(known_order) == display_of(order)
         write = merged is not None or (same_end and not before.ended)
         if write:
             figures = (
                 merged is not None
                 and reason is None
-                and only_volatile_fields(told, merged, others if merged is order else None)
+                and only_volatile_fields(known_order, merged, others if merged is order else None)
             )
             put = self._writes.put_figures if figures else self._writes.put
             put(Writing(kept, source, after.ended))
         self._keep(after, known, written=write)
         if before.withheld != withheld:
-            # It became another question whether its address may be shown.
-            self._tell(service_id)
+            # Whether its address may be shown is not for the commit to wait for.
+            self._announce([service_id])
         intent, given = after.intent, order.deposit_address is not None
         if after.being_confirmed and intent and given and intent.id not in self._flow.running:
             self._run(service_id, self._repeat(intent, after.order))
 
-    # Where the journal takes nothing, an order is hidden all the same and none is released.
+    # If the journal cannot be written, an order is hidden all the same and none is released.
 
     def _refused(self, before: TrackedOrder, reason: str) -> TrackedOrder:
-        """``before`` as it stands once a sighting contradicted what is known of it."""
+        """Returns ``before`` with the verdict of a sighting that contradicts it."""
         log.warning("order %s contradicts what is known: %s", before.short_id, reason)
         verdict = contradiction(reason)
         try:
@@ -549,11 +525,11 @@ class Tracker:
         return before.judged(verdict)
 
     def _with_output(self, before: TrackedOrder, seen: Order) -> TrackedOrder:
-        """``before`` as it stands once the estimate of its output is the one in ``seen``."""
+        """Returns ``before`` with the verdict on the estimated output in ``seen``."""
         if output_now(before, seen, self._flow.lower_tolerance) is None:
             return before
         try:
-            # Another desk of this home may have asked, or been answered, meanwhile.
+            # Another desk of this home may have settled this meanwhile.
             entry = self._journal.orders.get(before.service_id)
             if entry is not None:
                 before = replace(before.judged(entry.verdict), accepted=entry.accepted)
@@ -579,7 +555,7 @@ class Tracker:
         return self._batched.with_batch(new, order)
 
     def _keep(self, after: TrackedOrder, known: TrackedOrder | None, *, written: bool) -> None:
-        """An end is not shown before the journal has it."""
+        """Shows the order, unless it ended and the journal does not have that yet."""
         service_id, over = after.service_id, ended(display_of(after.order))
         was_over = known is not None and ended(display_of(known.order))
         if (written and over and not was_over) or service_id in self._over:
@@ -588,16 +564,15 @@ class Tracker:
             self._put(after)
 
     def _committed(self, ids: Iterable[str]) -> None:
-        """The journal has these, or refused them for now: either way they are shown."""
-        for service_id in ids:
-            over = self._over.pop(service_id, None)
-            if over is not None:
-                self._put(over)
-            self._tell(service_id)
+        """Shows and announces orders that the journal has, or could not take for now."""
+        names = list(ids)
+        for over in [self._over.pop(name) for name in names if name in self._over]:
+            self._put(over)
+        self._announce(names)
 
     def _run(self, service_id: str, work: Coroutine[None, None, object]) -> None:
-        """Run ``work`` unless something is under way for the order already. Where it fails, the
-        next sighting asks again."""
+        """Runs ``work`` unless a request about the order is under way. If it fails, the next
+        sighting starts it again."""
         if service_id in self._errands:
             work.close()
             return
@@ -614,7 +589,7 @@ class Tracker:
         task.add_done_callback(lambda _: self._errands.pop(service_id))
 
     async def _repeat(self, intent: Intent, order: Order) -> None:
-        """Let the service repeat an order again, once its create has left that open."""
+        """Asks the service to repeat an order that its create left unconfirmed."""
         await self._flow.confirm_again(intent, order)
         self.adopt(order.service_id)
 
@@ -626,7 +601,7 @@ class Tracker:
                 yield
 
     def _recalled(self, entry: TrackedOrder) -> TrackedOrder:
-        """An order of the journal, with what else that says of it."""
+        """Returns an order of the journal with its payments."""
         tracked = replace(entry, paid_at=self._paid_at(entry.order))
         tracked = self._batched.with_batch(tracked, tracked.order)
         if awaits_own_deposit(tracked):
@@ -635,21 +610,20 @@ class Tracker:
         return self._with_swap(tracked)
 
     def _own_payments(self, names: Collection[str]) -> dict[str, OrderTransaction | None]:
-        """What this desk, another one or a command sent for each order, asked for at once."""
+        """Returns what this home sent for each order, by one query."""
         sent = self._journal.orders.own_deposits
-        found = told_by_journal(lambda: sent(names), None) if names else None
-        if found is None:
+        made = told_by_journal(lambda: sent(names), None) if names else None
+        if made is None:
             return {}
-        return {name: own_payment(found.get(name, ())) for name in names}
+        return {name: own_payment(made.get(name, ())) for name in names}
 
     def _paid_at(self, order: Order) -> datetime | None:
-        """When the service saw the deposit, as far as the journal has that."""
         seen = self._journal.orders.history.deposit_seen
         arrived = deposit_arrived(order)
         return told_by_journal(lambda: seen(order.service_id), None) if arrived else None
 
     def _with_swap(self, tracked: TrackedOrder) -> TrackedOrder:
-        """The same, with what the journal says of the transaction of a swap on chains."""
+        """Returns the order with the journal's state of its swap's transaction."""
         payment = told_by_journal(
             lambda: read_swap_payment(self._journal.ledger, tracked.intent, tracked.order),
             tracked.swap_payment,
@@ -659,7 +633,7 @@ class Tracker:
         return replace(tracked, swap_payment=payment)
 
     def _from_journal(self, service_id: str, before: TrackedOrder | None) -> TrackedOrder | None:
-        """The journal's word where it decides otherwise than ``before``."""
+        """Returns the journal's order if it has another standing than ``before``."""
         try:
             stands = self._journal.orders.verdict(service_id)
             if stands is None or (before is not None and stands.standing is before.standing):
@@ -672,7 +646,7 @@ class Tracker:
 
 
 def _just_paid(before: Order | None, after: Order) -> bool:
-    """Whether ``after`` is the first state to tell of the deposit, and none was passed unseen."""
+    """True if ``after`` is the first state with the deposit, and none before it was missed."""
     if before is None:
         return display_of(after) == DisplayStatus.DEPOSIT_DETECTED
     return deposit_arrived(after) and not deposit_arrived(before)

@@ -34,15 +34,8 @@ class OrderFollower:
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
-        told = self._session.background.keep(
-            "telling of orders", partial(self._follow_orders, link)
-        )
-        self._app.run_worker(told, group="orders", exclusive=True, exit_on_error=False)
+        link.tracker.on_change = partial(self._app.call_later, self._orders_changed)
         self._tell_unfinished()
-
-    async def _follow_orders(self, link: ConnectedDesk) -> None:
-        async for ids in link.tracker.changes():
-            self._app.call_later(self._orders_changed, ids)
 
     def _tell_unfinished(self) -> None:
         """What the start found out; in the middle of something else only as a notice."""

@@ -191,7 +191,7 @@ class CreateScreen(Page):
         if lack is not None:
             return lack
         consent = self.consent()
-        if consent.refused is not None:
+        if consent.refused:
             return CheckLine("refuse", consent.refused)
         if state.step == "ready":
             does = "c starts the signing" if state.row.on_chain else "c creates the order"
@@ -284,7 +284,7 @@ class CreateScreen(Page):
         if problems := self._form.checked.problems:
             return counted(problems, "problem")
         consent = self.consent()
-        if consent.refused is not None:
+        if consent.refused:
             return consent.refused.rstrip(".")
         if not self.session.ready:
             return "the service is not connected"

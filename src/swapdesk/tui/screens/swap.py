@@ -403,7 +403,7 @@ class SwapScreen(Page):
     def _complete(self) -> bool:
         """Whether quotes can be asked for."""
         line = self._read
-        return line is not None and line.ready and outside(line, self._limits) is None
+        return line is not None and line.ready and not outside(line, self._limits)
 
     def _say(self, reading: IntentReading) -> None:
         """Draw how the line was read and mark the place of a refusal."""
@@ -655,7 +655,7 @@ class SwapScreen(Page):
         elif not line.ready:
             said = line.message or "The line is not complete."
             self.show_notice(said, "warning", about=self.subject())
-        elif (refusal := outside(line, self._limits)) is not None:
+        elif refusal := outside(line, self._limits):
             short = nearest_bound(line, self._limits)
             self.show_notice(refusal, "warning", about=self.subject(), short=short)
         elif line.pair is not None and line.amount is not None:
@@ -697,12 +697,12 @@ def reading_lines(reading: IntentReading, width: int) -> list[Line]:
 def reading_of(
     line: IntentLine,
     limits: PairLimits | None,
-    refusal: str | None,
+    refusal: str,
     have: Decimal | None = None,
 ) -> IntentReading:
     """``limits`` of the pair if they are known; ``refusal`` says why no route takes the amount;
     ``have`` is what the own wallet has of the token sold, where that is known."""
-    if refusal is not None and line.ready:
+    if refusal and line.ready:
         return IntentReading("refused", refusal, _value(line), _below(line, limits, have))
     marked = frozenset({line.place}) if line.place is not None else frozenset()
     if line.state == "refused":
@@ -727,12 +727,12 @@ def greeting(catalog: Catalog) -> list[LineLike]:
     ]
 
 
-def outside(line: IntentLine, limits: PairLimits | None) -> str | None:
-    """Why no route takes the amount, as far as the limits of the pair are known."""
+def outside(line: IntentLine, limits: PairLimits | None) -> str:
+    """Why no route takes the amount, as far as the limits of the pair are known; else empty."""
     from swapdesk.flows.quotes.quoting import outside_limits
 
     if line.amount is None or line.stated is None:
-        return None
+        return ""
     return outside_limits(line.amount, line.stated.symbol, limits, receive=line.receive)
 
 

@@ -24,7 +24,7 @@ from swapdesk.flows.catalog.search import (
     named_contract,
     pair_for_limits,
 )
-from swapdesk.flows.check_line import CheckLine, refused, texts
+from swapdesk.flows.check_line import CheckLine, refusal, texts
 from swapdesk.flows.notation import (
     NOTHING,
     age,
@@ -375,7 +375,7 @@ class TokensScreen(Page):
         except OSError as error:
             said = f"The list of tokens cannot be written: {error.strerror}; make room."
             return said, "error"
-        if catalog.gap is not None:
+        if catalog.gap:
             return f"{catalog.gap}.", "warning"
         return "" if found else "The service does not know this contract either.", "warning"
 
@@ -441,8 +441,7 @@ class TokensScreen(Page):
         if row is None or token is None:
             return
         check = self._check(row, token, self.desk.catalog.rows.drawn_like(row))
-        if refused(check):
-            said = texts(check, "refuse")[0]
+        if said := refusal(check):
             self.show_notice(said, "warning", about=row.id)
             return
         if not (lines := texts(check, "warn")):
