@@ -99,10 +99,10 @@ class ScreenVerbs:
         """What the help says: keys of this screen, of the focused widget, of every screen; and
         what tells where the documents speak of a screen of this name."""
         # Overlays are imported when they are asked for: the first frame does not wait for them.
-        from swapdesk.documents import SCREENS
+        from swapdesk.documents import screens
         from swapdesk.tui.widgets.help_overlay import HelpGroup, widget_help
 
-        more = f"swapdesk docs {screen.lower()}" if screen in SCREENS else ""
+        more = f"swapdesk docs {screen.lower()}" if screen in screens() else ""
         here: list[tuple[str, str]] = []
         everywhere: list[tuple[str, str]] = []
         for verb, standing in self.working():
