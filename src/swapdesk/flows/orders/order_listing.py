@@ -160,10 +160,9 @@ def _state(looked: _Looked) -> str:
 
 
 def _to(looked: _Looked) -> str:
-    order, intent = looked.tracked.order, looked.tracked.intent
-    label = intent.recipient_label if intent is not None else None
-    address = order.receiver_address or ""
-    return f"{address} {label or ''} {looked.names.get(address.lower(), '')}"
+    address = looked.tracked.order.receiver_address or ""
+    name = looked.names.get(address.lower(), "")
+    return f"{address} {looked.tracked.recipient_label} {name}"
 
 
 _PLACES: dict[str, Callable[[_Looked], str]] = {

@@ -76,6 +76,11 @@ class TrackedOrder(Struct, frozen=True):
         return short_id(self.order.service_id)
 
     @property
+    def recipient_label(self) -> str:
+        """How the recipient was named, ``@bob``; empty for an address alone or another's order."""
+        return "" if self.intent is None else self.intent.recipient_label or ""
+
+    @property
     def being_confirmed(self) -> bool:
         """True if it was made here and is hidden only until the service has repeated it."""
         return self.withheld is not None and self.standing is DepositRelease.UNREPEATED

@@ -110,7 +110,7 @@ class AddressBookScreen(Page):
 
     @property
     def current(self) -> BookEntry | None:
-        return self.desk.book.entry(self._table.cursor_key or "")
+        return self.desk.book.entry(self._table.cursor_key)
 
     @on(LineTable.Highlighted)
     def _show_pane(self) -> None:

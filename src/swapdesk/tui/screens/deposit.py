@@ -537,7 +537,7 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
     mark = _mark(state)
     facts = [_proceeds(tracked, state)]
     if order.receiver_address is not None:
-        label = intent.recipient_label if intent else None
+        label = tracked.recipient_label
         below: list[LineLike] = [Span(label, bold=True)] if label else []
         facts.append(Fact("To", address=order.receiver_address, below=below))
     facts += payout_memo(order, intent)

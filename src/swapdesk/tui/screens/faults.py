@@ -175,7 +175,7 @@ class FaultsScreen(Page):
     @property
     def current(self) -> Fault | None:
         """The one that was chosen, else the one under the cursor."""
-        return self._setting or FAULTS.get(self._table.cursor_key or "")
+        return self._setting or FAULTS.get(self._table.cursor_key)
 
     def _members(self, fault: Fault) -> dict[str, object]:
         choices = variants(fault)
@@ -217,7 +217,7 @@ class FaultsScreen(Page):
                 # What was met last stays chosen; of another kind the list begins at its top.
                 self._meets.move_to(next(iter(self.targets), ""))
             self.show()
-        elif (key := self._meets.cursor_key) is not None:
+        elif key := self._meets.cursor_key:
             call = FaultDocument(fault.name, self.targets[key], self._members(fault))
             self._setting = None
             self._do(triggers, call.said, triggers.set(call))

@@ -226,7 +226,7 @@ class InspectScreen(Page):
                 # Nodes of chains take no calls of the service.
                 self._ask(self._search)
             return
-        if self._table.has_focus and self._table.cursor_key is not None and self._opened is None:
+        if self._table.has_focus and self._table.cursor_key and self._opened is None:
             self._opened = self._table.cursor_key
             self._body.focus()
             self.show()

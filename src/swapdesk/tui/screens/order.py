@@ -224,8 +224,7 @@ class OrderScreen(OneOrderPage):
         if self._legs_of is not tracked:
             self._legs_of = tracked
             seen = self.desk.journal.orders.history.of(self.service_id)
-            label = tracked.intent.recipient_label if tracked.intent is not None else None
-            self._legs = legs_of(tracked.order, seen, now, label)
+            self._legs = legs_of(tracked.order, seen, now, tracked.recipient_label)
             self._made = self.desk.journal.orders.transactions_of(self.service_id)
 
     def _show_legs(self, tracked: TrackedOrder) -> None:
@@ -412,8 +411,7 @@ def told_line(summary: OrderStatus) -> Line:
 def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
     """What is swapped for whom, and at the right the state with its time."""
     left = pair_spans(tracked)
-    label = tracked.intent.recipient_label if tracked.intent else None
-    if label:
+    if label := tracked.recipient_label:
         left += [Span("   to ", "muted"), Span(label)]
     if not narrow:
         route = route_of(tracked.order)
@@ -434,7 +432,7 @@ def stage_names(tracked: TrackedOrder, summary: OrderStatus) -> tuple[list[str],
     """The names under the dots and their short forms; a named recipient stands at the end."""
     names = list(summary.stages)
     short = [SHORT_STAGES.get(name, name) for name in names]
-    label = tracked.intent.recipient_label if tracked.intent else None
+    label = tracked.recipient_label
     if label and width_of(label) <= NAME_CELLS - 3:
         names[-2] = short[-2] = f"to {label}"
     return names, short
@@ -459,8 +457,9 @@ def order_facts(
     facts += transaction_facts(order, made, live=live)
     facts += _payout(order, summary, live=live)
     if order.receiver_address is not None:
-        label = intent.recipient_label if intent else None
-        facts.append(Fact("Pays", address=order.receiver_address, note=_bold(label)))
+        label = tracked.recipient_label
+        note: LineLike = [Span(label, bold=True)] if label else ""
+        facts.append(Fact("Pays", address=order.receiver_address, note=note))
     facts += payout_memo(order, intent)
     facts += _refund(tracked, made, live=live)
     facts += _executed(tracked)
@@ -468,10 +467,6 @@ def order_facts(
     facts += link_facts(order, made, live=live)
     facts.append(Fact("Known for", _known_for(tracked, now)))
     return facts
-
-
-def _bold(label: str | None) -> LineLike:
-    return [Span(label, bold=True)] if label else ""
 
 
 def _deposit(

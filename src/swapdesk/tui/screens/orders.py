@@ -198,7 +198,7 @@ class OrdersScreen(OrderActions):
             return
         self._table.relabel(self._stale())
         current = self._table.cursor_key
-        if current is None or current in keys:
+        if not current or current in keys:
             self._show_pane()
 
     def show(self) -> None:
@@ -243,9 +243,8 @@ class OrdersScreen(OrderActions):
 
     # the order under the cursor
 
-    def _tracked(self, key: str | None) -> TrackedOrder | None:
-        link = self.link
-        return link.tracker.get(key) if link is not None and key is not None else None
+    def _tracked(self, key: str) -> TrackedOrder | None:
+        return None if self.link is None else self.link.tracker.get(key)
 
     @property
     def current(self) -> TrackedOrder | None:
@@ -314,8 +313,7 @@ class OrdersScreen(OrderActions):
 
     @on(LineTable.Chosen)
     def do_open_order(self) -> None:
-        key = self._table.cursor_key
-        if key is not None:
+        if key := self._table.cursor_key:
             self.controls.navigation.open_order(key)
 
     def do_copy_address(self, tracked: TrackedOrder) -> None:

@@ -82,7 +82,7 @@ class RequestLogScreen(Page):
         self._calls: dict[str, Exchange] = {}
         self._notices: dict[str, KeptNotice] = {}
         self._drawn = (-1, -1, "")
-        self._paned: str | None = None
+        self._paned = ""
 
     def compose_body(self) -> Iterable[Widget]:
         yield self._field
@@ -107,7 +107,7 @@ class RequestLogScreen(Page):
             return
         self._drawn = drawn
         before, cursor = self._table.rows, self._table.cursor_key
-        follow = cursor is None or not before or before[-1].key == cursor
+        follow = not cursor or not before or before[-1].key == cursor
         self._calls = {f"c{one.number}": one for one in log}
         self._notices = {f"n{one.number}": one for one in kept}
         kept_keys = self._calls.keys() | self._notices.keys()
@@ -139,12 +139,12 @@ class RequestLogScreen(Page):
 
     @property
     def current(self) -> Exchange | None:
-        return self._calls.get(self._table.cursor_key or "")
+        return self._calls.get(self._table.cursor_key)
 
     @on(LineTable.Highlighted, "#calls")
     def _show_pane(self) -> None:
         key, call = self._table.cursor_key, self.current
-        notice = self._notices.get(key or "")
+        notice = self._notices.get(key)
         shown = call is not None or notice is not None
         self._label.display = self._pane.display = shown
         if shown and key != self._paned:

@@ -740,7 +740,7 @@ def nearest_bound(line: IntentLine, limits: PairLimits | None) -> str:
     """The bound that the amount is over or under, in a few words; empty within the limits."""
     from swapdesk.flows.quotes.quoting import bounds_of
 
-    bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
+    bounds = bounds_of(limits, receive=line.receive)
     if bounds is None or line.amount is None or line.stated is None:
         return ""
     broken = bounds.broken_by(line.amount)
@@ -837,7 +837,7 @@ def _below(line: IntentLine, limits: PairLimits | None, have: Decimal | None) ->
     parts: list[Line] = [[Span(line.derived, "muted")]] if line.derived else []
     if have is not None and line.token_in is not None and line.share is None:
         parts.append(held(have, line.token_in.symbol, None if line.receive else line.amount))
-    bounds = bounds_of(limits, receive=line.receive) if limits is not None else None
+    bounds = bounds_of(limits, receive=line.receive)
     if bounds is not None and line.stated is not None:
         least, symbol = trimmed(bounds.smallest), line.stated.symbol
         text = f"limits {least} {symbol} or more"

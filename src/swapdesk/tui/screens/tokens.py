@@ -278,7 +278,7 @@ class TokensScreen(Page):
     def current(self) -> TokenRow | None:
         """The token under the cursor."""
         key = self._table.cursor_key
-        return self.catalog.row(key) if self.catalog is not None and key is not None else None
+        return None if self.catalog is None else self.catalog.row(key)
 
     def show_pane(self) -> None:
         """What is known of the token under the cursor."""

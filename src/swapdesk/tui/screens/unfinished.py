@@ -94,7 +94,7 @@ class UnfinishedScreen(Page):
 
     @property
     def current(self) -> OpenFinding | None:
-        return self._found.get(self._table.cursor_key or "")
+        return self._found.get(self._table.cursor_key)
 
     @on(LineTable.Highlighted)
     def _moved(self) -> None:

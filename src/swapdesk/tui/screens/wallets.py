@@ -398,7 +398,7 @@ class WalletsScreen(Page):
 
     @property
     def current(self) -> Subject | None:
-        return self._subjects.get(self._table.cursor_key or "")
+        return self._subjects.get(self._table.cursor_key)
 
     @on(LineTable.Highlighted)
     def _show_pane(self) -> None:

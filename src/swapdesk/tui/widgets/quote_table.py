@@ -152,9 +152,9 @@ def quote_rows(
     return rows
 
 
-def unusable_at(board: QuoteResult, key: str | None) -> UnusableQuote | None:
+def unusable_at(board: QuoteResult, key: str) -> UnusableQuote | None:
     """The unusable route of a row key."""
-    if key is None or not key.startswith(UNUSABLE):
+    if not key.startswith(UNUSABLE):
         return None
     return board.ranking.unusable[int(key.removeprefix(UNUSABLE))]
 
