@@ -9,8 +9,8 @@ CREATING = (
         "balance-of-before-the-faucet",
         "A wallet that was filled is said to have too little for as long as the line stands.",
         "swapdesk/flows/wallet/own_accounts.py",
-        "if any(balance.units for balance in told.balances) or not wallet.awaits(*place):",
-        "if any(balance.units for balance in told.balances) or told.balances:",
+        "if any(balance.units for balance in answer.balances) or not wallet.awaits(*place):",
+        "if any(balance.units for balance in answer.balances) or answer.balances:",
         ("tests/flows/test_local_wallet.py::test_a_balance_waits_for_what_the_faucet_sends",),
     ),
     Defect(
@@ -897,8 +897,8 @@ PAYING = (
         "revocation-sent-twice",
         "A revocation that is under way is signed and paid for once more.",
         "swapdesk/flows/transactions.py",
-        'one.intent_id.rpartition("#")[0] in names',
-        "one.intent_id in names",
+        'transaction.intent_id.rpartition("#")[0] in names',
+        "transaction.intent_id in names",
         (
             "tests/flows/test_revoking_on_solana.py::test_a_delegate_is_told_and_its_right_ended_once",
         ),

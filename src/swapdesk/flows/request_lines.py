@@ -58,9 +58,9 @@ class LoggedCall(Struct, frozen=True, rename="camel"):
 def concerns(exchange: Exchange, names: Collection[str]) -> bool:
     """Whether a request names one of these: by its id, in its path, or as a value in its body."""
     template = _TEMPLATES.get(exchange.operation, "").split("/")
-    told = zip(_target(exchange)[0].split("/")[::-1], template[::-1], strict=False)
+    segments = zip(_target(exchange)[0].split("/")[::-1], template[::-1], strict=False)
     if exchange.request_id in names or any(
-        part.startswith("{") and unquote(text) in names for text, part in told
+        part.startswith("{") and unquote(text) in names for text, part in segments
     ):
         return True
     return any(f'"{name}"'.encode() in exchange.request_body for name in names)
@@ -91,9 +91,9 @@ def call_lines(exchange: Exchange) -> list[str]:
     """Request and answer with their headers and bodies, secrets and deposit addresses out."""
     call = logged_call(exchange)
     lines = [f"{call.method} {call.path}"]
-    said = f"{call.status}{' ' + call.code if call.code else ''} in {call.ms} ms"
+    status = f"{call.status}{' ' + call.code if call.code else ''} in {call.ms} ms"
     at = exchange.at.astimezone(UTC).isoformat(timespec="milliseconds")
-    lines.append(f"{said}, at {at}, request id {call.request_id or 'none'}")
+    lines.append(f"{status}, at {at}, request id {call.request_id or 'none'}")
     lines += ["", "Request", *_headers(exchange.request_headers)]
     lines += _body(exchange.request_body, len(exchange.request_body))
     lines += ["", "Answer", *_headers(exchange.answer_headers)]
@@ -136,10 +136,10 @@ def _code(exchange: Exchange) -> str:
     if exchange.status is None or exchange.status < 400:
         return exchange.outcome
     try:
-        found = decode_json(exchange.answer_body, side="client")
+        body = decode_json(exchange.answer_body, side="client")
     except CodecError:
         return exchange.outcome
-    code = found.get("code") if isinstance(found, dict) else None
+    code = body.get("code") if isinstance(body, dict) else None
     return safe_text(code, CODE_LIMIT) if isinstance(code, str) and code else exchange.outcome
 
 

@@ -129,9 +129,13 @@ def same_nonce(
     """Those of ``signed`` with the nonce of ``one``, including itself, in order. Solana has no
     nonces: those of its hash."""
     if one.nonce is None:
-        return tuple(each for each in signed if each.hash == one.hash)
+        return tuple(transaction for transaction in signed if transaction.hash == one.hash)
     place = (one.chain, one.account, one.nonce)
-    return tuple(each for each in signed if (each.chain, each.account, each.nonce) == place)
+    return tuple(
+        transaction
+        for transaction in signed
+        if (transaction.chain, transaction.account, transaction.nonce) == place
+    )
 
 
 def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
@@ -139,21 +143,29 @@ def decisive(signed: Sequence[SignedTransaction]) -> SignedTransaction | None:
     executed, else in a block, else under way, else the newest. A higher fee that was never sent
     says nothing about the payment that was."""
     for decides in _DECISIVE:
-        found = [one for one in signed if decides(one)]
-        if found:
-            return found[-1]
+        deciding = [transaction for transaction in signed if decides(transaction)]
+        if deciding:
+            return deciding[-1]
     return signed[-1] if signed else None
 
 
 def of_name(signed: Sequence[SignedTransaction], *names: str) -> list[SignedTransaction]:
     """Transactions of intents called ``name#0``, ``name#1`` and so on."""
-    return [one for one in signed if one.intent_id.rpartition("#")[0] in names]
+    return [
+        transaction for transaction in signed if transaction.intent_id.rpartition("#")[0] in names
+    ]
 
 
 def under_way(signed: Sequence[SignedTransaction], *purposes: Purpose) -> SignedTransaction | None:
     """The deciding one of the open transactions with these purposes. A cancellation is signed under
     the intent of what it takes back, and does nothing of it."""
-    return decisive([one for one in signed if one.purpose in purposes and not one.final])
+    return decisive(
+        [
+            transaction
+            for transaction in signed
+            if transaction.purpose in purposes and not transaction.final
+        ]
+    )
 
 
 async def current(client: WalletClient, one: SignedTransaction) -> SignedTransaction:
@@ -163,17 +175,29 @@ async def current(client: WalletClient, one: SignedTransaction) -> SignedTransac
         return one
     place = same_nonce(one, await client.transactions(one.intent_id))
     act = (one.intent_id, one.purpose)
-    return decisive([each for each in place if (each.intent_id, each.purpose) == act]) or one
+    return (
+        decisive(
+            [
+                transaction
+                for transaction in place
+                if (transaction.intent_id, transaction.purpose) == act
+            ]
+        )
+        or one
+    )
 
 
 async def looked_at(client: WalletClient, hash_: str) -> SignedTransaction:
     """Reads a transaction's state from its chain without sending it again, since something shall
     replace it. Raises WalletError; Refused if this wallet did not sign it."""
-    one = next((one for one in await client.transactions() if one.hash == hash_), None)
-    if one is None:
+    transaction = next(
+        (transaction for transaction in await client.transactions() if transaction.hash == hash_),
+        None,
+    )
+    if transaction is None:
         raise Refused("no_transaction", "this wallet signed no such transaction")
-    if one.nonce is None or one.final or one.state is State.PREPARED:
-        return one
+    if transaction.nonce is None or transaction.final or transaction.state is State.PREPARED:
+        return transaction
     return await client.resolve(hash_, resend=False)
 
 
@@ -204,14 +228,14 @@ class Delivered(Struct, frozen=True):
     def outcome(self, code: str, in_vain: Failure, meanwhile: str) -> Outcome:
         """The outcome of a transaction that the trader signed by itself. ``in_vain`` and ``code``
         apply if nothing came of it; ``meanwhile`` says where the money is until that is known."""
-        one = self.transaction
-        if one.state is State.DONE:
-            return Outcome(hash=one.hash)
+        transaction = self.transaction
+        if transaction.state is State.DONE:
+            return Outcome(hash=transaction.hash)
         if self.final:
-            cause = f"{in_vain.cause} The transaction is {one.word}."
-            return refused(code, replace(in_vain, cause=cause), one.hash)
-        cause = f"The transaction {one.hash} is not confirmed yet. {self.reason}".strip()
-        return still_open("ON_ITS_WAY", Failure(cause, meanwhile, SAME_AGAIN), one.hash)
+            cause = f"{in_vain.cause} The transaction is {transaction.word}."
+            return refused(code, replace(in_vain, cause=cause), transaction.hash)
+        cause = f"The transaction {transaction.hash} is not confirmed yet. {self.reason}".strip()
+        return still_open("ON_ITS_WAY", Failure(cause, meanwhile, SAME_AGAIN), transaction.hash)
 
 
 def _passes(error: WalletError, signed: SignedTransaction, *, contested: bool) -> bool:
@@ -469,7 +493,9 @@ class Transactor:
         """The signed transaction that pays or still may, which a new attempt continues; it counts
         even if it never left the wallet."""
         signed = await self.signed(intent_id, *purposes)
-        return decisive([one for one in signed if one.state is not State.REFUSED])
+        return decisive(
+            [transaction for transaction in signed if transaction.state is not State.REFUSED]
+        )
 
     async def agree(self, payload: Payload, promise: Promise) -> Signature | SignedTransaction:
         """Reviews, shows and signs. What changed during a review is reviewed and shown again.
@@ -562,13 +588,13 @@ class Transactor:
         """
         entry.signed(signed.hash)
         self._watch.seen(signed)
-        came = await self._delivered(signed, wanted, until, contested)
-        stands = came.transaction
+        delivered = await self._delivered(signed, wanted, until, contested)
+        stands = delivered.transaction
         if stands.state is State.DONE:
             entry.done(stands.hash)
-        elif came.final:
+        elif delivered.final:
             entry.refused(stands.word.upper(), stands.hash)
-        return came
+        return delivered
 
     async def _delivered(
         self,
@@ -599,22 +625,22 @@ class Transactor:
         """Sends the bytes if the chain does not have them; returns what became of them."""
         client = self._client
         # What a Solana node has not executed may still be kept from it.
-        found = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
-        if found.state is State.PREPARED:
-            found = await (client.broadcast(signed.hash) if wanted else client.abandon(signed.hash))
-        return await current(client, found)
+        state = await client.resolve(signed.hash, resend=wanted or signed.nonce is not None)
+        if state.state is State.PREPARED:
+            state = await (client.broadcast(signed.hash) if wanted else client.abandon(signed.hash))
+        return await current(client, state)
 
     async def settle(
         self, signed: SignedTransaction, entry: Entry, *, until: datetime | None = None
     ) -> SignedTransaction:
         """As :meth:`follow`, for one step of several. Raises StillOpen if time runs out, and what
         ended the following early."""
-        came = await self.follow(signed, entry, until=until)
-        if came.error is not None:
-            raise came.error
-        if not came.final:
-            raise StillOpen(signed.hash, came.reason)
-        return came.transaction
+        delivered = await self.follow(signed, entry, until=until)
+        if delivered.error is not None:
+            raise delivered.error
+        if not delivered.final:
+            raise StillOpen(signed.hash, delivered.reason)
+        return delivered.transaction
 
 
 def _refusal(findings: tuple[RuleFinding, ...]) -> NotSignable | Refused:

@@ -192,8 +192,8 @@ class TakenLog:
     def begins(self, newest: int) -> int:
         """The number behind which this receiver begins; ``newest`` where it is new."""
         self._db.execute("INSERT OR IGNORE INTO receiver VALUES (?, ?)", (self._url, newest))
-        found = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
-        return int(found.fetchone()[0])
+        row = self._db.execute("SELECT begins FROM receiver WHERE url = ?", (self._url,))
+        return int(row.fetchone()[0])
 
     def begin_behind(self, number: int) -> None:
         self._db.execute("UPDATE receiver SET begins = ? WHERE url = ?", (number, self._url))
@@ -256,7 +256,7 @@ class OrderWebhooks:
         try:
             while True:
                 self._look()
-                for task in [each for each in self._sending.values() if each.done()]:
+                for task in [sending for sending in self._sending.values() if sending.done()]:
                     task.result()
                 await self._clock.sleep(LOOK_SECONDS)
         finally:
@@ -335,8 +335,8 @@ class OrderWebhooks:
                 self._http.stream("POST", self._url, content=body, headers=headers) as answer,
             ):
                 status = answer.status_code
-                told = answer.headers.get("retry-after")
-                wait = retry_after(told, self._clock.now(), answer.headers.get("date"))
+                pause = answer.headers.get("retry-after")
+                wait = retry_after(pause, self._clock.now(), answer.headers.get("date"))
                 held = min(wait or 0.0, LONGEST_HOLD)
         except httpx2.HTTPError as error:
             problem = str(error) or type(error).__name__

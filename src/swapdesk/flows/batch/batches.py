@@ -99,13 +99,13 @@ def _batch(ledger: Ledger, act: Operation) -> Batch:
 
 
 def _group(act: Operation, rows: Sequence[Operation]) -> Group:
-    said = act.body
-    return Group(said["number"], said["chain"], said["paid"], tuple(map(_row, rows)), act)
+    body = act.body
+    return Group(body["number"], body["chain"], body["paid"], tuple(map(_row, rows)), act)
 
 
 def _row(act: Operation) -> Row:
-    said = act.body
-    return Row(said["number"], said["line"], sheet_cells(said["cells"]), outcome=act)
+    body = act.body
+    return Row(body["number"], body["line"], sheet_cells(body["cells"]), outcome=act)
 
 
 # Moving
@@ -221,12 +221,12 @@ def move_row(
 def mark_differing(ledger: Ledger, row: Row, reason: str) -> bool:
     """Commits that a row's order differs from what was asked for; ``reason`` has no final point.
     False if that is known already or there is no order."""
-    said = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
+    sentence = f"{reason[:1].upper()}{reason[1:]}. Do not pay it."
     with ledger.transaction():
         act = ledger.get(row.act.id)
         if act is None or act.code is not None:
             return False
-        return ledger.tell(act.id, among=(State.DONE,), code=ORDER_DIFFERS, reason=said)
+        return ledger.tell(act.id, among=(State.DONE,), code=ORDER_DIFFERS, reason=sentence)
 
 
 def _end_batch(ledger: Ledger, group: Group) -> None:

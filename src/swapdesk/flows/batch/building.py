@@ -85,11 +85,11 @@ def differing(asked: MultiOrderRequest, order: Order) -> str | None:
     return "amount" if abs(paid - asked.amount) > asked.amount * AMOUNT_TOLERANCE else None
 
 
-def _same(one: str, other: str) -> bool:
+def _same(left: str, other: str) -> bool:
     """Compares addresses; hexadecimal ones without case, which is only a checksum."""
-    if one.startswith("0x") and other.startswith("0x"):
-        return one.lower() == other.lower()
-    return one == other
+    if left.startswith("0x") and other.startswith("0x"):
+        return left.lower() == other.lower()
+    return left == other
 
 
 class PayableRow(Struct, frozen=True):
@@ -132,7 +132,7 @@ def payables(
     rows: list[PayableRow] = []
     unpayable: list[tuple[Row, Unpayable]] = []
     pending = 0
-    for row, asked in zip(group.rows, group.request.orders, strict=True):
+    for row, request in zip(group.rows, group.request.orders, strict=True):
         if row.became != "created" or row.service_id is None or row.service_id in paid:
             continue
         order = orders.get(row.service_id)
@@ -141,7 +141,7 @@ def payables(
                 raise Unpayable("the service does not show its order")
             set_up = order.status is None or order.status >= OrderStatusCode.WAITING
             if set_up or order.deposit_address is not None:
-                rows.append(_row(row.number, order, asked, token_of, now))
+                rows.append(_row(row.number, order, request, token_of, now))
             else:
                 pending += 1
         except Unpayable as problem:
@@ -152,13 +152,13 @@ def payables(
 def changed(before: Collection[BundleDeposit], now: Payables) -> str | None:
     """Names the first difference between two looks, in a sentence without its point; None if they
     agree."""
-    known = {one.deposit.service_id: one.deposit for one in now.rows}
+    deposits = {one.deposit.service_id: one.deposit for one in now.rows}
     reasons = {row.service_id: str(problem) for row, problem in now.unpayable}
     for one in before:
-        again = known.get(one.service_id)
+        again = deposits.get(one.service_id)
         if again is None:
-            said = reasons.get(one.service_id, "awaits no deposit any more")
-            return f"row {one.row}: {said}"
+            reason = reasons.get(one.service_id, "awaits no deposit any more")
+            return f"row {one.row}: {reason}"
         if again.address != one.address:
             return f"row {one.row}: the service repeats another deposit address"
         if again.units != one.units:
@@ -232,8 +232,8 @@ async def build_operations(
     answer = await _asked(api, multi_id, EVM, account, _ids(rows))
     items: list[BundleItem] = []
     needs: list[Sum] = []
-    for told, own in _partition(answer, rows):
-        data = told.tx_data
+    for operation, own in _partition(answer, rows):
+        data = operation.tx_data
         if not isinstance(data, EvmTransactionData):
             raise _not_built("the service answered with a transaction of another chain")
         token = _token_of(own)
@@ -287,11 +287,11 @@ async def part_of(api: PartnerApi, multi_id: str, account: str, item: BundleItem
     """Fetches the base64 transaction that pays exactly the deposits of ``item``. Raises Stopped and
     ClientError."""
     ids = item.service_ids
-    told = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
-    if len(told) != 1:
+    transactions = (await _asked(api, multi_id, SOLANA, account, ids)).transactions
+    if len(transactions) != 1:
         raise _not_built("the service packs these deposits otherwise than before")
-    data = told[0].tx_data
-    if list(told[0].service_ids) != ids or not isinstance(data, SolanaTransactionData):
+    data = transactions[0].tx_data
+    if list(transactions[0].service_ids) != ids or not isinstance(data, SolanaTransactionData):
         raise _not_built("the service answered with other deposits than those asked for")
     return data.data
 
@@ -313,15 +313,15 @@ def _partition(
     """Pairs each transaction with its rows; raises unless every row is in exactly one and nothing
     else is in any."""
     left = {row.deposit.service_id: row for row in rows}
-    found: list[tuple[MultiTransaction, list[PayableRow]]] = []
-    for told in answer.transactions:
-        own = [left.pop(service_id) for service_id in told.service_ids if service_id in left]
-        if not own or len(own) < len(told.service_ids):
+    parts: list[tuple[MultiTransaction, list[PayableRow]]] = []
+    for transaction in answer.transactions:
+        own = [left.pop(service_id) for service_id in transaction.service_ids if service_id in left]
+        if not own or len(own) < len(transaction.service_ids):
             raise _not_built("the service answered with other deposits than those asked for")
-        found.append((told, own))
+        parts.append((transaction, own))
     if left:
         raise _not_built(f"{counted(len(left), 'deposit')} asked for are in no batch")
-    return found
+    return parts
 
 
 def _operation(data: EvmTransactionData) -> dict[str, Any]:
@@ -372,8 +372,8 @@ def item_promise(multi_id: str, coin: Token, bundle: Bundle, item: BundleItem) -
     """The promise for one signature: pay exactly these deposits."""
     sold = Asset(item.symbol, item.decimals, item.contract)
     deposits = tuple(
-        DepositPromise(one.service_id, one.address, None, one.units, one.expires)
-        for one in item.deposits
+        DepositPromise(deposit.service_id, deposit.address, None, deposit.units, deposit.expires)
+        for deposit in item.deposits
     )
     return _promise(
         coin,
@@ -400,13 +400,13 @@ def funding_promise(multi_id: str, coin: Token, bundle: Bundle, need: Sum) -> Pr
 
 
 def operation_payload(item: BundleItem) -> OperationPayload:
-    told = item.document
+    document = item.document
     return OperationPayload(
         Purpose.BUNDLE,
-        dict(told["userOperation"]),
-        str(told["entryPoint"]),
-        str(told["entryPointVersion"]),
-        told["chainId"],
+        dict(document["userOperation"]),
+        str(document["entryPoint"]),
+        str(document["entryPointVersion"]),
+        document["chainId"],
     )
 
 

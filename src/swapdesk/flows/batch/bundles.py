@@ -489,7 +489,7 @@ def withdrawn(journal: Journal, bundle: Bundle) -> tuple[str | None, int]:
     ledger, act = journal.ledger, bundle.operation
     tokens = {item.contract for item in bundle.items}
     for taken in reversed(withdrawals(ledger, bundle.account, bundle.chain, State.DONE)):
-        if tokens <= {each.contract for each in taken_of(taken)}:
+        if tokens <= {amount.contract for amount in taken_of(taken)}:
             later = [
                 built.body["number"]
                 for built in ledger.parts(str(act.parent), "bundle")

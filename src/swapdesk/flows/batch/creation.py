@@ -145,14 +145,16 @@ class BatchCreation:
             return None
         # What the group became was decided before; its orders are kept, and none of them is paid.
         self._orders.record((order.order, "create", False) for order in made.orders if order.order)
-        said = f"created group {made.multi_id} of a request that was over: pay none of its orders"
-        return AnswerRefused(said, OTHER_ID, 200, request_id)
+        warning = (
+            f"created group {made.multi_id} of a request that was over: pay none of its orders"
+        )
+        return AnswerRefused(warning, OTHER_ID, 200, request_id)
 
     def _end_rows(self, group: Group, made: MultiExchange, known: set[str]) -> None:
         """Commits the outcome of every row by its place; a place missing in the answer is unknown.
         ``known`` are orders that existed before."""
         taken = set(known)
-        for place, (row, asked) in enumerate(zip(group.rows, group.request.orders, strict=True)):
+        for place, (row, request) in enumerate(zip(group.rows, group.request.orders, strict=True)):
             result = made.orders[place] if place < len(made.orders) else None
             order = result.order if result is not None else None
             end = partial(move_row, self._ledger, row)
@@ -162,11 +164,11 @@ class BatchCreation:
                 end(State.UNKNOWN, code="OTHER_ID", reason=reason)
             elif order is not None:
                 taken.add(order.service_id)
-                told: dict[str, str] = {}
-                if differs := differing(asked, order):
+                reasons: dict[str, str] = {}
+                if differs := differing(request, order):
                     said = f"The order is not what was asked for: the {differs} differs."
-                    told = {"code": ORDER_DIFFERS, "reason": f"{said} Do not pay it."}
-                end(State.DONE, service_id=order.service_id, **told)
+                    reasons = {"code": ORDER_DIFFERS, "reason": f"{said} Do not pay it."}
+                end(State.DONE, service_id=order.service_id, **reasons)
             elif result is not None and result.error is not None:
                 error = result.error
                 fields = ", ".join(error.fields or ())
@@ -220,11 +222,11 @@ class BatchCreation:
         """Finds groups made of rows of ``group`` alone: by id, each with its orders by place; and
         whether every order since ``sent_at`` was seen. Raises ClientError."""
         orders, whole = await list_since(self._api, sent_at - SKEW)
-        known = self._ledger.subjects("create_group")
+        own = self._ledger.subjects("create_group")
         listed = dict.fromkeys(order.multi_id for order in orders if order.multi_id)
         placed: dict[str, dict[int, str]] = {}
         for multi_id in listed:
-            if multi_id not in known:
+            if multi_id not in own:
                 members = (await self._api.get_multi_exchange(multi_id)).orders
                 placed[multi_id] = _placed(group, members)
         fitting = {multi_id: names for multi_id, names in placed.items() if names}
@@ -256,11 +258,11 @@ def _reasons(error: ApiError, count: int) -> list[str]:
 def _placed(group: Group, members: Sequence[Order]) -> dict[int, str]:
     """Matches each order of a group to a row of its own, in the order of the rows; empty if one
     fits no free row."""
-    asked = group.request.orders
+    requests = group.request.orders
     names: dict[int, str] = {}
     for order in members:
-        free = (place for place in range(len(asked)) if place not in names)
-        place = next((place for place in free if differing(asked[place], order) is None), None)
+        free = (place for place in range(len(requests)) if place not in names)
+        place = next((place for place in free if differing(requests[place], order) is None), None)
         if place is None:
             return {}
         names[place] = order.service_id

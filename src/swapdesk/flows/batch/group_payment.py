@@ -250,7 +250,7 @@ class GroupPayment:
             self._refuse_beside_another()
         payable = await self._to_pay()
         if not payable.rows:
-            some = "; ".join(f"row {row.number}: {said}" for row, said in payable.unpayable[:3])
+            some = "; ".join(f"row {row.number}: {reason}" for row, reason in payable.unpayable[:3])
             raise Stopped("NOT_PAYABLE", reasons=f". {some}" if some else "")
         for row, problem in payable.unpayable:
             if problem.wrong:
@@ -386,7 +386,9 @@ class GroupPayment:
                 # none any more.
                 self._unknown(bundle, code)
             else:
-                problems = "; ".join(f"{name}: {one.message}" for name, one in error.fields.items())
+                problems = "; ".join(
+                    f"{name}: {problem.message}" for name, problem in error.fields.items()
+                )
                 self._refused(bundle, code, problems or error.message)
         else:
             accept_bundle(self._ledger, bundle)
@@ -397,18 +399,18 @@ class GroupPayment:
         left = bundle.operation.server_at or self._api.server_now()
         while True:
             status = await self._api.get_multi_exchange(self._multi_id)
-            told = status.bundle_status
-            if told in (*_ENDS, BundleStatus.SUBMITTED):
+            state = status.bundle_status
+            if state in (*_ENDS, BundleStatus.SUBMITTED):
                 accept_bundle(self._ledger, bundle)
                 self._decided(bundle, status)
                 return
             if self._api.server_now() - left >= self._arrives:
                 break
             await self._clock.sleep(self._pace.look)
-        if told is not None and told not in tuple(BundleStatus):
+        if state is not None and state not in tuple(BundleStatus):
             # It may be executed by now: neither refused nor sent again.
-            raise Stopped("UNKNOWN_STATUS", status=told)
-        if told != BundleStatus.PENDING:
+            raise Stopped("UNKNOWN_STATUS", status=state)
+        if state != BundleStatus.PENDING:
             reason = "it has no bundle that awaits these signatures"
             if self._refused(bundle, "NO_BUNDLE", reason):
                 raise Stopped("NO_BUNDLE")
@@ -423,9 +425,9 @@ class GroupPayment:
             if self._decided(bundle, status):
                 return
             if self._clock.monotonic() >= ends:
-                told = status.bundle_status
-                known = told is None or told in tuple(BundleStatus)
-                raise Stopped("ON_ITS_WAY", row="" if known else "status", status=told)
+                state = status.bundle_status
+                understood = state is None or state in tuple(BundleStatus)
+                raise Stopped("ON_ITS_WAY", row="" if understood else "status", status=state)
             await self._clock.sleep(self._pace.look)
 
     def _decided(self, bundle: Bundle, status: MultiExchangeStatus) -> bool:
@@ -488,8 +490,8 @@ class GroupPayment:
 
         async def make() -> Payload:
             """Fetched when it is shown: its blockhash lives for a minute."""
-            told = await part_of(self._api, self._multi_id, bundle.account, item)
-            return SolanaPayload(Purpose.BUNDLE, told)
+            transaction = await part_of(self._api, self._multi_id, bundle.account, item)
+            return SolanaPayload(Purpose.BUNDLE, transaction)
 
         await self._send("part", item.sum, promise, make, item.service_ids)
 
@@ -810,9 +812,9 @@ GROUP = SigningKind[GroupRun](
 def begin_group(running: RunningSignings, group_id: str, account: str = "") -> GroupSession:
     """Begins the session of a created group, by the id of its operation; ``account`` as of
     :class:`GroupRun`. Raises Stopped, KeyError for no such group, and JournalUnavailable."""
-    known = running.get(group_id)
-    if known is not None:
-        return known
+    session = running.get(group_id)
+    if session is not None:
+        return session
     group = read_group(running.desk.journal.ledger, group_id)
     token = TokenFacts.of(first_token(running.desk, group))
     about = GroupRun(group, account)

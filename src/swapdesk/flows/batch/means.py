@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 async def means_of(desk: Desk, plan: BatchPlan) -> AsyncIterator[tuple[Means, ...]]:
     """Yields the means on all chains of a plan, in its order, again whenever more is known. Raises
     no WalletError: a chain that cannot be read has its reason."""
-    found: dict[str, Means] = {}
+    means: dict[str, Means] = {}
     for chain, totals in _by_chain(plan.totals).items():
         async for read in _on_chain(desk, chain, totals):
-            found[chain] = read
-            yield tuple(found.values())
-    yield tuple(found.values())
+            means[chain] = read
+            yield tuple(means.values())
+    yield tuple(means.values())
 
 
 async def means_of_command(desk: Desk, plan: BatchPlan, payer: str = "") -> tuple[Means, ...]:
@@ -111,10 +111,10 @@ async def _with_smart_account(
     asset = Asset("" if token.address is None else token.symbol, token.decimals, token.address)
     client = await desk.wallet.client()
     try:
-        told = await client.smart_account(own.address, token.chain_data.short_name, [asset])
+        smart = await client.smart_account(own.address, token.chain_data.short_name, [asset])
     except Refused:
         return means
-    (held,) = (balance for balance in told.balances if balance.asset.contract == token.address)
+    (held,) = (balance for balance in smart.balances if balance.asset.contract == token.address)
     if not held.units:
         return means
     has = short(from_base_units(held.units, held.asset.decimals))

@@ -181,16 +181,16 @@ class BatchPlan(Struct, frozen=True):
         """How amounts are read, shown by one row, if the file's head does not say it."""
         if self.sheet.plain:
             return None
-        said = "The amount counts what is sold"
+        note = "The amount counts what is sold"
         for row in self.rows:
             order = row.order
             if order is None or order.token_in.symbol == order.token_out.symbol:
                 continue
             amount, bought = exact_amount(order.amount), order.token_out.symbol
-            said += f": row {row.number} sells {amount} {order.token_in.symbol} and buys {bought}."
-            said += f" It does not buy {amount} {bought}"
+            note += f": row {row.number} sells {amount} {order.token_in.symbol} and buys {bought}."
+            note += f" It does not buy {amount} {bought}"
             break
-        return f"{said}. The heads sell_amount, sell and buy say so."
+        return f"{note}. The heads sell_amount, sell and buy say so."
 
     @property
     def creatable(self) -> bool:
@@ -210,7 +210,7 @@ class BatchPlan(Struct, frozen=True):
     @property
     def doubts(self) -> tuple[str, ...]:
         """:attr:`doubted` in sentences."""
-        return tuple(f"Row {number}: {one.reason}" for number, one in self.doubted)
+        return tuple(f"Row {number}: {finding.reason}" for number, finding in self.doubted)
 
     @property
     def calls(self) -> Calls:
@@ -257,10 +257,10 @@ def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
     """The plan with every row a problem for which the paying account has too little beside the
     rows before it; the same plan where that changes nothing. What is not known is no problem, and
     nothing is promised by it."""
-    by_chain = {one.chain: one for one in means}
+    by_chain = {account.chain: account for account in means}
     left: dict[str, Decimal] = {}
     rows = tuple(_against(row, by_chain, left) for row in plan.rows)
-    if all(one is before for one, before in zip(rows, plan.rows, strict=True)):
+    if all(account is before for account, before in zip(rows, plan.rows, strict=True)):
         return plan
     judged = _plan_of(plan.sheet, rows, limits_known=plan.limits_known)
     return replace(judged, unasked=plan.unasked)
@@ -268,15 +268,15 @@ def against_means(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
 
 def with_payers(plan: BatchPlan, means: Iterable[Means]) -> BatchPlan:
     """Sets the paying account of each total, for callers that show a plan once."""
-    by_chain = {one.chain: one for one in means}
+    by_chain = {account.chain: account for account in means}
     totals = (replace(total, payer=by_chain.get(total.chain)) for total in plan.totals)
     return replace(plan, totals=tuple(totals))
 
 
 def _against(row: Row, means: Mapping[str, Means], left: dict[str, Decimal]) -> Row:
     """Checks one row against what is ``left`` of each token and takes its share."""
-    told = tuple(finding for finding in row.findings if finding.code != NOT_IN_WALLET)
-    kept = row if len(told) == len(row.findings) else replace(row, findings=told)
+    findings = tuple(finding for finding in row.findings if finding.code != NOT_IN_WALLET)
+    kept = row if len(findings) == len(row.findings) else replace(row, findings=findings)
     order = row.order
     if order is None or kept.problems or kept.skipped:
         return kept
@@ -349,9 +349,9 @@ def _grouped(rows: Sequence[Row]) -> tuple[Group, ...]:
         if row.order is not None and paid is not None:
             kinds.setdefault((row.order.token_in.chain_data.short_name, paid), []).append(row)
     parts = [
-        (chain, paid, tuple(found[at : at + MOST_ORDERS]))
-        for (chain, paid), found in kinds.items()
-        for at in range(0, len(found), MOST_ORDERS)
+        (chain, paid, tuple(orders[at : at + MOST_ORDERS]))
+        for (chain, paid), orders in kinds.items()
+        for at in range(0, len(orders), MOST_ORDERS)
     ]
     return tuple(Group(number, *part) for number, part in enumerate(parts, start=1))
 
@@ -378,8 +378,8 @@ def _totals(sold: Iterable[PlannedOrder]) -> tuple[Total, ...]:
 def _arrivals(sold: Iterable[PlannedOrder]) -> tuple[Arrival, ...]:
     arrivals = []
     for orders in _same_tokens(sold, lambda order: order.token_out):
-        known = [order.about for order in orders if order.about is not None]
-        about = reduce(ROUGH.add, known) if len(known) == len(orders) else None
+        amounts = [order.about for order in orders if order.about is not None]
+        about = reduce(ROUGH.add, amounts) if len(amounts) == len(orders) else None
         arrivals.append(Arrival(orders[0].token_out, about, len(orders)))
     return tuple(arrivals)
 

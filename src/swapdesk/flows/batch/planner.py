@@ -230,17 +230,17 @@ class RowJudge(Struct):
                 reason = f"{spec[:40]} is not on {known.name}."
                 return problem("OTHER_CHAIN", "chain", reason, "Make the two cells agree.")
             named = there[0].id if len(there) == 1 else f"{spec}.{known.short_name}"
-        found = resolve(named, self.catalog)
-        if found.token is None:
-            code = "TOKEN_DISABLED" if found.disabled else "TOKEN_NOT_FOUND"
-            return problem(code, column, found.problem or "There is no such token.")
-        if found.ambiguous:
-            names = ", ".join(found.specs[:_MOST_NAMED])
+        matches = resolve(named, self.catalog)
+        if matches.token is None:
+            code = "TOKEN_DISABLED" if matches.disabled else "TOKEN_NOT_FOUND"
+            return problem(code, column, matches.problem or "There is no such token.")
+        if matches.ambiguous:
+            names = ", ".join(matches.specs[:_MOST_NAMED])
             reason = f'"{spec[:40]}" is several tokens: {names}.'
-            brief = f"{spec[:12]} is on {len(found.specs)} chains"
+            brief = f"{spec[:12]} is on {len(matches.specs)} chains"
             do = "Write one of them" + (" or fill in the chain." if column == "buy" else ".")
             return problem("AMBIGUOUS_TOKEN", column, reason, do, brief)
-        return found.token
+        return matches.token
 
 
 def _asked_before(batch_id: str, row: Row) -> RowFinding:
@@ -259,19 +259,19 @@ def _asked_before(batch_id: str, row: Row) -> RowFinding:
 
 def _shape(row: Row) -> list[RowFinding]:
     """Findings on cells that are too long, too many, or a formula to a spreadsheet."""
-    found: list[RowFinding] = []
+    findings: list[RowFinding] = []
     if row.extra:
         count, halves = len(row.extra), split_amount(row.cells)
-        said = f"{count} more cell{'' if count == 1 else 's'} than columns"
-        reason = f"{said}: {row.extra[0][:40]}."
+        excess = f"{count} more cell{'' if count == 1 else 's'} than columns"
+        reason = f"{excess}: {row.extra[0][:40]}."
         if halves is not None:
-            reason = f'{said}: the amount may be split, "{halves[0]}" and "{halves[1]}".'
+            reason = f'{excess}: the amount may be split, "{halves[0]}" and "{halves[1]}".'
         do = "Write amounts with a point, and put a cell with the separator in quotes."
-        found.append(problem("TOO_MANY_CELLS", None, reason, do, "more cells than columns"))
+        findings.append(problem("TOO_MANY_CELLS", None, reason, do, "more cells than columns"))
     for column, text in row.cells.items():
         if len(text) > LONGEST_CELL:
             reason = f"The cell {column} has {len(text):,} characters."
-            found.append(problem("TOO_LONG", column, reason))
+            findings.append(problem("TOO_LONG", column, reason))
         # No amount begins as a formula does: it is refused as an amount, once.
         elif (
             column != "sell_amount"
@@ -281,8 +281,8 @@ def _shape(row: Row) -> list[RowFinding]:
             mark = text[0] if text[0].isprintable() else f"U+{ord(text[0]):04X}"
             reason = f'The cell {column} begins with "{mark}", as a formula does.'
             do = "It is taken as it stands and computed nowhere; write its value if it is one."
-            found.append(look("FORMULA", column, reason, do, f"{column} looks like a formula"))
-    return found
+            findings.append(look("FORMULA", column, reason, do, f"{column} looks like a formula"))
+    return findings
 
 
 def _route(row: Row, findings: list[RowFinding]) -> BatchRoute | None:
@@ -444,7 +444,7 @@ _RECENT = 20
 def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tuple[str, Row]]:
     """Rows of recent batches that are orders or may be, by :attr:`PlannedOrder.asks`. A file with
     one changed row is another file, and its other rows would be paid twice."""
-    found: dict[tuple[object, ...], tuple[str, Row]] = {}
+    rows: dict[tuple[object, ...], tuple[str, Row]] = {}
     for batch in reversed(newest_batches(journal.ledger, _RECENT)):
         recent = now - batch.created < KNOWN_TO_API
         for group in batch.groups:
@@ -455,10 +455,10 @@ def asked_before(journal: Journal, now: datetime) -> dict[tuple[object, ...], tu
             }
             # A request is read only where a row of it may be an order.
             for row, order in zip(group.rows, group.request.orders, strict=True) if orders else ():
-                known = found.get(_asks(order))
-                if row.number in orders and (known is None or known[1].became != "unknown"):
-                    found[_asks(order)] = batch.id, row
-    return found
+                earlier = rows.get(_asks(order))
+                if row.number in orders and (earlier is None or earlier[1].became != "unknown"):
+                    rows[_asks(order)] = batch.id, row
+    return rows
 
 
 def _asks(order: MultiOrderRequest) -> tuple[object, ...]:
@@ -565,10 +565,10 @@ class BatchPlanner:
         return replace(row, order=replace(row.order, about=arrives_about(row.order, self._limits)))
 
     def _limited(self, row: Row, failed: dict[Pair, RowFinding]) -> Row:
-        told = tuple(
+        findings = tuple(
             finding for finding in row.findings if finding.code not in (LIMITS, UNKNOWN_LIMITS)
         )
-        kept = self._estimated(replace(row, findings=told))
+        kept = self._estimated(replace(row, findings=findings))
         if row.order is None or not row.order.has_limits:
             return kept
         found = failed.get(row.order.pair) or limit_finding(row.order, self._limits)

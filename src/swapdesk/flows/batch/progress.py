@@ -206,15 +206,15 @@ class GroupStanding(Struct, frozen=True):
             return ""
         signed, transfers = len(bundle.items), counted(len(bundle.deposits), "transfer")
         if self.solana:
-            said = f"{counted(signed, 'transaction')} of {transfers} in all"
+            count = f"{counted(signed, 'transaction')} of {transfers} in all"
         else:
             once = "signed once" if signed == 1 else f"{signed} signatures"
             needs = "has what it needs"
             if bundle.needs and not self.funded:
                 sums = [f"{exact_amount(need.amount)} {need.symbol}" for need in bundle.needs]
                 needs = f"needs {' and '.join(sums)}"
-            said = f"1 bundle of {transfers}, {once}; the smart account {needs}"
-        return f"{said}; {counted(self.left_out, 'row')} left out" if self.left_out else said
+            count = f"1 bundle of {transfers}, {once}; the smart account {needs}"
+        return f"{count}; {counted(self.left_out, 'row')} left out" if self.left_out else count
 
     @property
     def whereabouts(self) -> str:
@@ -439,7 +439,7 @@ def _service_said(error: ClientError, money: str) -> Outcome:
     said = failure_of(error.code or "", error.status).cause
     if error.code == ErrorCode.NOT_FOUND:
         said = "The service does not know this group, or it is older than 48 hours."
-    problems = [f"{name}: {one.message}" for name, one in error.fields.items()]
+    problems = [f"{name}: {problem.message}" for name, problem in error.fields.items()]
     reason = "; ".join(problems) or error.message
     cause = f"{said} It says: {reason}." if reason else said
     failure = with_payment(Failure(cause.replace("..", "."), money, "you: try again"), error)
@@ -451,7 +451,7 @@ def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
     if bundle.paid:
         return Outcome(hash=bundle.operation.hash)
     reason = bundle.reason
-    said = f" The service says: {reason.rstrip('.')}." if reason else ""
+    quote = f" The service says: {reason.rstrip('.')}." if reason else ""
     code, cause, next_ = {
         "WITHDRAWN": ("WITHDRAWN", "The service called the bundle off.", BUILD_AGAIN),
         "FAILED": (
@@ -464,7 +464,7 @@ def outcome_of(bundle: Bundle, standing: GroupStanding) -> Outcome:
         (bundle.said or "REFUSED", "The bundle was not taken.", BUILD_AGAIN),
     )
     money = standing.whereabouts
-    return still_open(code, Failure(f"{cause}{said}", money, or_take_back(next_, standing)))
+    return still_open(code, Failure(f"{cause}{quote}", money, or_take_back(next_, standing)))
 
 
 # Its orders
@@ -561,8 +561,8 @@ class Payouts(Struct, frozen=True):
             return "; ".join([ARRIVED, look, *([left] if left and self.smart else [])])
         if self.otherwise:
             them = "the order" if self.otherwise == 1 else f"the {self.otherwise} orders"
-            each = "it says" if self.otherwise == 1 else "each says"
-            return f"you: look at {them} that ended otherwise, {each} where its money is; {look}"
+            verb = "it says" if self.otherwise == 1 else "each says"
+            return f"you: look at {them} that ended otherwise, {verb} where its money is; {look}"
         return f"{PAY_OUT}; {look}"
 
 
@@ -571,8 +571,8 @@ def payouts_of(standings: Iterable[GroupStanding], orders: Mapping[str, Order]) 
     there is under way. None if no group is paid."""
     paid = [standing for standing in standings if standing.over]
     ids = [service_id for standing in paid for service_id in standing.service_ids]
-    known = [orders[service_id] for service_id in ids if service_id in orders]
-    over = [order for order in known if ended(display_of(order))]
+    members = [orders[service_id] for service_id in ids if service_id in orders]
+    over = [order for order in members if ended(display_of(order))]
     arrived = sum(map(_arrived, over))
     smart = any(not standing.solana for standing in paid)
     return Payouts(len(ids), arrived, len(over) - arrived, smart) if ids else None
@@ -643,13 +643,13 @@ class BatchProgress(Struct, frozen=True):
         shown = self.current or self.standings[-1]
         bundle = shown.bundle
         left = bundle.operation.server_at if bundle and bundle.under_way else None
-        said = shown.word if left is None else f"{shown.word} {short_clock(left)}"
+        state = shown.word if left is None else f"{shown.word} {short_clock(left)}"
         if len(self.standings) == 1:
-            return said
+            return state
         if self.current is None:
             paid = sum(standing.over for standing in self.standings)
             return f"{paid} of {counted(len(self.standings), 'group')} paid"
-        return f"group {shown.group.number} of {len(self.standings)}: {said}"
+        return f"group {shown.group.number} of {len(self.standings)}: {state}"
 
     @property
     def whereabouts(self) -> str:
@@ -713,8 +713,8 @@ class BatchProgress(Struct, frozen=True):
         if shown is None or shown.next is not Until.BUILT or not shown.way_out:
             return ""
         reason = shown.bundle.reason if shown.bundle is not None else None
-        said = f"The service says: {reason.rstrip('.')}. " if reason else ""
-        return f"{said}The money is in your smart account: w and d there take it back."
+        quote = f"The service says: {reason.rstrip('.')}. " if reason else ""
+        return f"{quote}The money is in your smart account: w and d there take it back."
 
     def gas(self, coin: str) -> str:
         """Estimated gas and the balance for it, once the bundle is built; ``coin`` is the symbol of
@@ -779,8 +779,8 @@ HEADS = ResultRow.__struct_encode_fields__
 
 def journaled_orders(journal: Journal, batch: Batch) -> dict[str, Order]:
     """The orders of a batch as the journal has them, by id."""
-    found = (journal.orders.get(row.service_id) for row in batch.rows if row.service_id)
-    return {one.order.service_id: one.order for one in found if one is not None}
+    tracked = (journal.orders.get(row.service_id) for row in batch.rows if row.service_id)
+    return {order.order.service_id: order.order for order in tracked if order is not None}
 
 
 def result_rows(batch: Batch, orders: Mapping[str, Order]) -> list[ResultRow]:

@@ -127,9 +127,9 @@ def read_bytes(path: Path) -> bytes:
                 )
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
-        said = error.strerror or "it cannot be opened"
+        reason = error.strerror or "it cannot be opened"
         raise UnreadableFile(
-            "NO_FILE", f"{path.name} cannot be read: {said}.", "Name a CSV file."
+            "NO_FILE", f"{path.name} cannot be read: {reason}.", "Name a CSV file."
         ) from None
     if len(content) > MOST_BYTES:
         raise UnreadableFile(
@@ -155,10 +155,10 @@ async def read_sheet(name: str, content: bytes, clock: Clock) -> Sheet:
     plain = bool(heads) and all(
         column is None or _head(cell) in _PLAIN for cell, column in zip(heads, columns, strict=True)
     )
-    known = [_head(cell) for cell in heads]
+    names = [_head(cell) for cell in heads]
     rows: list[Row] = []
     for line, cells in chain(begin[0 if at is None else at + 1 :], records):
-        if _is_remark(cells, columns) or [_head(cell) for cell in cells] == known:
+        if _is_remark(cells, columns) or [_head(cell) for cell in cells] == names:
             remarks.append(line)
             continue
         if len(rows) == MOST_ROWS:
@@ -293,14 +293,19 @@ def _separator(name: str, text: str) -> tuple[str, str]:
     mark = named[1].replace("\\t", "\t") if named is not None else ""
     if named is not None:
         text = text[named.end() :]
-    fits = {one: _fitness(text, one) for one in SEPARATORS}
-    best = max(SEPARATORS, key=lambda one: (one == mark and fits[one][2] > 1, fits[one]))
+    fits = {separator: _fitness(text, separator) for separator in SEPARATORS}
+    best = max(
+        SEPARATORS,
+        key=lambda separator: (separator == mark and fits[separator][2] > 1, fits[separator]),
+    )
     if fits[best][2] < 2:
-        mark = mark or next((one for one in _OTHER_MARKS if one in text.split("\n", 1)[0]), "")
-        found = f" It has {mark} in its first line." if mark else ""
+        mark = mark or next(
+            (separator for separator in _OTHER_MARKS if separator in text.split("\n", 1)[0]), ""
+        )
+        hint = f" It has {mark} in its first line." if mark else ""
         raise UnreadableFile(
             "SEPARATOR",
-            f"{name} has no columns that a comma, a semicolon or a tab separates.{found}",
+            f"{name} has no columns that a comma, a semicolon or a tab separates.{hint}",
             "Save it with one of these.",
             1,
         )
@@ -319,9 +324,9 @@ def _fitness(text: str, separator: str) -> tuple[int, bool, int]:
     rows = [cells for cells in begin[at or 0 :] if not _is_remark(cells)]
     if not rows:
         return 0, False, 0
-    known = len({_NAMES[name] for cell in rows[0] if (name := _head(cell)) in _NAMES})
+    headings = len({_NAMES[name] for cell in rows[0] if (name := _head(cell)) in _NAMES})
     counts = {len(cells) for cells in rows}
-    return known, len(counts) == 1 and counts != {1}, len(rows[0])
+    return headings, len(counts) == 1 and counts != {1}, len(rows[0])
 
 
 _REMARKS = ("#", "//")
@@ -333,10 +338,10 @@ def _head_place(begin: Sequence[Sequence[str]]) -> int | None:
     titles, which have fewer cells than a row needs."""
     one: int | None = None
     for at, cells in enumerate(begin):
-        known = _RECIPIENT_OR_AMOUNT & {_NAMES.get(_head(cell)) for cell in cells}
-        if known == _RECIPIENT_OR_AMOUNT:
+        columns = _RECIPIENT_OR_AMOUNT & {_NAMES.get(_head(cell)) for cell in cells}
+        if columns == _RECIPIENT_OR_AMOUNT:
             return at
-        if known and one is None:
+        if columns and one is None:
             one = at
         if _could_be_row(cells):
             break
@@ -367,14 +372,14 @@ def _columns(
     name: str, heads: Sequence[str]
 ) -> tuple[tuple[SheetColumn | None, ...], tuple[str, ...]]:
     """The column of each place, and the unknown headings."""
-    found = [_NAMES.get(_head(cell)) for cell in heads]
-    known = [column for column in found if column is not None]
-    twice = next((column for column in known if known.count(column) > 1), None)
+    columns = [_NAMES.get(_head(cell)) for cell in heads]
+    named = [column for column in columns if column is not None]
+    twice = next((column for column in named if named.count(column) > 1), None)
     if twice is not None:
         raise UnreadableFile(
             "COLUMN_TWICE", f"{name} has two columns {twice}.", "Keep one of them.", 1
         )
-    missing = [column for column in NEEDED if column not in known]
+    missing = [column for column in NEEDED if column not in named]
     if missing:
         raise UnreadableFile(
             "COLUMN_MISSING",
@@ -384,10 +389,10 @@ def _columns(
         )
     unused = tuple(
         cell.strip()[:40]
-        for cell, column in zip(heads, found, strict=True)
+        for cell, column in zip(heads, columns, strict=True)
         if column is None and cell.strip()
     )
-    return tuple(found), unused
+    return tuple(columns), unused
 
 
 def _row(
@@ -411,7 +416,7 @@ def split_amount(cells: Mapping[SheetColumn, str]) -> tuple[str, str] | None:
     at = places.index("sell_amount") if "sell_amount" in cells else len(places)
     if at + 1 >= len(places):
         return None
-    first, second = (cells[places[one]].strip() for one in (at, at + 1))
+    first, second = (cells[places[place]].strip() for place in (at, at + 1))
     return (first, second) if _HEAD.fullmatch(first) and _REST.fullmatch(second) else None
 
 
@@ -508,8 +513,8 @@ def _entries(place: Path, begun: str, before: str) -> list[str]:
     tables: list[tuple[float, str]] = []
     directories: list[str] = []
     try:
-        with os.scandir(place) as found:
-            for entry in islice(found, _MOST_ENTRIES):
+        with os.scandir(place) as entries:
+            for entry in islice(entries, _MOST_ENTRIES):
                 name = entry.name
                 hidden = name.startswith(".") and not begun.startswith(".")
                 if hidden or not name.startswith(begun) or not name.isprintable():

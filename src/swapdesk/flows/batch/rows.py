@@ -297,14 +297,14 @@ class Sheet(Struct, frozen=True):
     @property
     def said(self) -> str:
         """How the file was read: ``comma, header, line 1 is no row``."""
-        said = [self.separated_by, "header" if self.headed else "no header"]
+        parts = [self.separated_by, "header" if self.headed else "no header"]
         if self.decimal_comma:
-            said.append("decimal comma")
+            parts.append("decimal comma")
         if len(self.remarks) == 1:
-            said.append(f"line {self.remarks[0]} is no row")
+            parts.append(f"line {self.remarks[0]} is no row")
         elif self.remarks:
-            said.append(f"{len(self.remarks)} lines are no rows")
-        return ", ".join(said)
+            parts.append(f"{len(self.remarks)} lines are no rows")
+        return ", ".join(parts)
 
 
 def edited(sheet: Sheet, number: int, column: SheetColumn, text: str) -> Sheet:
@@ -331,9 +331,9 @@ def selling(sheet: Sheet, token: str) -> Sheet:
 def skipping(sheet: Sheet, numbers: Collection[int]) -> Sheet:
     """Skips these rows, or takes in again those that were skipped. KeyError if a number does not
     exist."""
-    known = {row.number for row in sheet.rows}
+    existing = {row.number for row in sheet.rows}
     for number in numbers:
-        if number not in known:
+        if number not in existing:
             raise KeyError(number)
     return replace(sheet, skipped=sheet.skipped ^ frozenset(numbers))
 
@@ -407,7 +407,7 @@ class Group(Struct, frozen=True):
     @property
     def chain_name(self) -> str:
         """The full name of the chain, from a plan."""
-        return next((one.token_in.chain_data.name for one in self.orders), self.chain)
+        return next((order.token_in.chain_data.name for order in self.orders), self.chain)
 
     @property
     def signatures(self) -> int:
@@ -450,17 +450,17 @@ def pair_findings(
 ) -> list[RowFinding]:
     """Findings on the pair of a row; ``smart_accounts``: this profile has one to pay bundles
     from."""
-    found: list[RowFinding] = []
+    findings: list[RowFinding] = []
     sides: tuple[tuple[Token, SheetColumn], ...] = ((token_in, "sell"), (token_out, "buy"))
     for token, column in sides:
         if not token.has_cex:
             reason = f"No exchange takes {_name(token)}, and a batch goes by exchanges."
-            found.append(problem("NO_EXCHANGE", column, reason, "Choose another token."))
+            findings.append(problem("NO_EXCHANGE", column, reason, "Choose another token."))
     if token_in.has_cex and paid_by(token_in) is None:
         reason = f"Deposits of {_name(token_in)} cannot be paid together."
         do = "Sell another token here, or swap this one by itself."
         brief = f"{token_in.symbol[:12]} has no bundles"
-        found.append(problem("NO_BUNDLER", "sell", reason, do, brief))
+        findings.append(problem("NO_BUNDLER", "sell", reason, do, brief))
     if token_in.has_cex and paid_by(token_in) == "bundle" and not smart_accounts:
         chain = token_in.chain_data.name
         reason = (
@@ -468,11 +468,11 @@ def pair_findings(
             " the sandbox alone."
         )
         do = "Swap or send this row by itself, or sell a token on Solana."
-        found.append(problem(NO_SMART_ACCOUNTS, "sell", reason, do, f"no bundles on {chain}"))
+        findings.append(problem(NO_SMART_ACCOUNTS, "sell", reason, do, f"no bundles on {chain}"))
     if token_in.id == token_out.id and route == "standard":
         reason = f"{token_in.symbol} is sold for itself, which only a private route does."
-        found.append(problem("SAME_TOKEN", "buy", reason, "Write private as route."))
-    return found
+        findings.append(problem("SAME_TOKEN", "buy", reason, "Write private as route."))
+    return findings
 
 
 def _name(token: Token) -> str:

@@ -117,10 +117,10 @@ async def propose_withdrawal(
     bundle = relying(journal, account, link.name, clock.now())
     if bundle is not None and not despite_bundle:
         return _needed(ledger, held.address, bundle, link)
-    asked = [balance for balance in held.balances if token is None or _is(balance.asset, token)]
-    taken = _taken(held, asked)
+    balances = [balance for balance in held.balances if token is None or _is(balance.asset, token)]
+    taken = _taken(held, balances)
     if not taken:
-        return _nothing(held, asked, token, link)
+        return _nothing(held, balances, token, link)
     purpose = Purpose.WITHDRAW if held.deployment is None else Purpose.DEPLOY
     name = _name(purpose, account, link)
     intent_id = f"{name}#{len(of_name(own, name))}"
@@ -167,7 +167,13 @@ def _reconcile(
     """Commits the outcome of withdrawals that ended while no desk looked."""
     for act in bundles.withdrawals(ledger, account, link.name, *OPEN):
         name = bundles.signed_under(act), Purpose.WITHDRAW
-        end = decisive([one for one in earlier if (one.intent_id, one.purpose) == name])
+        end = decisive(
+            [
+                transaction
+                for transaction in earlier
+                if (transaction.intent_id, transaction.purpose) == name
+            ]
+        )
         if end is not None and end.final:
             code = None if end.state is State.DONE else end.word.upper()
             ledger.move(act.id, end.state, code=code, hash=end.hash)
@@ -177,10 +183,10 @@ async def _assets(
     wallet: LocalWallet, journal: Journal, account: str, link: ChainLink
 ) -> list[Asset]:
     """The coin and verified tokens of the chain, and the tokens of every bundle."""
-    found = {one.contract: one for one in await wallet.tokens.assets(link.name)}
+    assets = {one.contract: one for one in await wallet.tokens.assets(link.name)}
     for asset in smart_accounts(journal).get((account, link.name), ()):
-        found.setdefault(asset.contract, asset)
-    return list(found.values())
+        assets.setdefault(asset.contract, asset)
+    return list(assets.values())
 
 
 def _promise(
@@ -197,11 +203,11 @@ def _promise(
     if purpose is Purpose.WITHDRAW:
         withdrawal = WithdrawalPromise(
             tuple(
-                TakenOut(Asset(one.symbol, one.decimals, one.contract), one.units)
-                for one in taken
-                if not one.prepaid
+                TakenOut(Asset(amount.symbol, amount.decimals, amount.contract), amount.units)
+                for amount in taken
+                if not amount.prepaid
             ),
-            sum(one.units for one in taken if one.prepaid),
+            sum(amount.units for amount in taken if amount.prepaid),
         )
     return own_promise(intent_id, account, link, sell, now, GAS_UNITS, withdrawal)
 
@@ -229,7 +235,9 @@ async def _followed(session: SigningSession[TakingBack], wallet: LocalWallet) ->
     client, ledger = await wallet.client(), session.journal.ledger
     for act in bundles.withdrawals(ledger, owner, link.name, *OPEN):
         signed = await client.transactions(bundles.signed_under(act))
-        decides = decisive([one for one in signed if one.purpose is Purpose.WITHDRAW])
+        decides = decisive(
+            [transaction for transaction in signed if transaction.purpose is Purpose.WITHDRAW]
+        )
         if decides is not None:
             step = _step(wallet, session.clock, session)
             step = _resumed(step, ledger, decides)
@@ -259,7 +267,7 @@ async def take_back(session: SigningSession[TakingBack], wallet: LocalWallet) ->
 
 
 def _notice(taken: Sequence[Sum]) -> str:
-    whole = ", ".join(f"{exact_amount(one.amount)} {one.symbol}" for one in taken)
+    whole = ", ".join(f"{exact_amount(amount.amount)} {amount.symbol}" for amount in taken)
     return f"is paid back: {whole or 'what it held'}."
 
 
@@ -313,13 +321,13 @@ def withdrawals_left_open(running: RunningSignings) -> None:
 def _nothing(
     held: SmartAccount, asked: Sequence[Balance], token: str | None, link: ChainLink
 ) -> Outcome:
-    unread = [one.asset.symbol for one in asked if one.units is None]
+    unread = [balance.asset.symbol for balance in asked if balance.units is None]
     what = f"no {token}" if token else "nothing"
-    said = f"Your smart account {held.address} on {link.name} holds {what}."
+    cause = f"Your smart account {held.address} on {link.name} holds {what}."
     if unread:
-        said += f" {', '.join(unread)} did not answer."
+        cause += f" {', '.join(unread)} did not answer."
     next_ = "you: swapdesk wallet balance shows what you have"
-    return refused(NOTHING_HELD, Failure(said, "in your wallet", next_))
+    return refused(NOTHING_HELD, Failure(cause, "in your wallet", next_))
 
 
 def _taken_already() -> Outcome:
@@ -354,11 +362,11 @@ def _is(asset: Asset, token: str) -> bool:
 def _taken(held: SmartAccount, asked: Sequence[Balance]) -> tuple[Sum, ...]:
     """The payments of what was ``asked`` for, the gas deposit last."""
     taken = [
-        Sum(one.asset.symbol, one.asset.decimals, one.asset.contract, one.units)
-        for one in asked
-        if one.units
+        Sum(balance.asset.symbol, balance.asset.decimals, balance.asset.contract, balance.units)
+        for balance in asked
+        if balance.units
     ]
-    coin = next((one.asset for one in asked if one.asset.contract is None), None)
+    coin = next((balance.asset for balance in asked if balance.asset.contract is None), None)
     if coin is None or not held.prepaid:
         return tuple(taken[:MOST_PAYMENTS])
     prepaid = Sum(coin.symbol, coin.decimals, None, held.prepaid, prepaid=True)

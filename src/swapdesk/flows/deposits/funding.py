@@ -205,7 +205,7 @@ class DepositWays:
         if tracked.intent is None:
             return None
         chain = tracked.intent.token_in.chain.lower()
-        return next((one for one in self._chains() if one.name.lower() == chain), None)
+        return next((link for link in self._chains() if link.name.lower() == chain), None)
 
     def simulated(self, tracked: TrackedOrder) -> bool:
         """True if the order is paid on a chain that exists only in the sandbox's ledger."""
@@ -278,7 +278,7 @@ async def none_signed(wallet: LocalWallet, tracked: TrackedOrder | None) -> bool
     except WalletError as error:
         log.warning("what the wallet signed is not known: %s", error.words)
         return False
-    return all(one.purpose is not Purpose.DEPOSIT for one in signed)
+    return all(transaction.purpose is not Purpose.DEPOSIT for transaction in signed)
 
 
 def open_payment_words(payment: Operation, *, none_signed: bool, payable: bool) -> str:

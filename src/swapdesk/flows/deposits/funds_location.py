@@ -43,14 +43,14 @@ def funds_now(
     service.
     """
     if running is not None:
-        found = funds_of(running, stranded)
-        said = ""
+        funds = funds_of(running, stranded)
+        more = ""
         if looked_for:
             order = "An order" if looked_for == 1 else f"{looked_for:,} orders"
-            said = f" {order} may exist: the desk looks."
+            more = f" {order} may exist: the desk looks."
         if skipped:
-            said += f" {skipped:,} {_orders(skipped)} of the service cannot be read."
-        return Funds(f"{found.where}{said}", f"{found.short}{said}")
+            more += f" {skipped:,} {_orders(skipped)} of the service cannot be read."
+        return Funds(f"{funds.where}{more}", f"{funds.short}{more}")
     if journaled is None:
         return NOT_READ
     try:

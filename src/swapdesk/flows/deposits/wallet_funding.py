@@ -345,7 +345,7 @@ class WalletFunding(Struct, frozen=True):
         """True if its payment was cancelled: the wallet signs no second one for the same
         confirmation. Raises WalletError."""
         signed = await self._transactor.signed(_intent(tracked).id, Purpose.CANCEL)
-        return any(one.executed for one in signed)
+        return any(transaction.executed for transaction in signed)
 
     # Signing
 
@@ -387,14 +387,14 @@ class WalletFunding(Struct, frozen=True):
         """Why the order must not be paid in its present state. Its deadline is by the service's
         clock; setting the local clock back gains nothing."""
         now = max((self.service_clock or self.clock).now(), self.clock.now())
-        known = self.current(tracked.service_id) or tracked
-        reason = not_payable(known, now)
-        if reason is None and known.order.expires is None:
+        newest = self.current(tracked.service_id) or tracked
+        reason = not_payable(newest, now)
+        if reason is None and newest.order.expires is None:
             return "The order does not say until when it waits."
-        if reason is None and known.order.expires is not None:
-            if known.order.expires - now <= LEAST_LEFT:
+        if reason is None and newest.order.expires is not None:
+            if newest.order.expires - now <= LEAST_LEFT:
                 return "The order waits for its deposit for less than 30 seconds."
-            if _asks(known) != _asks(tracked):
+            if _asks(newest) != _asks(tracked):
                 return "The order asks for another payment than the one that was looked at."
         return reason
 
@@ -423,22 +423,24 @@ class WalletFunding(Struct, frozen=True):
         self, tracked: TrackedOrder, signed: SignedTransaction, entry: PaymentEntry
     ) -> Outcome:
         """Sends the bytes while the order waits for them, and waits for their end."""
-        came = await self._transactor.follow(
+        delivered = await self._transactor.follow(
             signed, entry, wanted=lambda: self._refusal(tracked) is None
         )
-        if came.transaction.state is State.DONE:
-            return Outcome(hash=came.transaction.hash)
-        if came.final:
+        if delivered.transaction.state is State.DONE:
+            return Outcome(hash=delivered.transaction.hash)
+        if delivered.final:
             stands = payment_of(self.journal.ledger, tracked.service_id)
             if stands is not None and not stands.open:
                 # It was paid before this was known: by whom, the journal says.
                 return _paid_by(stands)
-            return self._unpaid(tracked, came.transaction)
-        if isinstance(came.error, AgentGone):
-            return payment_open("AGENT_GONE", came.reason, signed.hash)
-        if came.error is not None:
-            return payment_open("NOT_SENT", came.reason, signed.hash)
-        return payment_open("ON_ITS_WAY", came.reason or "It is not confirmed yet.", signed.hash)
+            return self._unpaid(tracked, delivered.transaction)
+        if isinstance(delivered.error, AgentGone):
+            return payment_open("AGENT_GONE", delivered.reason, signed.hash)
+        if delivered.error is not None:
+            return payment_open("NOT_SENT", delivered.reason, signed.hash)
+        return payment_open(
+            "ON_ITS_WAY", delivered.reason or "It is not confirmed yet.", signed.hash
+        )
 
     def _unpaid(self, tracked: TrackedOrder, signed: SignedTransaction) -> Outcome:
         if signed.code == "ABANDONED":
@@ -556,7 +558,7 @@ def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
     token = intent.token_in
     gas = "gas" if token.kind == "evm" else "fee"
     symbol, chain, wallet = token.symbol, token.chain_name, f"Wallet {found.name}"
-    asked = f"{exact_amount(amount)} {symbol}"
+    needed = f"{exact_amount(amount)} {symbol}"
     if found.unread is not None:
         return f"{chain} could not be read: {found.unread}."
     if found.balance is None:
@@ -565,10 +567,10 @@ def lack_of(found: SwapAccount, tracked: TrackedOrder, coin: str) -> str | None:
         short_of = f"{exact_amount(ROUGH.subtract(amount, found.balance))} {symbol}"
         return (
             f"{wallet} has {exact_amount(found.balance)} {symbol} on {chain} and is short of"
-            f" {short_of}: the order asks for {asked}."
+            f" {short_of}: the order asks for {needed}."
         )
     if token.contract is None and found.balance == amount:
-        return f"{wallet} has exactly {asked} on {chain} and nothing more for {gas}."
+        return f"{wallet} has exactly {needed} on {chain} and nothing more for {gas}."
     if not found.coin:
         return f"{wallet} has no {coin or 'coin'} on {chain} to pay the {gas} with."
     return None
@@ -648,15 +650,15 @@ async def _looked_into(desk: Desk, session: DepositSession) -> Account | Outcome
     token = desk.catalog.token(_intent(session.about).token_in.id)
     if token is None:
         return not_paid(NOT_ENOUGH, "The token of the order is not in the desk's list.")
-    found: SwapAccount | None = None
-    async for found in find_account(desk, token, token):
-        fills = f"The faucet sends {token.symbol} to wallet {found.name}." if found.filling else ""
-        session.says(fills, wallet=found.name)
-    assert found is not None  # it yields once, or raises
-    if found.read_only:
+    payer: SwapAccount | None = None
+    async for payer in find_account(desk, token, token):
+        fills = f"The faucet sends {token.symbol} to wallet {payer.name}." if payer.filling else ""
+        session.says(fills, wallet=payer.name)
+    assert payer is not None  # it yields once, or raises
+    if payer.read_only:
         return not_paid("READ_ONLY", OTHER_DESK)
-    lack = lack_of(found, session.about, session.coin)
-    return found.account if lack is None else not_paid(NOT_ENOUGH, lack)
+    lack = lack_of(payer, session.about, session.coin)
+    return payer.account if lack is None else not_paid(NOT_ENOUGH, lack)
 
 
 DEPOSIT = SigningKind[TrackedOrder](
@@ -695,12 +697,12 @@ def begin_deposit(
 
 def deposits_left_open(running: RunningSignings) -> list[DepositSession]:
     """Begins sessions for open payments that nobody here works on. Raises JournalUnavailable."""
-    found = []
+    sessions = []
     for act in unanswered(running.desk.journal.ledger):
         by_wallet = act.body.get("by") == "wallet"
         if not by_wallet or act.subject is None or running.get(act.subject):
             continue
         tracked = running.desk.link.tracker.get(act.subject)
         if tracked is not None and tracked.intent is not None:
-            found.append(begin_deposit(running, tracked, asked=False))
-    return found
+            sessions.append(begin_deposit(running, tracked, asked=False))
+    return sessions

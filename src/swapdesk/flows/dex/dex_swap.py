@@ -342,9 +342,9 @@ class _Work:
     async def _again(self, service_id: str) -> Order:
         """The journaled order; what to send is read from the service if it is missing."""
         self._order_id = service_id
-        known = self._flow.journal.orders.get(service_id)
-        if known is not None and known.order.metadata is not None:
-            return known.order
+        tracked = self._flow.journal.orders.get(service_id)
+        if tracked is not None and tracked.order.metadata is not None:
+            return tracked.order
         return await self._flow.api.get_order(service_id)
 
     def _adopted(self, outcome: Created | NotCreated | CreateUnknown) -> Order:
@@ -374,32 +374,38 @@ class _Work:
         """The hash of the order's executed transaction; None if the venue settles."""
         signed = await self._kept(order)
         if signed is None:
-            told = told_by(order)
-            if settled_by_venue(told):
+            instruction = told_by(order)
+            if settled_by_venue(instruction):
                 return None
-            self._sign_until(deadline_of(told))
+            self._sign_until(deadline_of(instruction))
             read = half_of if self._promise.chain_id is None else transaction_of
-            signed = await self._sign("swap", _digest(told), read(told, self._promise))
+            signed = await self._sign(
+                "swap", _digest(instruction), read(instruction, self._promise)
+            )
         try:
-            found = await self._settle(signed, "swap")
+            final = await self._settle(signed, "swap")
         except Refused as refused:
             # The bytes are written down and are what may be sent once more.
             stopped = self._open("NOT_SENT", f"{refused.words}.", hash_=signed.hash)
             raise SwapStopped(stopped) from None
-        hash_ = found.hash
-        if found.state is State.DONE:
+        hash_ = final.hash
+        if final.state is State.DONE:
             return hash_
-        if found.code == "FAILED":
-            said = f"The transaction {hash_} was executed and failed."
+        if final.code == "FAILED":
+            cause = f"The transaction {hash_} was executed and failed."
             money = "in your wallet, but for the gas it cost"
-            raise SwapStopped(self._over("REVERTED", said, money, hash_=hash_))
-        said = f"The transaction {hash_} of the order was {found.word} and moves nothing."
-        raise SwapStopped(self._over(found.word.upper(), said, hash_=hash_))
+            raise SwapStopped(self._over("REVERTED", cause, money, hash_=hash_))
+        cause = f"The transaction {hash_} of the order was {final.word} and moves nothing."
+        raise SwapStopped(self._over(final.word.upper(), cause, hash_=hash_))
 
     async def _kept(self, order: Order) -> SignedTransaction | None:
         """The order's transaction in the wallet's records, whatever the service says by now; None
         if there is none. One that nobody has seen and that would be too late is given up."""
-        kept = [one for one in await self._signed(Purpose.SWAP) if one.code != "ABANDONED"]
+        kept = [
+            transaction
+            for transaction in await self._signed(Purpose.SWAP)
+            if transaction.code != "ABANDONED"
+        ]
         pays = decisive(kept)
         if pays is None:
             return None
@@ -470,8 +476,8 @@ class _Work:
             except (OutcomeUnknown, Unreachable, RateLimited) as error:
                 if attempt == ATTEMPTS:
                     raise
-                told = error.retry_after if isinstance(error, RateLimited) else None
-                await self._flow.clock.sleep(max(self._flow.pace.look * attempt, told or 0.0))
+                pause = error.retry_after if isinstance(error, RateLimited) else None
+                await self._flow.clock.sleep(max(self._flow.pace.look * attempt, pause or 0.0))
         raise AssertionError("unreachable")
 
     # What lets the venue take the tokens
@@ -506,14 +512,14 @@ class _Work:
 
     def _broken(self, what: str) -> SwapStopped:
         """The failure of a service whose required approvals or signatures make no progress."""
-        said = f"The service contradicts itself: {what}."
-        return SwapStopped(self._end("SIGNATURE_CHAIN", said))
+        cause = f"The service contradicts itself: {what}."
+        return SwapStopped(self._end("SIGNATURE_CHAIN", cause))
 
     def _kind_of(self, hash_: str) -> Kind:
         """What a transaction was signed for; as the newest part if none has the hash yet."""
         approvals = self._ledger.parts(self._intent.id, "approve", "reset")[::-1]
-        known = [part for part in approvals if part.hash == hash_]
-        return next((part.kind for part in (*known, *approvals)), "approve")
+        parts = [part for part in approvals if part.hash == hash_]
+        return next((part.kind for part in (*parts, *approvals)), "approve")
 
     async def _approve(self, approval: Approval) -> None:
         payload = approval_of(approval, self._promise)
@@ -526,11 +532,11 @@ class _Work:
     async def _mined(self, signed: SignedTransaction, kind: Kind) -> None:
         done = await self._settle(signed, kind, self._intent.valid_until)
         if done.state is not State.DONE:
-            told = f"is {done.word} and allows nothing"
+            what = f"is {done.word} and allows nothing"
             if done.code == "FAILED":
-                told = "was executed and failed; its gas is paid"
-            said = f"The approval {done.hash} {told}."
-            raise SwapStopped(self._end("APPROVAL_FAILED", said))
+                what = "was executed and failed; its gas is paid"
+            cause = f"The approval {done.hash} {what}."
+            raise SwapStopped(self._end("APPROVAL_FAILED", cause))
 
     async def _chain(self, first: SignatureRequirement) -> GivenSignature:
         """Signs from the first step to the last; the last signature is the one that counts."""
@@ -608,33 +614,33 @@ class _Work:
         code, error = "NOT_SEEN_YET", None
         for attempt in range(1, CONFIRMATIONS_ASKED + 1):
             try:
-                known = await self._asked(lambda: self._flow.api.dex_confirm_transaction(request))
+                answer = await self._asked(lambda: self._flow.api.dex_confirm_transaction(request))
             except ApiError as refused:
                 if refused.code != ErrorCode.ALREADY_SUBMITTED:
                     return self._not_confirmed(refused, confirm.id, hash_)
-                known = True
+                answer = True
             except ClientError as lost:
-                code, error, known = "NO_ANSWER", lost, False
-            if known:
+                code, error, answer = "NO_ANSWER", lost, False
+            if answer:
                 ledger.move(confirm.id, State.DONE)
                 newest = await self._newest(order)
                 return Outcome(hash=hash_, order_id=newest.service_id, order=newest)
             await self._flow.clock.sleep(2 * attempt * self._flow.pace.look)
         ledger.move(confirm.id, State.UNKNOWN, code=code)
-        said = "The service has not taken note of the swap yet."
-        return replace(self._open(code, said, self._paid_money(hash_), hash_=hash_), error=error)
+        cause = "The service has not taken note of the swap yet."
+        return replace(self._open(code, cause, self._paid_money(hash_), hash_=hash_), error=error)
 
     def _not_confirmed(self, refused: ApiError, confirm: str, hash_: str | None) -> Outcome:
         """Reports a refused confirmation, which is not final if money left: the service may see it
         later."""
         code = refused.code or f"HTTP_{refused.status}"
-        said = f"The service does not take the swap's transaction: {refused.message}"
+        cause = f"The service does not take the swap's transaction: {refused.message}"
         if hash_ is None:
             self._ledger.move(confirm, State.REFUSED, code=code)
-            return replace(self._over(code, said), error=refused)
+            return replace(self._over(code, cause), error=refused)
         self._ledger.move(confirm, State.UNKNOWN, code=code)
         who = f"you: send the service the order id and transaction {hash_}"
-        return replace(self._open(code, said, self._paid_money(hash_), who, hash_), error=refused)
+        return replace(self._open(code, cause, self._paid_money(hash_), who, hash_), error=refused)
 
     async def _newest(self, order: Order) -> Order:
         try:
@@ -654,17 +660,17 @@ class _Work:
                 # An approval pays nobody.
                 pays = swap is not None and swap.hash == stop.hash
                 money = on_its_way(stop.hash) if pays else self._money()
-                said = f"A transaction is not final yet: {stop}."
-                return self._open("NOT_FINAL", said, money, hash_=stop.hash)
+                cause = f"A transaction is not final yet: {stop}."
+                return self._open("NOT_FINAL", cause, money, hash_=stop.hash)
             case NotAgreed():
                 return self._end(stop.code, str(stop))
             case NotSignable():
-                said = f"Your wallet refuses to sign this: {stop}"
-                outcome = self._end(stop.code, said, stop.next(AGAIN))
+                cause = f"Your wallet refuses to sign this: {stop}"
+                outcome = self._end(stop.code, cause, stop.next(AGAIN))
                 return replace(outcome, findings=stop.findings)
             case NotThisSwap():
-                said = f"The service asks for something else than you confirmed: {stop}."
-                return self._end(stop.code, said)
+                cause = f"The service asks for something else than you confirmed: {stop}."
+                return self._end(stop.code, cause)
             case WalletError():
                 return self._wallet_said(stop)
             case ClientError():
@@ -727,11 +733,11 @@ class _Work:
     def _wallet_said(self, error: WalletError) -> Outcome:
         """The outcome of a wallet failure: later if it is gone, locked or without its chain; any
         other refusal ends the swap unsigned."""
-        said = sentence(error.words)
+        cause = sentence(error.words)
         if isinstance(error, Refused) and error.code not in AGAIN_LATER:
             next_ = f"{failure_of_wallet(error).next}, then {QUOTE_AGAIN}"
-            return self._end(error.code.upper(), said, next_)
-        return self._open("WALLET", said)
+            return self._end(error.code.upper(), cause, next_)
+        return self._open("WALLET", cause)
 
     def _service_said(self, error: ClientError) -> Outcome:
         told, lost = error, error.reason if isinstance(error, OutcomeUnknown) else error
@@ -743,8 +749,8 @@ class _Work:
             outcome = self._end(f"ANSWER_{lost.reason.upper()}", ANSWER_REFUSED.cause)
             told = lost
         else:
-            said = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else unsent(lost)
-            outcome = self._open("NOT_REACHABLE", said.cause)
+            cause = ANSWER_REFUSED if isinstance(lost, AnswerRefused) else unsent(lost)
+            outcome = self._open("NOT_REACHABLE", cause.cause)
         # With what was signed for the call that failed.
         failure = outcome.failure and with_payment(outcome.failure, error)
         return replace(outcome, failure=failure, error=told)
@@ -771,8 +777,8 @@ def _chained(requirement: SignatureRequirement) -> bool:
     next step would be unknown."""
     kind = requirement.type.lower()
     if kind not in tuple(SignatureType):
-        said = f"a signature of the type {requirement.type}, which this desk does not know"
-        raise NotThisSwap("UNKNOWN_SIGNATURE", said)
+        what = f"a signature of the type {requirement.type}, which this desk does not know"
+        raise NotThisSwap("UNKNOWN_SIGNATURE", what)
     return kind == SignatureType.CHAINED
 
 
@@ -886,22 +892,27 @@ async def dry_run(api: PartnerApi, wallet: WalletClient, intent: Intent) -> DryR
         return DryRun(intent, promise, (), (ORDER_UNKNOWN,), ())
     request = ApproveRequest(quote_id=intent.quote_id, address_from=promise.account)
     missing = await missing_permission(api, request)
-    found: list[tuple[str, TransactionPayload | TypedDataPayload]] = [
-        (f"approve {place}", approval_of(one, promise))
-        for place, one in enumerate(missing.approvals[:MOST_APPROVALS], 1)
+    payloads: list[tuple[str, TransactionPayload | TypedDataPayload]] = [
+        (f"approve {place}", approval_of(approval, promise))
+        for place, approval in enumerate(missing.approvals[:MOST_APPROVALS], 1)
     ]
     unknown = []
     if missing.approvals and missing.signatures:
         unknown.append("Signatures: they are asked for again once the approval is mined.")
-    for one in missing.signatures[:MOST_STEPS]:
-        found.append((f"sign {one.key} {one.step + 1} of {one.total_steps}", payload_of(one)))
-        if one.total_steps > one.step + 1:
+    for requirement in missing.signatures[:MOST_STEPS]:
+        payloads.append(
+            (
+                f"sign {requirement.key} {requirement.step + 1} of {requirement.total_steps}",
+                payload_of(requirement),
+            )
+        )
+        if requirement.total_steps > requirement.step + 1:
             unknown.append(
-                f"Signatures {one.step + 2} to {one.total_steps} of {one.key!r}: the service hands"
-                " each out against the signature before it."
+                f"Signatures {requirement.step + 2} to {requirement.total_steps} of"
+                f" {requirement.key!r}: the service hands each out against the signature before it."
             )
     steps = []
-    for place, (name, payload) in enumerate(found):
+    for place, (name, payload) in enumerate(payloads):
         if place and isinstance(payload, TransactionPayload):
             steps.append(DryStep(name, ShownPayload.of(payload), None, LATER_APPROVAL))
         else:

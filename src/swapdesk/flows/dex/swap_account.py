@@ -80,17 +80,19 @@ async def find_account(
         raise NoSwapAccount(sentence(no_node(desk.settings, sold.chain_data)))
     made = await wallet.prepare_sandbox() if fill else ()
     accounts = await wallet.accounts()
-    found = _chosen(accounts, sold, bought, payer)
-    yield found
-    found = await _balances(desk, found, link, sold)
-    awaited = found.coin == 0 or wallet.awaits(found.account.address, link.name, sold.address)
+    payer_account = _chosen(accounts, sold, bought, payer)
+    yield payer_account
+    payer_account = await _balances(desk, payer_account, link, sold)
+    awaited = payer_account.coin == 0 or wallet.awaits(
+        payer_account.account.address, link.name, sold.address
+    )
     if fill and desk.connected and desk.link.control is not None and (made or awaited):
-        found = replace(found, filling=True)
-        yield found
-        async for one in _filled(desk, found, link, sold):
-            yield one
+        payer_account = replace(payer_account, filling=True)
+        yield payer_account
+        async for account in _filled(desk, payer_account, link, sold):
+            yield account
     else:
-        yield found
+        yield payer_account
 
 
 async def read_again(desk: Desk, found: SwapAccount, sold: Token) -> SwapAccount:
@@ -134,14 +136,14 @@ async def _balances(desk: Desk, found: SwapAccount, link: ChainLink, sold: Token
     assets = [coin] if sold.address is None else [coin, token]
     client = await desk.wallet.client()
     try:
-        told = await client.balances(found.account.address, link.name, assets)
+        answer = await client.balances(found.account.address, link.name, assets)
     except Refused as refused:
         return replace(found, balance=None, coin=None, unread=refused.words)
     held = {
-        one.asset.contract: None
-        if one.units is None
-        else short(from_base_units(one.units, one.asset.decimals))
-        for one in told.balances
+        balance.asset.contract: None
+        if balance.units is None
+        else short(from_base_units(balance.units, balance.asset.decimals))
+        for balance in answer.balances
     }
     return replace(found, balance=held.get(sold.address), coin=held.get(None), unread=None)
 

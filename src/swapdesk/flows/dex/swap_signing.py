@@ -104,12 +104,12 @@ def _payment(
 
 def _failed(line: list[FlowStep]) -> list[FlowStep]:
     """Marks the first step that is not done as failed."""
-    at = next((at for at, one in enumerate(line) if one.state is not State.DONE), None)
+    at = next((at for at, step in enumerate(line) if step.state is not State.DONE), None)
     return [
-        FlowStep(one.name, State.REFUSED)
+        FlowStep(step.name, State.REFUSED)
         if place == at
-        else FlowStep(one.name, one.state if one.state is State.DONE else None)
-        for place, one in enumerate(line)
+        else FlowStep(step.name, step.state if step.state is State.DONE else None)
+        for place, step in enumerate(line)
     ]
 
 
@@ -174,8 +174,8 @@ async def _work(desk: Desk, session: SigningSession[Swap]) -> Outcome | None:
         told = failure_of_wallet(error)
         if session.asked:
             return refused(told.code, told)
-        said = Failure(told.cause, "as it was left", told.next)
-        return replace(still_open(told.code, said), order_id=_order_id(session))
+        left = Failure(told.cause, "as it was left", told.next)
+        return replace(still_open(told.code, left), order_id=_order_id(session))
     except (NoDexSwap, NumberError) as error:
         failure = Failure(f"This swap cannot be signed here: {error}.", NOTHING_SENT, AGAIN)
         return refused("NOT_CONFIRMABLE", failure)
@@ -261,5 +261,9 @@ def begin_swap(
 
 def swaps_left_open(running: RunningSignings) -> list[SigningSession[Swap]]:
     """Begins sessions for open swaps that nobody here works on. Raises JournalUnavailable."""
-    found = open_swaps(running.desk.journal.ledger)
-    return [begin_swap(running, one, asked=False) for one in found if running.get(one.id) is None]
+    intents = open_swaps(running.desk.journal.ledger)
+    return [
+        begin_swap(running, intent, asked=False)
+        for intent in intents
+        if running.get(intent.id) is None
+    ]

@@ -218,12 +218,12 @@ class Ledger:
         marks = ", ".join("?" * len(among))
         with self._file.write() as db:
             merged, values = _merging(result)
-            told = db.execute(
+            changed = db.execute(
                 f"UPDATE operation SET result = {merged}, code = coalesce(?, code)"  # noqa: S608
                 f" WHERE id = ? AND state IN ({marks})",
                 (*values, code, id, *among),
             )
-            return told.rowcount == 1
+            return changed.rowcount == 1
 
     def hand_over(self, id: str, parent: str) -> bool:  # noqa: A002
         """Makes an unknown operation whose parent is over a child of one that continues it; returns
@@ -379,5 +379,5 @@ def read_json(text: str) -> dict[str, Any]:
         return msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError:
         # Half of a surrogate pair, which somebody pasted, is JSON to Python alone.
-        said: dict[str, Any] = json.loads(text)
-        return said
+        members: dict[str, Any] = json.loads(text)
+        return members

@@ -107,9 +107,9 @@ class OrderHistoryLog:
         row, at = rows[0], datetime.fromisoformat(rows[0]["at"])
         if row["is_first"] and row["display"] != DisplayStatus.DEPOSIT_DETECTED:
             return None
-        told = parse_rfc3339(row["modified"]) if row["modified"] else at
+        seen = parse_rfc3339(row["modified"]) if row["modified"] else at
         created = parse_rfc3339(row["created"]) if row["created"] else None
-        return min(told, at) if created is None or told > created else at
+        return min(seen, at) if created is None or seen > created else at
 
     def latest(self, count: int) -> list[tuple[datetime, Order]]:
         """The newest states of all orders, newest first."""
@@ -373,17 +373,17 @@ class OrderLog:
         # The tokens of an order never change, so its events do without them.
         lean, raw = encode_twice(order)
         now = rfc3339(self._clock.now())
-        known = self._last(db, order.service_id)
-        merged = order if known is None else merge_order(known, order)
-        reason = None if known is None else contradicts(known, order)
+        last = self._last(db, order.service_id)
+        merged = order if last is None else merge_order(last, order)
+        reason = None if last is None else contradicts(last, order)
         # What a desk that is behind saw is no event any more: whoever reads them in their order,
         # as a receiver of webhooks does, would take it for the newest.
         tells = merged is not None or reason is not None
-        if known is None or (tells and _differs(known, order)):
+        if last is None or (tells and _differs(last, order)):
             self.history.add(db, order.service_id, lean, now, source)
         if reason is not None:
             return self._settle(db, order.service_id, contradiction(reason))
-        kept = merged or known or order
+        kept = merged or last or order
         if kept == order:
             # The tracker holds this one, so that there are not two of each.
             kept = order
@@ -407,7 +407,7 @@ class OrderLog:
                 source,
             ),
         )
-        deposit = newly_linked_deposit(known, kept)
+        deposit = newly_linked_deposit(last, kept)
         if deposit is not None:
             # The order's link is the payout's later.
             self._tell(db, kept.service_id, "deposit", deposit)
@@ -426,13 +426,13 @@ class OrderLog:
         self, query: str, those: str, *values: str
     ) -> dict[str, tuple[OrderTransaction, ...]]:
         """``those`` is the SQL condition of the orders."""
-        found: dict[str, tuple[OrderTransaction, ...]] = {}
+        transactions: dict[str, tuple[OrderTransaction, ...]] = {}
         query = f"{query.format(those=those)} ORDER BY place, number"
         for service_id, _, _, hash_, fate, role, by, address in self._file.read(query, values):
             if hash_ and fate:
-                one = OrderTransaction(role, hash_, fate, by, address)
-                found[service_id] = (*found.get(service_id, ()), one)
-        return found
+                transaction = OrderTransaction(role, hash_, fate, by, address)
+                transactions[service_id] = (*transactions.get(service_id, ()), transaction)
+        return transactions
 
     def _last(self, db: sqlite3.Connection, service_id: str) -> Order | None:
         """The order as it stands in the file, None where it is not there."""
@@ -446,11 +446,11 @@ class OrderLog:
 
     def _tell(self, db: sqlite3.Connection, service_id: str, column: str, value: object) -> None:
         """Raises JournalUnavailable where the order was not written yet."""
-        told = db.execute(
+        changed = db.execute(
             f"UPDATE orders SET {column} = ? WHERE service_id = ?",  # noqa: S608
             (value, service_id),
         )
-        if not told.rowcount:
+        if not changed.rowcount:
             raise JournalUnavailable(f"the journal has no order {service_id} yet")
 
     def _settle(

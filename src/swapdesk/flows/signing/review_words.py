@@ -108,8 +108,8 @@ def _promised(line: ReviewLine, own: str, wallet: str) -> str:
     if line.promised == line.signed:
         return SAME
     if _ADDRESS.match(line.signed):
-        said = line.promised.replace(line.signed, "").strip() or SAME
-        return said.replace(own, wallet) if wallet else said
+        promise = line.promised.replace(line.signed, "").strip() or SAME
+        return promise.replace(own, wallet) if wallet else promise
     if line.signed.startswith(_AT_MOST):
         return line.promised.removesuffix(" at most")
     return _AGREED.sub("", line.promised)
@@ -135,14 +135,14 @@ def match_count(review: Review, promise: str = "quote") -> str:
     equal = sum(row.match is Match.EQUAL for row in rows)
     missing = sum(row.match is Match.UNMATCHED for row in rows)
     against = [row.field for row in rows if row.match is Match.DIFFERS]
-    said = f"{equal} of {counted(total, 'field')} agree{'s' if total == 1 else ''}"
+    count = f"{equal} of {counted(total, 'field')} agree{'s' if total == 1 else ''}"
     if missing:
         names = ", ".join(_counted(unmatched(review)))
-        said += f", {missing} {'is' if missing == 1 else 'are'} not in the {promise}: {names}"
+        count += f", {missing} {'is' if missing == 1 else 'are'} not in the {promise}: {names}"
     if against:
         verb = "contradicts" if len(against) == 1 else "contradict"
-        return f"{said}. {', '.join(against)} {verb} {'it' if missing else f'the {promise}'}."
-    return f"{said}. None contradicts {'it' if missing else f'the {promise}'}."
+        return f"{count}. {', '.join(against)} {verb} {'it' if missing else f'the {promise}'}."
+    return f"{count}. None contradicts {'it' if missing else f'the {promise}'}."
 
 
 _NUMBERED = re.compile(r"^(.+?) \(\d+\)$")
@@ -155,15 +155,15 @@ def _counted(names: Sequence[str]) -> list[str]:
         numbered = _NUMBERED.match(name)
         counts.setdefault(numbered[1] if numbered else name, []).append(name)
     return [
-        found[0] if len(found) == 1 else f"{name} ({len(found)} times)"
-        for name, found in counts.items()
+        count[0] if len(count) == 1 else f"{name} ({len(count)} times)"
+        for name, count in counts.items()
     ]
 
 
 def unmatched(review: Review) -> tuple[str, ...]:
     """Names of the fields that are in no quote, the weighty ones first."""
-    found = [line for line in review.lines if line.match is Match.UNMATCHED]
-    return tuple(one.field for one in sorted(found, key=lambda one: not one.weight))
+    lines = [line for line in review.lines if line.match is Match.UNMATCHED]
+    return tuple(one.field for one in sorted(lines, key=lambda one: not one.weight))
 
 
 def moved(review: Review, names: Names) -> tuple[Moved, ...]:
@@ -226,20 +226,20 @@ def folded(
     """Splits rows into fields and payments, with common fields stated once. Leaves the rows as they
     are below :data:`FEWEST` payments."""
     blocks = _blocks(rows)
-    found = {number: made for number, block in blocks.items() if (made := _payment(block))}
-    if len(found) < FEWEST:
+    payments = {number: made for number, block in blocks.items() if (made := _payment(block))}
+    if len(payments) < FEWEST:
         return tuple(rows), ()
-    payees = frozenset(one.payee for one in found.values())
+    payees = frozenset(payment.payee for payment in payments.values())
     rest: list[ReviewLine] = []
     for row in rows:
         name, number = _split(row)
-        if number in found and (name == _PAYEE or name in _AMOUNTS):
+        if number in payments and (name == _PAYEE or name in _AMOUNTS):
             continue
         if name == _OPENED and row.match is Match.EQUAL and row.signed in payees:
             # An account that is opened for somebody who is paid names him where he is paid.
             row = replace(row, signed=PAID_BELOW)
         rest.append(row)
-    return _once(rest), tuple(found.values())
+    return _once(rest), tuple(payments.values())
 
 
 def _split(row: ReviewLine) -> tuple[str, str]:

@@ -257,10 +257,10 @@ class SigningSession(Watch, Generic[A]):
         """What goes on while no answer is awaited. Raises JournalUnavailable."""
         if self.transaction is not None:
             return self.following(self.transaction)
-        said = self.kind.doing(self)
-        if not said and self.agreed is not None:
+        doing = self.kind.doing(self)
+        if not doing and self.agreed is not None:
             return "The wallet looks once more, and signs."
-        return said or "The wallet reads the chain and looks at what is to be signed."
+        return doing or "The wallet reads the chain and looks at what is to be signed."
 
     # How it stands
 
@@ -289,10 +289,15 @@ class SigningSession(Watch, Generic[A]):
     @property
     def replaceable(self) -> bool:
         """True if another transaction could replace the waiting one."""
-        one = self.transaction
-        if one is None or one.nonce is None or self.replacing or self.stage is not Stage.WORKING:
+        transaction = self.transaction
+        if (
+            transaction is None
+            or transaction.nonce is None
+            or self.replacing
+            or self.stage is not Stage.WORKING
+        ):
             return False
-        return one.state in LEFT and not one.mined
+        return transaction.state in LEFT and not transaction.mined
 
     @property
     def place(self) -> tuple[int, int] | None:
@@ -306,9 +311,9 @@ class SigningSession(Watch, Generic[A]):
 
     def following(self, sent: SignedTransaction) -> str:
         """How a transaction stands on its chain, in a sentence."""
-        said = f"{sent.confirmations} of {counted(self.confirmations, 'confirmation')}"
+        confirmations = f"{sent.confirmations} of {counted(self.confirmations, 'confirmation')}"
         if not self.confirmations or sent.confirmations > self.confirmations:
-            said = counted(sent.confirmations, "confirmation")
+            confirmations = counted(sent.confirmations, "confirmation")
         if sent.state is State.PREPARED:
             return "Signed and written down. The desk sends it."
         where = self.token.chain_name
@@ -317,7 +322,7 @@ class SigningSession(Watch, Generic[A]):
             return f"Executed on {where}. It counts once the chain calls it final.{problem}"
         if not sent.confirmations:
             return f"Sent. {where} has not executed it yet.{problem}"
-        return f"Executed on {where}, {said}.{problem}"
+        return f"Executed on {where}, {confirmations}.{problem}"
 
     def left(self, now: datetime) -> float | None:
         """Seconds left to answer the open review; None if there is none."""
@@ -343,8 +348,8 @@ class SigningSession(Watch, Generic[A]):
         try:
             await asyncio.wait({answer})
             if answer.cancelled():
-                said = f"The {self.kind.promise} ended before you signed."
-                raise NotAgreed(said, self.kind.expired)
+                reason = f"The {self.kind.promise} ended before you signed."
+                raise NotAgreed(reason, self.kind.expired)
             return answer.result()
         finally:
             over.cancel()
@@ -450,8 +455,8 @@ class RunningSignings:
     @property
     def open(self) -> list[SigningSession[Any]]:
         """Sessions that are not over, by kind, then oldest first."""
-        found = (session for session in self._sessions.values() if not session.over)
-        return sorted(found, key=lambda one: one.kind.rank)
+        sessions = (session for session in self._sessions.values() if not session.over)
+        return sorted(sessions, key=lambda one: one.kind.rank)
 
     def working(self, session: SigningSession[Any]) -> bool:
         """True while a run goes on."""
@@ -534,15 +539,15 @@ async def open_keys(wallet: LocalWallet, address: str, session: SigningSession[A
     if not wallet.live:
         await wallet.unlock()
         return
-    said = ""
+    reason = ""
     while await is_shut(wallet, address):
-        phrase = await session.passphrase(said)
+        phrase = await session.passphrase(reason)
         try:
             closed = await wallet.unlock(phrase)
         except WrongPassphrase:
-            said = WRONG
+            reason = WRONG
         else:
-            said = " ".join(f"{one.file} stays closed: {one.reason}." for one in closed)
+            reason = " ".join(f"{key.file} stays closed: {key.reason}." for key in closed)
 
 
 _NOTHING = "Nothing more was signed."
@@ -551,17 +556,17 @@ _NOTHING = "Nothing more was signed."
 async def replace(replacement: Replacement, session: SigningSession[Any]) -> str | None:
     """Proposes, signs and sends a replacement. Returns why nothing came of it, unless the session
     shows that itself."""
-    one, kind = session.transaction, replacement.kind
-    if one is None or not session.replaceable:
+    waiting, kind = session.transaction, replacement.kind
+    if waiting is None or not session.replaceable:
         return None
     session.replacing = True
     try:
-        step, phrase = await replacement.propose(one.hash), None
+        step, phrase = await replacement.propose(waiting.hash), None
         if isinstance(step, Step):
             if step.review is not None:
                 if step.review.refused:
                     return " ".join((*objections(step.review.findings), _NOTHING))
-                await open_keys(replacement.wallet, one.account, session)
+                await open_keys(replacement.wallet, waiting.account, session)
                 # No step of the work, which goes on meanwhile and takes the review back if it asks
                 # itself.
                 session.payload = step.payload

@@ -128,11 +128,11 @@ def _stopped(
         case NotAgreed():
             return refused(error.code, Failure(str(error), money, ""))
         case NotSignable():
-            said = f"Your wallet refuses to sign this: {error}"
-            return refused("GATE", Failure(said, money, error.next(again)))
-    told = failure_of_wallet(error)
+            cause = f"Your wallet refuses to sign this: {error}"
+            return refused("GATE", Failure(cause, money, error.next(again)))
+    failure = failure_of_wallet(error)
     end = refused if session.asked else still_open
-    return end(told.code, Failure(told.cause, money, told.next))
+    return end(failure.code, Failure(failure.cause, money, failure.next))
 
 
 _NEXT = {
@@ -208,8 +208,8 @@ _AGAIN = "you: x on the allowance asks again"
 
 async def revoke(session: SigningSession[Revocation], wallet: LocalWallet) -> Outcome:
     """Ends the allowance. Raises as :func:`carry_out` does."""
-    asked = partial(propose_revocation, wallet, session.clock, *session.about, session)
-    return await carry_out(session, asked)
+    propose = partial(propose_revocation, wallet, session.clock, *session.about, session)
+    return await carry_out(session, propose)
 
 
 REVOCATION = SigningKind[Revocation](

@@ -129,7 +129,14 @@ class CallPayer:
 
     async def look(self, payment: CallAuthorization) -> CallAuthorization:
         """The authorization with its present state on the chain."""
-        link = next((one for one in self._wallet().links if one.chain_id == payment.chain_id), None)
+        link = next(
+            (
+                candidate
+                for candidate in self._wallet().links
+                if candidate.chain_id == payment.chain_id
+            ),
+            None,
+        )
         if link is None:
             return payment
         node = NodeReader(link.name, link.rpc)
@@ -205,7 +212,7 @@ class CallPayer:
         codes = {finding.code for finding in review.findings}
         if CALL_PAYEE_CHANGED not in codes or review.phrase != terms.pay_to[-4:]:
             raise NotSignable(review.findings)
-        asked = NewPayee(
+        payee = NewPayee(
             terms.pay_to,
             (
                 "The service wants its calls to be paid to somebody else, or in another token,"
@@ -216,7 +223,7 @@ class CallPayer:
             review.phrase,
         )
         key = (terms.asset, terms.pay_to)
-        if key not in self._declined and await self.consent(asked):
+        if key not in self._declined and await self.consent(payee):
             return
         self._declined.add(key)
         raise NotPaid(

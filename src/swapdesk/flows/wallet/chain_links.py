@@ -23,20 +23,20 @@ def sandbox_links(ready: Mapping[str, Any]) -> tuple[ChainLink, ...]:
     """The chains of a running sandbox, from its ready line."""
     return tuple(
         ChainLink(
-            str(one["shortName"]),
-            KINDS[one["kind"]],
-            one.get("chainId"),
-            str(one["rpc"]),
-            CONFIRMATIONS[KINDS[one["kind"]]],
+            str(chain["shortName"]),
+            KINDS[chain["kind"]],
+            chain.get("chainId"),
+            str(chain["rpc"]),
+            CONFIRMATIONS[KINDS[chain["kind"]]],
         )
-        for one in ready.get("chains", ())
-        if one.get("kind") in KINDS
+        for chain in ready.get("chains", ())
+        if chain.get("kind") in KINDS
     )
 
 
 def sandbox_makers(ready: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The (provider, key) pairs that countersign swaps in a running sandbox."""
-    return tuple((str(one["provider"]), str(one["key"])) for one in ready.get("makers", ()))
+    return tuple((str(maker["provider"]), str(maker["key"])) for maker in ready.get("makers", ()))
 
 
 def no_node(settings: Settings, chain: Chain) -> str:

@@ -60,49 +60,49 @@ class ChainTokens:
         self._catalog = catalog
 
     def chain_name(self, chain: str) -> str:
-        known = self._catalog.chain(chain) if self._catalog is not None else None
-        return known.name if known is not None else chain
+        chain_data = self._catalog.chain(chain) if self._catalog is not None else None
+        return chain_data.name if chain_data is not None else chain
 
     async def called(self, chain: str, symbols: Sequence[str]) -> list[Asset]:
         """Priced tokens with these symbols; the first if several share one."""
-        found: dict[str, Asset] = {}
+        assets: dict[str, Asset] = {}
         for asset, price in await self.priced(chain):
             if asset.symbol in symbols and asset.contract is not None and price is not None:
-                found.setdefault(asset.symbol, asset)
-        return list(found.values())
+                assets.setdefault(asset.symbol, asset)
+        return list(assets.values())
 
     async def assets(self, chain: str) -> list[Asset]:
         """The chain's coin, then its tokens."""
-        return [one for one, _ in await self.priced(chain)]
+        return [asset for asset, _ in await self.priced(chain)]
 
     async def priced(self, chain: str) -> list[tuple[Asset, Decimal | None]]:
         """The chain's coin, then its tokens, with prices in USD."""
         catalog = self._catalog
         if catalog is None:
             return []
-        found: list[tuple[Asset, Decimal | None]] = []
+        assets: list[tuple[Asset, Decimal | None]] = []
         rows = catalog.rows
         for at in rows.chains.equal(chain.lower()):
             if rows[at].unverified:
                 continue
             token = catalog.token(rows[at].id)
             if token is not None:
-                found.append((Asset(token.symbol, token.decimals, token.address), token.price))
+                assets.append((Asset(token.symbol, token.decimals, token.address), token.price))
             # Many tokens are decoded: keys go on meanwhile.
             await asyncio.sleep(0)
-            if len(found) >= MOST_TOKENS:
+            if len(assets) >= MOST_TOKENS:
                 break
         # What calls are paid in is known before any of them was paid, and better than by a list.
         dollars = [one for one in CALL_ASSETS if one.chain == chain.lower()]
-        known = {dollar.contract.lower(): dollar for dollar in dollars}
-        prices = {(one.contract or "").lower(): price for one, price in found}
-        found = [one for one in found if (one[0].contract or "").lower() not in known]
-        found[:0] = [
+        by_contract = {dollar.contract.lower(): dollar for dollar in dollars}
+        prices = {(one.contract or "").lower(): price for one, price in assets}
+        assets = [one for one in assets if (one[0].contract or "").lower() not in by_contract]
+        assets[:0] = [
             (Asset(one.symbol, one.decimals, one.contract), prices.get(contract, Decimal(1)))
-            for contract, one in known.items()
+            for contract, one in by_contract.items()
         ]
-        found.sort(key=lambda one: one[0].contract is not None)
-        return list({one[0].contract: one for one in reversed(found)}.values())[::-1]
+        assets.sort(key=lambda one: one[0].contract is not None)
+        return list({one[0].contract: one for one in reversed(assets)}.values())[::-1]
 
 
 T = TypeVar("T")
@@ -179,18 +179,18 @@ class ChainReader(Struct, frozen=True):
         name = self.tokens.chain_name(link.name)
         priced = await self.tokens.priced(link.name)
         try:
-            assets = [one for one, _ in priced]
-            told = await _twice(lambda: self.client.balances(account.address, link.name, assets))
+            assets = [asset for asset, _ in priced]
+            answer = await _twice(lambda: self.client.balances(account.address, link.name, assets))
         except Refused as refused:
             next_ = self._unread_next(refused, link)
             return ChainHoldings(account, link.name, name, problem=refused.words, next=next_)
         prices = _prices(priced)
-        found = [
+        holdings = [
             _holding(balance.asset, balance.units, prices.get(balance.asset.contract))
-            for balance in told.balances
+            for balance in answer.balances
             if balance.units or (balance.units is not None and balance.asset.contract is None)
         ]
-        return ChainHoldings(account, link.name, name, tuple(found))
+        return ChainHoldings(account, link.name, name, tuple(holdings))
 
     async def smart(
         self, account: Account, link: ChainLink, more: Sequence[Asset]
@@ -201,7 +201,7 @@ class ChainReader(Struct, frozen=True):
         prices = _prices(priced)
         assets = {one.contract: one for one in (*more, *(asset for asset, _ in priced))}
         try:
-            told = await _twice(
+            answer = await _twice(
                 lambda: self.client.smart_account(account.address, link.name, list(assets.values()))
             )
         except Refused as refused:
@@ -209,28 +209,32 @@ class ChainReader(Struct, frozen=True):
             return ChainHoldings(
                 account, link.name, name, problem=refused.words, smart="", next=next_
             )
-        found = []
-        for balance in told.balances:
-            kept = told.prepaid if balance.asset.contract is None else 0
+        holdings = []
+        for balance in answer.balances:
+            kept = answer.prepaid if balance.asset.contract is None else 0
             if balance.asset.contract is None and (balance.units is None or kept is None):
                 # A sum of which one part was not read is no total.
-                found.append(Holding(balance.asset, None))
+                holdings.append(Holding(balance.asset, None))
             elif units := (balance.units or 0) + (kept or 0):
-                found.append(_holding(balance.asset, units, prices.get(balance.asset.contract)))
-        return ChainHoldings(account, link.name, name, tuple(found), smart=told.address)
+                holdings.append(_holding(balance.asset, units, prices.get(balance.asset.contract)))
+        return ChainHoldings(account, link.name, name, tuple(holdings), smart=answer.address)
 
     async def allowed(self, account: Account, link: ChainLink) -> ChainAllowances:
         """Who may take what from the account."""
         name = self.tokens.chain_name(link.name)
-        tokens = [one for one, _ in await self.tokens.priced(link.name) if one.contract is not None]
+        tokens = [
+            asset for asset, _ in await self.tokens.priced(link.name) if asset.contract is not None
+        ]
         try:
-            told = await _twice(lambda: self.client.allowances(account.address, link.name, tokens))
+            answer = await _twice(
+                lambda: self.client.allowances(account.address, link.name, tokens)
+            )
         except Refused as refused:
             next_ = self._unread_next(refused, link)
             return ChainAllowances(
                 account, link.name, name, complete=False, problem=refused.words, next=next_
             )
-        return ChainAllowances(account, link.name, name, told.allowances, told.complete)
+        return ChainAllowances(account, link.name, name, answer.allowances, answer.complete)
 
     def _unread_next(self, refused: Refused, link: ChainLink) -> str:
         return unread_next(refused.code, link.name, self.place)
@@ -238,7 +242,7 @@ class ChainReader(Struct, frozen=True):
 
 def _prices(priced: Sequence[tuple[Asset, Decimal | None]]) -> dict[str | None, Decimal | None]:
     """Prices by contract; the chain's own answer provides everything else."""
-    return {one.contract: price for one, price in priced}
+    return {asset.contract: price for asset, price in priced}
 
 
 def _holding(asset: Asset, units: int, price: Decimal | None) -> Holding:
@@ -435,19 +439,19 @@ class LocalWallet:
         """The balances of all accounts, or one, on every chain of their kind, read concurrently.
         ``heard`` gets all of them in the same order at the start and after each answer."""
         reader = await self._reader()
-        asked = self._pairs(await reader.client.read_accounts(), account)
-        told = [
-            ChainHoldings(one, link.name, self.tokens.chain_name(link.name), reading=True)
-            for one, link in asked
+        pairs = self._pairs(await reader.client.read_accounts(), account)
+        holdings = [
+            ChainHoldings(owner, link.name, self.tokens.chain_name(link.name), reading=True)
+            for owner, link in pairs
         ]
 
         async def ask(at: int) -> None:
-            told[at] = await self._held(reader, *asked[at])
-            heard(tuple(told))
+            holdings[at] = await self._held(reader, *pairs[at])
+            heard(tuple(holdings))
 
-        heard(tuple(told))
-        await asyncio.gather(*(ask(at) for at in range(len(asked))))
-        return tuple(told)
+        heard(tuple(holdings))
+        await asyncio.gather(*(ask(at) for at in range(len(pairs))))
+        return tuple(holdings)
 
     def given(self, held: ChainHoldings, contract: str | None) -> None:
         """Notes that the faucet sends a token, None for the coin, to an account that had none."""
@@ -483,13 +487,13 @@ class LocalWallet:
         them by owner and chain, with tokens to read besides the verified ones; ``account`` selects
         one owner."""
         reader = await self._reader()
-        asked = [
-            (one, link, owned[one.address, link.name])
-            for one, link in self._pairs(await reader.client.read_accounts(), account)
-            if (one.address, link.name) in owned
+        requests = [
+            (owner, link, owned[owner.address, link.name])
+            for owner, link in self._pairs(await reader.client.read_accounts(), account)
+            if (owner.address, link.name) in owned
         ]
-        told = await asyncio.gather(*(reader.smart(*one) for one in asked))
-        return tuple(one for one in told if one.holdings or one.problem is not None)
+        answers = await asyncio.gather(*(reader.smart(*owner) for owner in requests))
+        return tuple(owner for owner in answers if owner.holdings or owner.problem is not None)
 
     async def allowances(
         self, account: Account | None = None, link: ChainLink | None = None
@@ -497,8 +501,8 @@ class LocalWallet:
         """The allowances of all accounts or one, on all chains or one."""
         reader = await self._reader()
         pairs = self._pairs(await reader.client.read_accounts(), account)
-        asked = [pair for pair in pairs if link is None or pair[1].name == link.name]
-        return tuple(await asyncio.gather(*(reader.allowed(*one) for one in asked)))
+        chosen = [pair for pair in pairs if link is None or pair[1].name == link.name]
+        return tuple(await asyncio.gather(*(reader.allowed(*one) for one in chosen)))
 
     async def _reader(self) -> ChainReader:
         place = f"[profiles.{self.settings.profile.value}.rpc]" if self.live else None
@@ -508,11 +512,11 @@ class LocalWallet:
         self, accounts: Accounts, account: Account | None
     ) -> list[tuple[Account, ChainLink]]:
         return [
-            (one, link)
-            for one in accounts.accounts
-            if account is None or one.address == account.address
+            (owned, link)
+            for owned in accounts.accounts
+            if account is None or owned.address == account.address
             for link in self.links
-            if link.kind is one.kind
+            if link.kind is owned.kind
         ]
 
     def link(self, chain: str) -> ChainLink | None:

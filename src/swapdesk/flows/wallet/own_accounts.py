@@ -56,26 +56,26 @@ async def own_balance(desk: Desk, token: Token) -> OwnBalance | str:
     chain = token.chain_data
     link = desk.wallet.link(chain.short_name)
     if link is None:
-        said = NO_NODE if chain.kind in KINDS and has_keys(desk) else NO_WALLET
-        return said.format(symbol=token.symbol, chain=chain.name)
+        reason = NO_NODE if chain.kind in KINDS and has_keys(desk) else NO_WALLET
+        return reason.format(symbol=token.symbol, chain=chain.name)
     asset = Asset(token.symbol, token.decimals, token.address)
-    found: list[OwnBalance] = []
+    balances: list[OwnBalance] = []
     try:
         accounts = await own_accounts(desk, token)
         for account in accounts:
-            told = await _balances(desk, account, link, asset)
-            for balance in told.balances:
+            answer = await _balances(desk, account, link, asset)
+            for balance in answer.balances:
                 if balance.units is not None and balance.asset.contract == asset.contract:
-                    left = max(0, balance.units - (told.fee or 0))
+                    left = max(0, balance.units - (answer.fee or 0))
                     amounts = (
                         from_base_units(at, balance.asset.decimals) for at in (balance.units, left)
                     )
-                    found.append(OwnBalance(*map(short, amounts)))
+                    balances.append(OwnBalance(*map(short, amounts)))
     except (WalletError, OSError):
         return NOT_READ.format(symbol=token.symbol)
     if not accounts:
         return NO_WALLET.format(symbol=token.symbol)
-    most = max(found, key=lambda one: one.amount, default=None)
+    most = max(balances, key=lambda one: one.amount, default=None)
     return NOT_READ.format(symbol=token.symbol) if most is None else most
 
 
@@ -83,14 +83,14 @@ async def _balances(desk: Desk, account: Account, link: ChainLink, asset: Asset)
     wallet, place = desk.wallet, (account.address, link.name, asset.contract)
     for _ in range(GIFT_LOOKS):
         client = await wallet.client()
-        told = await client.balances(
+        answer = await client.balances(
             account.address, link.name, [asset], fee=asset.contract is None
         )
-        if any(balance.units for balance in told.balances) or not wallet.awaits(*place):
+        if any(balance.units for balance in answer.balances) or not wallet.awaits(*place):
             break
         await desk.clock.sleep(GIFT_SECONDS)
     wallet.came(*place)
-    return told
+    return answer
 
 
 async def account_address(desk: Desk, token: Token, named: str) -> str | None:

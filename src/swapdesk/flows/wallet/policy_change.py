@@ -68,8 +68,8 @@ def typed_change(text: str) -> PolicyChange:
             continue
         option = _OPTIONS.get(name)
         if option is None:
-            known = ", ".join(_OPTIONS)
-            raise PolicyProblem("BAD_OPTION", f"{word!r} is no rule; there are {known} and anew.")
+            options = ", ".join(_OPTIONS)
+            raise PolicyProblem("BAD_OPTION", f"{word!r} is no rule; there are {options} and anew.")
         value = next(words, None)
         if value is None:
             raise PolicyProblem("BAD_OPTION", f"{word} has no value after it.")
@@ -112,8 +112,10 @@ async def _changed(
             prices[token.key] = Price(token, usd)
     policy = replace(old, limits=tuple(limits.values()), prices=tuple(prices.values()))
     lists: dict[str, Sequence[object]] = {
-        "chains": [_chain(wallet, one) for one in change.get("chains", ()) if one != ANY],
-        "tokens": [await _token(wallet, one) for one in change.get("tokens", ()) if one != ANY],
+        "chains": [_chain(wallet, chain) for chain in change.get("chains", ()) if chain != ANY],
+        "tokens": [
+            await _token(wallet, chain) for chain in change.get("tokens", ()) if chain != ANY
+        ],
         "payees": change.get("payees", ()),
         "call_payees": change.get("call_payees", ()),
     }
@@ -127,8 +129,8 @@ async def _changed(
 
 
 def _parts(given: str, field: str) -> tuple[str, Decimal | None]:
-    name, found, amount = given.rpartition("=")
-    if not found or not name or (amount != NONE and _AMOUNT.fullmatch(amount) is None):
+    name, separator, amount = given.rpartition("=")
+    if not separator or not name or (amount != NONE and _AMOUNT.fullmatch(amount) is None):
         message = f"{given!r} is no TOKEN.CHAIN=AMOUNT or usd=AMOUNT, in plain digits or none."
         raise PolicyProblem("BAD_LIMIT", message, field)
     return name, None if amount == NONE else Decimal(amount)
@@ -154,21 +156,21 @@ def _chain(wallet: LocalWallet, name: str) -> PolicyChain:
 def _link(wallet: LocalWallet, name: str) -> ChainLink:
     link = wallet.link(name)
     if link is None:
-        known = ", ".join(one.name for one in wallet.links)
-        message = f"There is no node of {name!r}; there are {known}."
+        names = ", ".join(one.name for one in wallet.links)
+        message = f"There is no node of {name!r}; there are {names}."
         raise PolicyProblem("NO_SUCH_CHAIN", message, "chain")
     return link
 
 
 async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
     """Parses ``usdc.base``, or a contract and its chain."""
-    name, found, chain = given.rpartition(".")
-    if not found or not name:
+    name, separator, chain = given.rpartition(".")
+    if not separator or not name:
         raise PolicyProblem("BAD_TOKEN", f"{given!r} is no token and chain as usdc.base.")
     link = _link(wallet, chain)
-    known = [one for one, _ in await wallet.tokens.priced(link.name)]
-    fits = [one for one in known if (one.contract or "").lower() == name.lower()]
-    fits = fits or [one for one in known if one.symbol.lower() == name.lower()]
+    assets = [asset for asset, _ in await wallet.tokens.priced(link.name)]
+    fits = [asset for asset in assets if (asset.contract or "").lower() == name.lower()]
+    fits = fits or [asset for asset in assets if asset.symbol.lower() == name.lower()]
     # What calls are paid in is known here; another token of that name is named by its contract.
     fits = [fit for fit in fits if call_asset(link.chain_id, fit.contract)] or fits
     if not fits:
@@ -178,8 +180,8 @@ async def _token(wallet: LocalWallet, given: str) -> PolicyToken:
         contracts = ", ".join(str(fit.contract) for fit in fits)
         message = f"{given!r} is the symbol of several tokens: {contracts}."
         raise PolicyProblem("AMBIGUOUS", message)
-    one = fits[0]
-    return PolicyToken(link.chain_id, one.contract, one.decimals, one.symbol, link.name)
+    asset = fits[0]
+    return PolicyToken(link.chain_id, asset.contract, asset.decimals, asset.symbol, link.name)
 
 
 # What is told

@@ -96,8 +96,8 @@ def executed(hash_: str | None, *, failed: bool = False) -> Outcome:
     if no node had it. ``failed``: it was executed in vain and its gas is paid."""
     if not failed:
         return Outcome(hash=hash_)
-    said = f"{hash_} was executed and failed; its gas is paid."
-    return refused(REVERTED, Failure(said, "in your wallet, less the gas", _LISTED), hash_)
+    cause = f"{hash_} was executed and failed; its gas is paid."
+    return refused(REVERTED, Failure(cause, "in your wallet, less the gas", _LISTED), hash_)
 
 
 class Replacement:
@@ -128,7 +128,11 @@ class Replacement:
             return ended
         purpose = kind.purpose or first.purpose
         others = same if kind.purpose is not None else same[same.index(first) + 1 :]
-        earlier = [one for one in others if one.purpose is purpose and not one.final]
+        earlier = [
+            transaction
+            for transaction in others
+            if transaction.purpose is purpose and not transaction.final
+        ]
         step = Step(
             client=self.wallet.client,
             clock=self.clock,
@@ -183,12 +187,19 @@ async def _fee_of_unsent(_: Replacement, client: WalletClient, first: SignedTran
 
 
 def _fee_ended(first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
-    stands = decisive([one for one in same if one.purpose is first.purpose]) or first
+    stands = (
+        decisive([transaction for transaction in same if transaction.purpose is first.purpose])
+        or first
+    )
     if stands.executed:
         return executed(stands.hash, failed=stands.code == "FAILED")
     if stands.mined or stands.final:
         return over(HIGHER_FEE, first, stands)
-    cancelled = [one for one in same if one.purpose is Purpose.CANCEL and not one.final]
+    cancelled = [
+        transaction
+        for transaction in same
+        if transaction.purpose is Purpose.CANCEL and not transaction.final
+    ]
     if cancelled and first.purpose is not Purpose.CANCEL:
         reason = f"Its cancellation {cancelled[-1].hash} is under way."
         return kept(HIGHER_FEE, first, reason)
@@ -245,10 +256,17 @@ async def _give_up(_: Replacement, client: WalletClient, first: SignedTransactio
 def _cancel_ended(first: SignedTransaction, same: Sequence[SignedTransaction]) -> Outcome | None:
     if first.purpose is Purpose.CANCEL:
         return _itself(first)
-    taken = [one for one in same if one.purpose is Purpose.CANCEL and one.executed]
+    taken = [
+        transaction
+        for transaction in same
+        if transaction.purpose is Purpose.CANCEL and transaction.executed
+    ]
     if taken:
         return executed(taken[-1].hash)
-    stands = decisive([one for one in same if one.purpose is not Purpose.CANCEL]) or first
+    stands = (
+        decisive([transaction for transaction in same if transaction.purpose is not Purpose.CANCEL])
+        or first
+    )
     if stands.final or stands.mined:
         return over(CANCELLATION, first, stands)
     return None

@@ -49,17 +49,21 @@ def begin_filling(wallet: LocalWallet, control: SandboxControl) -> asyncio.Task[
 async def _fill(wallet: LocalWallet, control: SandboxControl) -> Gifts:
     await wallet.prepare_sandbox()
     held = await _first_holdings(wallet)
-    unread = [f"{one.chain_name} could not be read: {one.problem}" for one in held if one.problem]
+    unread = [
+        f"{holdings.chain_name} could not be read: {holdings.problem}"
+        for holdings in held
+        if holdings.problem
+    ]
     outcomes = await asyncio.gather(
         *(
-            _give(wallet, control, one)
-            for one in held
-            if one.problem is None and not any(holding.amount for holding in one.holdings)
+            _give(wallet, control, holdings)
+            for holdings in held
+            if holdings.problem is None and not any(holding.amount for holding in holdings.holdings)
         )
     )
     return Gifts(
-        sum(one.given for one in outcomes),
-        (*unread, *(problem for one in outcomes for problem in one.problems)),
+        sum(holdings.given for holdings in outcomes),
+        (*unread, *(problem for holdings in outcomes for problem in holdings.problems)),
     )
 
 
@@ -67,7 +71,7 @@ async def _first_holdings(wallet: LocalWallet) -> list[ChainHoldings]:
     """Balances of the first accounts; chains that have just started are read again."""
     for _ in range(LOOKS):
         held = [holding for holding in await wallet.holdings() if is_first(holding.account)]
-        if not any(one.problem for one in held):
+        if not any(holdings.problem for holdings in held):
             break
     return held
 
@@ -77,8 +81,8 @@ async def _give(wallet: LocalWallet, control: SandboxControl, held: ChainHolding
     account, given = held.account, 0
     problems: list[str] = []
     tokens = await wallet.tokens.called(held.chain, GIVEN)
-    asked = [(COINS[account.kind], None), *((DOLLARS, token.contract) for token in tokens)]
-    for amount, contract in asked:
+    wanted = [(COINS[account.kind], None), *((DOLLARS, token.contract) for token in tokens)]
+    for amount, contract in wanted:
         try:
             await control.give(held.chain, account.address, amount, contract)
         except ClientError as error:
@@ -110,7 +114,7 @@ class WalletSnapshot(Struct, frozen=True):
             accounts.accounts,
             allowances=self.allowances,
             read_only=accounts.read_only,
-            problems=tuple(f"{one.file}: {one.reason}." for one in accounts.unusable),
+            problems=tuple(f"{key.file}: {key.reason}." for key in accounts.unusable),
             reading=True,
         )
 
@@ -131,16 +135,16 @@ async def read_wallet(
     sandbox = control if not wallet.live else None
     filling = begin_filling(wallet, sandbox) if sandbox is not None else None
     new = await wallet.prepare_sandbox()
-    told = (known or WalletSnapshot()).anew(await wallet.accounts())
-    told = replace(told, policy=await (await wallet.client()).policy())
+    snapshot = (known or WalletSnapshot()).anew(await wallet.accounts())
+    snapshot = replace(snapshot, policy=await (await wallet.client()).policy())
     if known is None:
-        heard(told)
+        heard(snapshot)
     if new:
         made(len(new))
     if filling is not None:
         gifts = await outcome(filling)
-        told = replace(told, problems=told.problems + gifts.problems)
-    before = told
+        snapshot = replace(snapshot, problems=snapshot.problems + gifts.problems)
+    before = snapshot
 
     def answered(holdings: tuple[ChainHoldings, ...]) -> None:
         """Reports a chain's answer: at once in the first reading, later only when all chains
@@ -148,12 +152,12 @@ async def read_wallet(
         if known is None or not known.holdings:
             heard(replace(before, holdings=holdings))
 
-    told = replace(told, holdings=await wallet.holdings(heard=answered))
+    snapshot = replace(snapshot, holdings=await wallet.holdings(heard=answered))
     try:
         smart = await wallet.smart_holdings(owned())
     except JournalUnavailable:
         # It knows of none, and says so by itself.
         smart = ()
-    told = replace(told, smart=smart, reading=False)
-    heard(told)
-    return replace(told, allowances=await wallet.allowances())
+    snapshot = replace(snapshot, smart=smart, reading=False)
+    heard(snapshot)
+    return replace(snapshot, allowances=await wallet.allowances())

@@ -51,13 +51,13 @@ def failure_of_wallet(error: WalletError) -> Failure:
         return Failure(sentence(error.words), NOTHING_SENT, MAY_WRITE, READ_ONLY)
     if not isinstance(error, Refused):
         return Failure(sentence(error.words), NOTHING_SENT, "you: report it", "WALLET")
-    said = sentence(error.words), *objections(error.findings)
+    sentences = sentence(error.words), *objections(error.findings)
     next_ = _NEXT.get(error.code, _CORRECT)
     for finding in error.findings:
         next_ = rule_next(finding.code, next_)
     there = error.code == "no_smart_accounts"
     money = "where it was; nothing was signed" if there else NOTHING_SENT
-    return Failure(" ".join(said), money, next_, error.code.upper())
+    return Failure(" ".join(sentences), money, next_, error.code.upper())
 
 
 def unread_next(code: RefusalCode, chain: str, place: str | None) -> str:
