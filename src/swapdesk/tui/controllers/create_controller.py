@@ -30,7 +30,7 @@ class CreateController:
         self.creating: str | None = None
 
     def create(self, intent: Intent) -> bool:
-        """Post the intent; False while another create is in flight."""
+        """Posts the intent; False while another create is in flight."""
         if self.creating is not None:
             return False
         self.creating = intent.id
@@ -48,7 +48,7 @@ class CreateController:
         self._app.call_later(self._create_ended, intent, outcome)
 
     def pay_by_faucet(self, tracked: TrackedOrder) -> bool:
-        """Pay a deposit from the sandbox's faucet; False while one is being paid."""
+        """Pays a deposit from the sandbox's faucet; False while one is being paid."""
         if self._paying is not None:
             return False
         self._paying = tracked.service_id
@@ -65,7 +65,7 @@ class CreateController:
         self._app.call_later(self._deposit_paid, tracked.service_id, outcome)
 
     def _waits(self) -> None:
-        """The create got no answer; the desk looks for the order."""
+        """Called when the create got no answer; the desk looks for the order."""
         from swapdesk.tui.screens.create import CreateScreen
 
         for screen in self._app.screen_stack:
@@ -124,7 +124,8 @@ class CreateController:
 
 
 class BatchController:
-    """The batch of this run: what was loaded, or what an earlier run left open, or nothing yet."""
+    """The batch of this run: a file that was loaded, a batch that an earlier run left open, or none
+    yet."""
 
     def __init__(self, navigation: Navigation) -> None:
         self._navigation = navigation
@@ -143,18 +144,18 @@ class BatchController:
     def begin(
         self, planner: BatchPlanner, batch_id: str | None = None, unpaid: str | None = None
     ) -> None:
-        """Another file, or another batch that was written down before, or rows of one."""
+        """Begins with another file, another written batch, or rows of one."""
         self.planner, self.plan, self.means, self.batch_id = planner, None, (), batch_id
         self.unpaid = unpaid
 
     def create(self, plan: BatchPlan, *, agreed: bool = False) -> None:
-        """Write the rows of a plan down and create them, ``agreed`` with what is doubted in it.
-        Raises NotCreatable, ClaimTaken and JournalUnavailable, and nothing was sent then."""
+        """Writes the rows of a plan down and creates them; ``agreed``: its doubts were agreed to.
+        Raises NotCreatable, ClaimTaken and JournalUnavailable before anything is sent."""
         self.batch_id = self._creation().write(plan, agreed=agreed)
         self.go_on()
 
     def go_on(self) -> None:
-        """Create what waits to be, and look for what may have been created."""
+        """Creates the groups that wait, and looks for those that may have been created."""
         batch_id = self.batch_id
         if batch_id is None or self.creating:
             return
@@ -186,7 +187,7 @@ class BatchController:
         self._app.call_later(self._moved, failure)
 
     def _moved(self, failure: str) -> None:
-        """A group came to something; ``failure`` is why one did not, in sentences."""
+        """Called when a group was created or not; ``failure`` says why not, in sentences."""
         from swapdesk.tui.screens.batch import BatchScreen
 
         shown = isinstance(self._app.screen, BatchScreen)

@@ -30,7 +30,7 @@ class OrderFollower:
         self.ends = ends
 
     def follow(self, link: ConnectedDesk) -> None:
-        """Tell of the orders of a connected desk, of what the start found out first."""
+        """Announces changes of the orders of a connected desk; first what the start found out."""
         self.ends.begin(link.tracker.orders())
         link.on_settled = partial(self._app.call_later, self._settled)
         link.on_past_known = partial(self._app.call_later, self._past_known)
@@ -38,7 +38,7 @@ class OrderFollower:
         self._tell_unfinished()
 
     def _tell_unfinished(self) -> None:
-        """What the start found out; in the middle of something else only as a notice."""
+        """Shows what the start found out; only as a notice if another page is open."""
         report = self._session.report
         if report is None or report.empty:
             return
@@ -50,7 +50,7 @@ class OrderFollower:
             self._app.notify("The desk settled what was left open. o shows the orders.")
 
     def _past_known(self) -> None:
-        """Every order of the journal is in view."""
+        """Called when every order of the journal is in view."""
         if (link := self._session.link) is not None:
             self.ends.begin(link.tracker.orders())
         if (page := self._navigation.page) is not None:
@@ -58,7 +58,7 @@ class OrderFollower:
             page.session_changed()
 
     def _settled(self, report: ResumeReport) -> None:
-        """A later look found out about requests without a known outcome."""
+        """Called when a later look settled creates of unknown outcome."""
         from swapdesk.flows.tracking.open_business import settled_words
 
         for said in settled_words(report):
@@ -82,8 +82,8 @@ LONGEST = 120
 
 class EndBell:
     """``tell`` writes to the terminal: the bell, and a sequence with the sentence. ``choice`` is
-    that of the configuration: ``away``, while the terminal is not known to have the focus,
-    ``always`` or ``off``."""
+    the setting: ``away`` (unless the terminal is known to have the focus), ``always`` or
+    ``off``."""
 
     def __init__(self, choice: str, tell: Callable[[str], None]) -> None:
         self._choice = choice
@@ -93,11 +93,12 @@ class EndBell:
         """Whether the terminal said that it has the focus; not every one says."""
 
     def begin(self, orders: Iterable[TrackedOrder]) -> None:
-        """What ended before is no news."""
+        """Notes the orders that ended before: they are no news."""
         self._told |= {one.service_id: _end(one) for one in orders if one.ended}
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
-        """Tell of those that ended since; the sentences, also when no bell was rung."""
+        """Rings for the orders that ended since; returns the sentences, also when no bell was
+        rung."""
         ended = (one for one in orders if one.ended)
         news = [one for one in ended if self._told.get(one.service_id) != _end(one)]
         self.begin(news)

@@ -99,7 +99,7 @@ class AccountScreen(Page):
     # reading
 
     def _read(self, *, anew: bool) -> None:
-        """What was read within a minute is shown at once."""
+        """Shows at once what was read within a minute."""
         link = self.link
         if link is None:
             return
@@ -197,7 +197,7 @@ class AccountScreen(Page):
 def limit_lines(
     gauges: Sequence[LimitGauge], now: datetime, width: int, *, pays: bool = False
 ) -> list[Line]:
-    """A gauge for each window, what they count for who ``pays`` each call, and the forecast where a
+    """A gauge for each window, what is counted for who ``pays`` each call, and a forecast where a
     limit would not last."""
     fact = f"now {clock_time(now)}"
     lines = [section_line("Limits", fact if gauges else "not known yet", width)]
@@ -289,7 +289,6 @@ def middle_lines(reading: AccountReading, now: datetime, width: int) -> list[Lin
 
 
 def week_lines(weeks: Sequence[WeeklyVolume], width: int) -> list[Line]:
-    """Newest first, as many as are given."""
     lines = [section_line("Weeks", "", width)]
     if not weeks:
         return [*lines, [Span("No order was finished yet.", "muted")]]

@@ -133,7 +133,7 @@ class AddressBookScreen(Page):
         self._change(lambda book: book.mark_own(entry.name, not entry.own))
 
     def _change(self, change: Callable[[AddressBook], object]) -> bool:
-        """Whether the book was written; a notice says why it was not."""
+        """True if the book was written; else a notice says why not."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:
@@ -322,7 +322,7 @@ class BookEntryScreen(Page):
         )
 
     def _write(self, change: Callable[[AddressBook], object]) -> None:
-        """Change the book and leave; a notice says why it was not changed."""
+        """Changes the book and leaves; a notice says why it was not changed."""
         try:
             change(self.desk.book)
         except (AddressBookError, OSError) as error:

@@ -272,7 +272,7 @@ class BatchScreen(Page):
         self.show()
 
     def batch_moved(self, failure: str) -> None:
-        """A group came to something."""
+        """Called when the creation of a group ended, with the reason where it failed."""
         if failure:
             self.show_notice(failure, "error")
         self.read_on()
@@ -296,11 +296,12 @@ class BatchScreen(Page):
 
     @property
     def made(self) -> Batch | None:
-        """What was created of the plan, as the journal had it when it was read last."""
+        """The created batch as the journal had it at the last reading; None before it was
+        created."""
         return None if self.progress is None else self.progress.batch
 
     def read_on(self) -> None:
-        """Read from the journal how far it is, and draw that."""
+        """Reads the progress of the batch from the journal and draws it."""
         batch_id = self.work.batch_id
         self.progress = None
         if batch_id is not None:
@@ -312,31 +313,31 @@ class BatchScreen(Page):
 
     @property
     def followed(self) -> list[TrackedOrder]:
-        """The orders of the batch that are followed."""
         ids = [row.service_id for row in self.made.rows if row.service_id] if self.made else []
         found = map(self.link.tracker.recall, ids) if self.link is not None else ()
         return [one for one in found if one is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
-        """The orders of the batch as the desk knows them, by id."""
+        """The orders of the batch by id: from the tracker, or from the journal while not
+        connected."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
         return {one.service_id: one.order for one in self.followed}
 
     @property
     def group(self) -> GroupStanding | None:
-        """The group that is next."""
+        """The group to be paid next."""
         return None if self.progress is None else self.progress.current
 
     @property
     def signing(self) -> GroupSession | None:
-        """The session of the group that is next, once there was one in this run."""
+        """The signing session of the next group, where one was begun in this run."""
         group = self.group
         return None if group is None else self.controls.signing.running.get(group.group.act.id)
 
     @property
     def doing(self) -> str:
-        """What goes on with the group that is next; empty when nothing."""
+        """What is being done with the next group; empty for nothing."""
         signing = self.signing
         if signing is None or not self.controls.signing.running.working(signing):
             return ""
@@ -346,8 +347,8 @@ class BatchScreen(Page):
         return _DOING[signing.about.until]
 
     def _reopen(self) -> None:
-        """Show what is due on an earlier batch, where nothing is on what this run has loaded; ask
-        for a file where nothing is due at all."""
+        """Opens an earlier batch with unfinished business, unless this run loaded a file; asks for
+        a file where nothing is unfinished."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
         found = None
@@ -365,14 +366,13 @@ class BatchScreen(Page):
 
     @property
     def _over(self) -> bool:
-        """Whether a batch is shown on which nothing is due, and no row failed."""
+        """True if the batch shown has nothing left to do and no failed row."""
         progress = self.progress
         return progress is not None and not progress.due and not progress.failed
 
     # drawing
 
     def show(self) -> None:
-        """Draw what stands now."""
         if not self.is_mounted:
             return
         plan, made, width = self.plan, self.made, self.app.size.width
@@ -398,7 +398,7 @@ class BatchScreen(Page):
         self.step_is(self.step())
 
     def _say_below(self) -> None:
-        """The row under the table, where it does not show all rows."""
+        """Draws the row under the table, where the table does not show all rows."""
         plan, keys = self.plan, self._table.visible_keys()
         hidden = plan is not None and 0 < len(keys) < len(plan.rows)
         self._below.display = hidden
@@ -406,7 +406,7 @@ class BatchScreen(Page):
             self._below.show(*rows_below(plan, int(keys[-1])))
 
     def facts(self, plan: BatchPlan) -> list[Fact]:
-        """What the pane says."""
+        """The facts of the pane."""
         budget, made = self.link.api.budget if self.link is not None else None, self.made
         progress, means = self.progress, self.work.means
         built = gas = paid = stopped = ""
@@ -444,7 +444,6 @@ class BatchScreen(Page):
 
     @property
     def current(self) -> BatchRow | None:
-        """The row under the cursor."""
         key, plan = self._table.cursor_key, self.plan
         if key is None or plan is None:
             return None
@@ -459,13 +458,13 @@ class BatchScreen(Page):
 
     @on(LineTable.Highlighted)
     def show_row(self) -> None:
-        """Say in the pane what is to be said of the row under the cursor."""
+        """Draws in the pane what concerns the row under the cursor."""
         if self.plan is not None:
             self._pane.show(partial(laid, self.facts(self.plan)))
         self.refresh_keys()
 
     def done(self) -> str:
-        """What has happened, at the right of the label."""
+        """The progress in words, at the right of the label."""
         if self.work.creating:
             return CREATING
         progress = self.progress
@@ -474,7 +473,6 @@ class BatchScreen(Page):
         return progress.word if not self.doing else f"{progress.word}, {self.doing}"
 
     def say_money(self) -> None:
-        """Where the money is and who acts next."""
         progress, signing = self.progress, self.signing
         if self.work.creating or self.work.batch_id is None:
             where = "in your wallet." + (" No deposit was paid." if self.plan is not None else "")
@@ -498,7 +496,7 @@ class BatchScreen(Page):
         )
 
     def _next(self) -> str:
-        """Before all of it is created."""
+        """Who acts next before all orders are created."""
         plan = self.plan
         if self.work.creating:
             return "the service: it creates the orders"
@@ -510,7 +508,7 @@ class BatchScreen(Page):
         return f"you: {'c creates the orders' if plan.groups else takes}"
 
     def step(self) -> str:
-        """What the money key of the screen acts on."""
+        """Names what the money key of the page acts on."""
         group = self.group
         if group is None:
             return f"plan {id(self.plan)}"
@@ -532,7 +530,6 @@ class BatchScreen(Page):
             self._offer()
 
     def _offer(self) -> None:
-        """Offer files for what is typed."""
         self._file = -1
         played = self.session.played
         self._files = () if played else offered(self._field.value, self._recent.newest())
@@ -618,8 +615,8 @@ class BatchScreen(Page):
         self.show_row()
 
     def _put_away(self) -> None:
-        """The field leaves once nothing is written in it. A file keeps it in sight until its first
-        rows are there, so that both are one layout."""
+        """Hides the field once nothing is typed in it. For a file it stays until the first rows are
+        there, so that both are laid out once."""
         if not self.writing:
             self.remove_class("-writing")
 
@@ -680,13 +677,13 @@ class BatchScreen(Page):
         self.run_worker(work, group="batch", exclusive=True, exit_on_error=False)
 
     def judge(self, sheet: Sheet) -> None:
-        """Plan these rows."""
+        """Plans these rows."""
         planner = self.work.planner or self.planner()
         self.work.planner = planner
         self._begin(self._judge(planner, sheet))
 
     def planner(self) -> BatchPlanner:
-        """One that has asked for no limits yet."""
+        """Returns a planner that has asked for no limits yet."""
         desk = self.desk
         return BatchPlanner(
             desk.catalog, desk.book, desk.journal, desk.clock, live=desk.settings.live
@@ -714,8 +711,8 @@ class BatchScreen(Page):
             self.call_later(self._planned, plan)
 
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
-        """What hears of the rows so far: the first problem is told at once, and the rows that
-        fill a screen; all of them come with the plan."""
+        """Returns a callback for the rows judged so far: it shows the first problem at once, and
+        the first screenful of rows; the plan has all of them."""
         told: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
@@ -730,7 +727,7 @@ class BatchScreen(Page):
         return rows_so_far
 
     def _not_planned(self, failure: str, written: str) -> None:
-        """Why there is no plan of the file that is ``written`` in the field."""
+        """Shows why the file named in ``written`` has no plan."""
         self._put_away()
         self.busy = ""
         self.do_load_file(written)
@@ -756,8 +753,8 @@ class BatchScreen(Page):
             self.read_means()
 
     def _go_on(self) -> None:
-        """From a row that was put right to the next cell that is wrong; a row that is still wrong
-        is kept, and what the wallet lacks is seldom put right by another amount."""
+        """Goes from a corrected row to the next cell with a problem. A row that is still wrong
+        keeps the cursor; what the wallet lacks is seldom corrected by another amount."""
         written, self._written = self._written, 0
         row, plan = self.current, self.plan
         put_right = row is not None and row.number == written and not row.problems
@@ -769,7 +766,6 @@ class BatchScreen(Page):
             self.do_edit_row()
 
     def read_means(self) -> None:
-        """Ask the wallet what it has for the plan."""
         plan = self.plan
         if plan is not None and self.session.opened:
             self.fills_wallet()
@@ -795,7 +791,8 @@ class BatchScreen(Page):
             self._has(means)
 
     def _has(self, means: tuple[Means, ...]) -> None:
-        """What the wallet has now. Once rows were written down it is the payment that asks."""
+        """Takes what the wallet has. Once the rows were written down, the payment asks the wallet
+        itself."""
         self.work.means = means
         if self.plan is not None and self.work.batch_id is None:
             self.work.plan = against_means(self.plan, means)
@@ -901,8 +898,8 @@ class BatchScreen(Page):
     # paying
 
     def do_pay(self, until: str) -> None:
-        """Go on with the group that is next, ``until`` it stands so; what is to be signed is
-        shown."""
+        """Continues with the next group up to the stage ``until``, and shows what is to be
+        signed."""
         group = self.group
         if group is None:
             return
@@ -945,7 +942,7 @@ class BatchScreen(Page):
         }
 
     def _row_standings(self) -> Standings:
-        """Of the verbs that need a file and its rows."""
+        """States of the verbs that need a file and its rows."""
         plan, made = self.plan, self.made
         if plan is None:
             return dict.fromkeys(ROW_VERBS, False)
@@ -970,7 +967,7 @@ class BatchScreen(Page):
 
     @property
     def cut_off(self) -> str:
-        """Why the service does nothing for this desk now; empty where it does."""
+        """Why the service cannot be used now; empty where it can."""
         if self.link is None:
             return "not connected"
         return "read only" if self.link.connection.read_only else ""
@@ -996,7 +993,7 @@ class BatchScreen(Page):
         return CommandState(cost=counted(plan.calls.create, "exchange"))
 
     def paying_standing(self, verb: Verb) -> CommandState:
-        """Of the three verbs that pay a group."""
+        """The state of one of the three verbs that pay a group."""
         progress, group = self.progress, self.group
         if self.work.creating or progress is None or progress.creating or group is None:
             return HIDDEN
@@ -1065,7 +1062,7 @@ def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
 
 
 def _unit(rows: Iterable[BatchRow]) -> str:
-    """The symbol of what is sold where that is one token in all rows, and a short one."""
+    """The symbol of what is sold where all rows sell one token with a short symbol, else empty."""
     sold = {_sold(row) for row in rows}
     symbol = sold.pop() if len(sold) == 1 else ""
     return symbol if 0 < cell_len(symbol) <= LONGEST_UNIT else ""
@@ -1083,8 +1080,8 @@ def batch_rows(
     orders: Mapping[str, OrderStatus],
     width: int,
 ) -> list[Row]:
-    """``batch``: what became of the rows, once they were created; ``orders``: how their orders
-    stand, by id, as far as they are followed."""
+    """``batch`` holds what became of the rows, once they were created; ``orders`` the states of the
+    followed orders by id."""
     ends = {row.number: row for row in batch.rows} if batch is not None else {}
     bare = width < ROOMY and bool(_unit(plan.rows))
     return [
@@ -1115,8 +1112,8 @@ def _row(
 
 
 def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
-    """What stands below row ``last`` of the file: how many rows, and the first problem among
-    them; empty where nothing does."""
+    """Returns how many rows of the file stand below row ``last`` and where the first problem among
+    them is; empty where none do."""
     below = [row for row in plan.rows if row.number > last]
     if not below:
         return "", ""
@@ -1130,8 +1127,7 @@ def rows_below(plan: BatchPlan, last: int) -> tuple[LineLike, LineLike]:
 
 
 def row_detail(planned: BatchRow, end: BatchRow | None) -> str:
-    """All that is wrong with a row, one after another; both sides of one that is an order, or can
-    become one."""
+    """All findings of a row; of a row that is or can become an order also both of its sides."""
     if planned.skipped:
         return " ".join(["It is skipped: no order is created.", *_reasons(planned, end)])
     reasons = _reasons(planned, end)
@@ -1192,7 +1188,7 @@ def _cells(row: BatchRow, *, wide: bool, bare: bool) -> dict[str, LineLike]:
 
 
 def _arrives(row: BatchRow) -> str:
-    """``≈ 107.9 XRP``; of a row that is wrong what is to be bought, as it was written."""
+    """``≈ 107.9 XRP``; of a row with a problem, the token to buy as it was written."""
     order = row.order
     if order is None:
         return row.cell("buy")[:LONGEST_UNIT]
@@ -1200,7 +1196,8 @@ def _arrives(row: BatchRow) -> str:
 
 
 def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
-    """The amount of a row that is wrong elsewhere; what is no amount stands as it was written."""
+    """The amount of a row with a problem elsewhere; a text that is no amount stands as it was
+    written."""
     typed = row.cell("sell_amount")
     try:
         amount = exact_amount(parse_amount(typed))
@@ -1211,7 +1208,7 @@ def _typed_amount(row: BatchRow, *, bare: bool) -> LineLike:
 
 
 def _recipient(row: BatchRow) -> str:
-    """The address, as the row has it; empty where that is a name of nobody."""
+    """The address of the recipient; empty for a name that nobody has."""
     address = row.order.recipient if row.order is not None else row.cell("to")
     return "" if address.startswith("@") else address
 
@@ -1227,14 +1224,13 @@ def _widest(texts: Iterable[str]) -> int:
 
 
 def tokens_named(height: int) -> int:
-    """How many tokens have room in the totals of a screen of so many rows."""
+    """How many tokens the totals name on a screen of this height."""
     return LEAST_TOKENS + max(0, height - LOWEST) // ROWS_A_TOKEN
 
 
 def head_line(plan: BatchPlan, width: int, made: Batch | None = None) -> Line:
-    """``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at   ✗ 3 problems``, and what
-    became of the rows once they were created. Where not all has room, the tokens stand below
-    alone."""
+    """``USDC on Ethereum → 6 tokens   ● 16 ready   ▲ 1 to look at   ✗ 3 problems``; once the rows
+    were created, their outcomes. The tokens are left out where they do not fit."""
     sold = plan.totals
     line: Line = []
     tokens: Line = []
@@ -1302,7 +1298,8 @@ def plan_facts(
 
 
 def laid(facts: Sequence[Fact], width: int) -> list[Line]:
-    """Two facts in a row where both have half of it; what has not wraps under its label."""
+    """Puts two facts in a row where each fits into half of it; a longer one wraps under its
+    label."""
     half = width // 2
     rest = list(facts)
     rows: list[Line] = []
@@ -1323,7 +1320,7 @@ def _labelled(fact: Fact) -> Line:
 
 
 def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool) -> Line:
-    """What is missing stands first, so that no other total hides it."""
+    """Totals with something missing stand first, so that no other one hides them."""
     by_chain = {one.chain: one for one in means}
     said = [(total, by_chain.get(total.chain)) for total in plan.totals]
     said.sort(key=lambda one: one[1] is None or one[1].missing(one[0]) is None)
@@ -1332,7 +1329,6 @@ def _totals(plan: BatchPlan, means: Sequence[Means], tokens: int, *, asks: bool)
 
 
 def _more_tokens(count: int) -> str:
-    """What stands behind the tokens that are named."""
     return f" and {counted(count, 'more token')}" if count > 0 else ""
 
 
@@ -1383,7 +1379,7 @@ def _groups(plan: BatchPlan) -> str:
 
 
 def _named(said: Iterable[str]) -> str:
-    """The first of them, and how many more there are; a dash for none."""
+    """The first few, and how many more there are; a dash for none."""
     first = list(said)
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     return ", ".join(first[:MOST]) + more or NOTHING
@@ -1412,7 +1408,7 @@ def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None
 
 
 def _gas(means: Sequence[Means]) -> LineLike:
-    """What there is to pay gas from, before a bundle says what it costs."""
+    """The coins that pay gas, until a built bundle has its own figure."""
     known = [one for one in means if one.coin is not None]
     if not known:
         return ""

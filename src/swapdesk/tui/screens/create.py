@@ -131,10 +131,8 @@ class CreateScreen(Page):
         return self.state.row.expired(self.now())
 
     def consent(self) -> Consent:
-        """That of the quote, with what is doubted of the addresses and memos.
-
-        The former is found once: looking for imitations reads the whole list of tokens.
-        """
+        """The consent that the quote needs, and the doubts about addresses and memos. The part of
+        the quote is kept: looking for imitations reads the whole list of tokens."""
         row = self.state.row
         quote_id, consent = self._consented
         if quote_id != row.quote_id:
@@ -145,7 +143,7 @@ class CreateScreen(Page):
         return consent
 
     def _typing(self) -> bool:
-        """Whether a field has the focus; else the intent has, which is locked or can be."""
+        """True while a field has the focus; else the panel has it."""
         return self.focused is not self._panel
 
     # drawing
@@ -200,19 +198,18 @@ class CreateScreen(Page):
 
     @property
     def _asks(self) -> bool:
-        """Whether the answer to a new quote is waited for."""
+        """True while the answer to a new quote is waited for."""
         return "quotes" in self.fetching
 
     def _said_again(self) -> str:
-        """When a new quote is asked for again by itself; empty when it is not."""
+        """When the desk repeats the question by itself; empty when it does not."""
         return self._again.words(self.session.clock.monotonic())
 
     def _asking_key(self) -> str:
-        """The key that asks for a new quote; in a field a letter is typed."""
+        """The key that asks for a new quote; in a field a letter would be typed."""
         return IN_FIELDS if self._typing() else NEW_QUOTE.shown_key
 
     def _say_money(self, checked: Checked) -> None:
-        """Where the money is and who acts next."""
         state = self.state
         where, urgent, failed = FUNDS, False, state.step == "failed"
         if state.step == "sent":
@@ -235,7 +232,7 @@ class CreateScreen(Page):
         self.set_money(where, next_, urgent=urgent)
 
     def _hide(self, positions: frozenset[int]) -> None:
-        """Dots in place of what the user is asked to read elsewhere."""
+        """Draws dots in place of the characters that are asked for."""
         self.state.hidden = positions
         self._form.hide(positions)
         self.show()
@@ -316,8 +313,8 @@ class CreateScreen(Page):
 
     @on(CreateForm.Edited)
     def _edited(self) -> None:
-        """Another value: nothing is locked any more. What the form filled in itself may be told
-        when it is locked already, and is none."""
+        """A value changed, so nothing is locked any more. The form reports a value that it filled
+        in by itself perhaps after the lock: that changes nothing."""
         if self.state.busy:
             return
         if not self._stands():
@@ -335,7 +332,7 @@ class CreateScreen(Page):
         return self._form.values
 
     def _lock(self) -> None:
-        """What stands here now is what would be confirmed."""
+        """Locks the intent: what the fields hold now is what would be confirmed."""
         state, checked = self.state, self._form.check()
         kind = IntentKind.PRIVATE_SEND if state.board.private_send else IntentKind.EXCHANGE
         try:
@@ -367,7 +364,7 @@ class CreateScreen(Page):
             self._find_account()
 
     def _dex_terms(self) -> DexTerms | None:
-        """What is confirmed beside the intent; None for every route of an exchange."""
+        """The terms of a swap on chains; None for a route of an exchange."""
         state = self.state
         if not state.row.on_chain or state.account is None:
             return None
@@ -384,7 +381,8 @@ class CreateScreen(Page):
         )
 
     def _unlock(self) -> None:
-        """What is locked is no longer what the form says: a name means another address now."""
+        """Unlocks an intent that the fields no longer say: a name may mean another address
+        since."""
         self._form.check()
         if self.state.step != "ready" or self._stands():
             return
@@ -395,7 +393,7 @@ class CreateScreen(Page):
         self.show_notice(CHANGED_MEANWHILE, "warning", about=self.subject())
 
     def _stands(self) -> bool:
-        """Whether an intent is locked, and is what the form says."""
+        """True if an intent is locked and the fields still say it."""
         intent, checked = self.state.intent, self._form.checked
         return (
             self.state.step == "ready"
@@ -408,7 +406,7 @@ class CreateScreen(Page):
     # sending
 
     def do_create(self) -> None:
-        """One question after the other; the intent leaves once all words were typed."""
+        """Asks one question after the other; the intent is sent once all phrases were typed."""
         self._unlock()
         intent, guard = self.state.intent, self.session.live_guard
         if intent is None or self.state.step != "ready":
@@ -430,8 +428,8 @@ class CreateScreen(Page):
     def _ask_in_turn(
         self, intent: Intent, asked: Sequence[tuple[Question, frozenset[int]]]
     ) -> None:
-        """Ask the first question and then the others, as long as the intent is still the one that
-        is asked about; it is sent behind the last."""
+        """Asks the first question, then the others, as long as the same intent is locked; sends it
+        after the last."""
         if not asked:
             self._send(intent)
             return
@@ -449,7 +447,7 @@ class CreateScreen(Page):
         self.confirm(question, agreed, partial(self._hide, frozenset()))
 
     def _send(self, intent: Intent) -> None:
-        """Hand the intent on to what creates it: it leaves once."""
+        """Hands the intent to what creates it, once."""
         state, account = self.state, self.state.account
         signs = intent.dex is not None
         if state.step != "ready" or not (signs or self.controls.creates.create(intent)):
@@ -467,7 +465,7 @@ class CreateScreen(Page):
             self.app.call_later(self.controls.signing.swap, intent, wallet=name, plan=plan)
 
     def waiting(self) -> None:
-        """No answer came; the desk looks for the order."""
+        """Called when the create got no answer; the desk looks for the order."""
         state = self.state
         if state.step == "sent":
             state.step = "looking"
@@ -476,7 +474,7 @@ class CreateScreen(Page):
             self.show()
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """The create came to an outcome that is no order."""
+        """Called when the create ended without an order."""
         self.refresh_frame()
         self.state.ended(outcome)
         self.step_changed(self.state.step)
@@ -504,7 +502,7 @@ class CreateScreen(Page):
     # a new quote
 
     def do_new_quote(self) -> None:
-        """Ask again, keep what was typed, show what changed."""
+        """Asks again, keeps the fields, and shows what changed."""
         self._ask()
 
     def _ask(self, *, by_itself: bool = False) -> None:
@@ -555,7 +553,8 @@ class CreateScreen(Page):
     # the wallet
 
     def _find_account(self) -> None:
-        """Which account pays a swap on chains; else which ones can be paid."""
+        """Asks the wallet for the account that pays a swap on chains; for other routes for the
+        accounts that can be paid."""
         if self.link is not None:
             on_chain = self.state.row.on_chain
             if on_chain:
@@ -591,7 +590,7 @@ class CreateScreen(Page):
         self.show()
 
     async def _own_accounts(self) -> Decimal | None:
-        """Tells of the accounts; returns what the wallet has of the token sold."""
+        """Shows the accounts of the wallet; returns the balance of the token sold."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
 
         board = self.state.board
@@ -602,7 +601,7 @@ class CreateScreen(Page):
         return None if isinstance(balance, str) else balance.amount
 
     async def _swap_account(self) -> SwapAccount:
-        """Tells of the account as far as it is known; returns it with its plan."""
+        """Shows the account as far as it is known; returns it with its plan."""
         from swapdesk.flows.dex.swap_account import find_account, with_plan
 
         board, quote_id = self.state.board, self.state.row.quote_id
@@ -616,13 +615,13 @@ class CreateScreen(Page):
         self.show()
 
     def _own_read(self, accounts: tuple[Account, ...]) -> None:
-        """Accounts of the wallet that recipient or refund address may name."""
+        """Takes the accounts that recipient and refund address may name."""
         self._form.own(accounts)
         self.show()
 
     def _account_read(self, found: SwapAccount) -> None:
-        """As much as is known of the account. Where nothing is left to type, the own account pays
-        and is paid, and what it takes is known, the intent is locked once; the key that starts
+        """Takes what is known of the account. Where nothing is left to type, because the own
+        account pays and is paid, the intent is locked once the plan is known. The key that starts
         the signing waits for a still screen as ever."""
         state = self.state
         state.account, state.problem = found, ""
@@ -635,7 +634,7 @@ class CreateScreen(Page):
             self._lock()
 
     def _no_account(self, error: Exception) -> None:
-        """Why no account can pay this."""
+        """Takes the reason why no account can pay."""
         from swapdesk.flows.wallet.wallet_words import failure_of_wallet
         from swapdesk.wallet.protocol import WalletError
 

@@ -92,10 +92,8 @@ LEAST, SIGNED_LEAST = "At least", "signed least"
 
 
 class IntentFacts(Struct, frozen=True):
-    """``locked`` is a clock text; ``facts`` carry ``was`` where a new quote changed a value.
-
-    ``verdict`` is the last line: locked with n problems, ready, expired, asked and waiting.
-    """
+    """``locked`` is the time of the lock; ``facts`` have ``was`` where a new quote changed a value;
+    ``verdict`` is the last line."""
 
     facts: Sequence[Fact]
     locked: str = ""
@@ -112,14 +110,11 @@ ASKING = "the wallet is asked for its account"
 
 
 class CreateState(Struct):
-    """One chosen route on its way to an order, and the account that pays as far as it is known.
-
-    ``intent`` is what the create key acts on, locked for review; ``sent_intent`` the id of the one
-    that left. ``failed`` says why nothing was created, once that is known; ``said`` is what stands
-    in place of the verdict. ``was`` is the figure of the quote before this one; ``hidden`` are
-    places of the recipient drawn as dots. ``account`` pays a swap on chains, None until the wallet
-    named one, and ``problem`` says why none can.
-    """
+    """One chosen route on its way to an order. ``intent`` is what the create key acts on,
+    ``sent_intent`` the id of the one that was sent. ``failed`` is why nothing was created; ``said``
+    replaces the verdict. ``was`` is the figure of the former quote; ``hidden`` are positions of the
+    recipient drawn as dots. ``account`` pays a swap on chains, None until the wallet named one, and
+    ``problem`` says why none can."""
 
     board: QuoteResult
     row: RankedQuote
@@ -136,12 +131,12 @@ class CreateState(Struct):
 
     @property
     def busy(self) -> bool:
-        """Whether it left, so that nothing can be edited."""
+        """True once the intent was sent: nothing can be edited."""
         return self.step in BUSY
 
     @property
     def balance(self) -> Decimal | None:
-        """What the own wallet has of the token sold, as far as that is known."""
+        """The balance of the token sold, where it is known."""
         return self.own_balance if self.account is None else self.account.balance
 
     def unlock(self) -> None:
@@ -150,7 +145,7 @@ class CreateState(Struct):
             self.step = "open"
 
     def ended(self, outcome: NotCreated | CreateUnknown) -> None:
-        """The create came to an outcome that is no order."""
+        """Takes the outcome of a create that is no order."""
         self.failed = outcome.failure
         if isinstance(outcome, CreateUnknown):
             then = "It is not known yet. Nothing was paid. o shows the orders."
@@ -165,7 +160,7 @@ class CreateState(Struct):
         self.said = CheckLine("refuse", said, second)
 
     def requoted(self, board: QuoteResult) -> bool:
-        """Take the same route of a new board; False when it is gone."""
+        """Takes the same route of another answer; False when it is gone."""
         before, row = self.row, follow_route(board, self.row)
         if row is None:
             self.step = "failed"
@@ -195,12 +190,9 @@ class CreateState(Struct):
 
 
 class IntentPanel(StateView[IntentFacts], can_focus=True):
-    """36 cells wide beside a form (class ``side``), or the whole body.
-
-    Shows the intent in the rows it has. Rate, duration, fees and the own balance go where there is
-    no room; amounts, markup, addresses, memos and cost never do: rows that are left out are counted
-    instead.
-    """
+    """The intent in the rows that the panel has, 36 cells wide beside a form (class ``side``) or in
+    the whole body. Rate, duration, fees and balance go where there is no room; amounts, markup,
+    addresses, memos and cost never do: missing rows are counted instead."""
 
     DEFAULT_CSS = """
     IntentPanel {
@@ -211,11 +203,11 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
     """
 
     class Laid(Message):
-        """The panel has another size: what it shows may be whole now, or no longer."""
+        """The panel has another size: what it shows may be complete now, or no longer."""
 
     @property
     def whole(self) -> bool:
-        """Whether everything that is confirmed stands on the screen, in the size it has now."""
+        """True if everything that is confirmed stands on the screen in its present size."""
         width, height = self.size
         return 0 < len(fitting_lines(self.state, width, height)) <= height
 
@@ -230,7 +222,7 @@ class IntentPanel(StateView[IntentFacts], can_focus=True):
 
 
 def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
-    """Each list has a head with the chain and the number of names, then the names."""
+    """A head with the chain and the number of names, then the names of each list."""
     rows: list[Line] = []
     for head, count, names in parts:
         if rows:
@@ -241,7 +233,7 @@ def book_lines(parts: Sequence[BookPart], width: int) -> list[Line]:
 
 
 def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
-    """How many names begin as ``typed`` does, and the rows of the first of them."""
+    """Returns how many names begin with ``typed``, and the rows of the first of them."""
     begun = typed[1:].casefold() if typed.startswith("@") else ""
     fitting = [one for one in names if one[0].startswith(begun)]
     shown = fitting[:MOST]
@@ -257,7 +249,7 @@ def book_rows(names: Sequence[Named], typed: str) -> tuple[int, list[BookRow]]:
 
 
 def entry_words(entry: BookEntry, times: int) -> str:
-    """What stands beside a name of the address book that was paid so many times."""
+    """The note beside a name of the address book that was paid ``times`` times."""
     if entry.own:
         return "own wallet"
     if times:
@@ -328,7 +320,8 @@ class CreateForm(Vertical):
         return self._inputs["recipient"]
 
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
-        """The wallet's accounts; ``payee`` is who gets it as long as nobody typed in the field."""
+        """Takes the wallet's accounts; ``payee`` is filled in as long as nobody typed in the
+        field."""
         self._checks.own = {one.address: one.name for one in accounts}
         if payee is not None and not self._recipient.value and not self._touched:
             self._payee = payee.address
@@ -339,27 +332,28 @@ class CreateForm(Vertical):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to type: the own account gets it, and no other field is here."""
+        """True if nothing is left to type: the own account is filled in, and there is no other
+        field."""
         filled_in = self._payee != "" and self.values == (self._payee,)
         return filled_in and not self._touched and not self.checked.problems
 
     def say_recipient(self, check: CheckLine) -> None:
-        """What the empty field waits for."""
+        """Shows what the empty field of the recipient waits for."""
         self._recipient.show_checks([check])
 
     def keep_in(self, typed: TypedBefore) -> None:
-        """Write down the fields as they stand; those this route does not have stay as they were."""
+        """Copies the fields into ``typed``; those that this route does not have stay as they
+        were."""
         for name, one in self._inputs.items():
             setattr(typed, name, one.value)
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The text of every field."""
         return tuple(field.value for field in self._fields().values())
 
     def check(self) -> Checked:
-        """Check every field again: after a change, and where a name may mean another address since.
-        A tick checks nothing."""
+        """Checks every field again: after a change, and where a name may mean another address
+        since. No tick does."""
         typed = TypedBefore()
         self.keep_in(typed)
         self.checked = self._checks.all(typed)
@@ -369,7 +363,7 @@ class CreateForm(Vertical):
         self._recipient.field.focus()
 
     def hide(self, positions: frozenset[int]) -> None:
-        """Draw these places of the recipient's address as dots; an empty set ends it."""
+        """Draws these positions of the recipient's address as dots; an empty set ends it."""
         self._hidden = positions
         value = self._recipient.value
         # Of a link nothing is shown: its address may stand in any place of it.
@@ -377,7 +371,7 @@ class CreateForm(Vertical):
         self._recipient.field.hide(frozenset(range(len(value))) if whole else positions)
 
     def show(self) -> None:
-        """Draw the results under their fields."""
+        """Draws the results under their fields."""
         checked = self.checked
         _show_address(self._recipient, checked.recipient, self._hidden)
         asked = bool(self._inputs["memo"].value) or checked.recipient.ok
@@ -388,7 +382,7 @@ class CreateForm(Vertical):
         self.show_book()
 
     def show_book(self) -> None:
-        """The names that fit the field with the focus."""
+        """Shows the names that fit the field with the focus."""
         name = self._named_field()
         chain, typed = self._tokens[name].chain_data, self._inputs[name].value
         paid = self._checks.paid
@@ -417,24 +411,24 @@ class CreateForm(Vertical):
     # keys
 
     def next_field(self) -> None:
-        """What ``enter`` does in a field."""
+        """Does what ``enter`` does in a field."""
         focused = self._focused()
         if focused:
             self._go_on(focused)
 
     @property
     def at_end(self) -> bool:
-        """Whether ``enter`` completes the form now: nothing is wrong and no field follows."""
+        """True if ``enter`` completes the form now: nothing is wrong and no field follows."""
         last = list(self._fields())[-1]
         return self._focused() in ("", last) and self._wrong(self.checked) is None
 
     def step(self, by: int) -> None:
-        """The focus goes up or down, round the form."""
+        """Moves the focus up or down, round the form."""
         step_focus(list(self._fields().values()), by)
 
     def complete_name(self) -> str | None:
-        """Complete ``@b`` to a name that fits the chain, begin with the first one in an empty
-        field: where no list has room, this is the list. A text says that there is none."""
+        """Completes ``@b`` to a name that fits the chain, or begins with the first name in an empty
+        field. Returns a sentence where no name fits."""
         name = self._named_field()
         value, chain = self._inputs[name].value, self._tokens[name].chain_data
         names = [*self._book_of_names.names(chain.kind, chain.short_name), *self._own_names(name)]
@@ -469,7 +463,8 @@ class CreateForm(Vertical):
         self.post_message(self.Edited())
 
     def _bring(self, name: str, memo: str) -> None:
-        """The memo of a name goes with the name: another recipient never keeps it."""
+        """Fills in the memo of a name, and takes it out with the name: another recipient never
+        keeps it."""
         one = self._inputs.get(name)
         if one is None or one.field.disabled or one.value not in ("", self._filled[name]):
             return
@@ -483,7 +478,7 @@ class CreateForm(Vertical):
         self._go_on(self._name_of(event.field))
 
     def _go_on(self, name: str) -> None:
-        """Check this field; go to the next one, or to the first that is wrong."""
+        """Checks this field; goes to the next one, or to the first with a problem."""
         checked, fields = self.check(), self._fields()
         check = self._result(name, checked)
         following = list(fields)[list(fields).index(name) + 1 :]
@@ -499,7 +494,7 @@ class CreateForm(Vertical):
             self.post_message(self.Completed())
 
     def _wrong(self, checked: Checked) -> TextField | None:
-        """The first field that is not as it should be."""
+        """The first field with a problem."""
         results = ((self._result(name, checked), field) for name, field in self._fields().items())
         return next((field for result, field in results if result and not result.ok), None)
 
@@ -522,12 +517,12 @@ class CreateForm(Vertical):
         return next(name for name, one in self._inputs.items() if one.field is field)
 
     def _focused(self) -> str:
-        """The name of the field that has the focus; empty where none has."""
+        """The name of the field that has the focus; empty for none."""
         return next((name for name, field in self._fields().items() if field.has_focus), "")
 
 
 def first_payment(challenge: Challenge, title: str = "First payment to this address") -> Question:
-    """The question for a group of an address that is hidden on the screen."""
+    """The question for the characters of an address that are hidden on the screen."""
     return Question(
         title,
         challenge.question,
@@ -547,8 +542,7 @@ def _address_field(label: str, note: str, value: str, **place: Any) -> LabelledF
 def _memo_field(
     token: Token, prefix: str, value: str, *, on_chain: bool = False, **place: Any
 ) -> LabelledField:
-    """The field of a chain's memo under its own name, disabled where the chain has none; a refund
-    asks for none by itself."""
+    """The field of a memo under the chain's own name for it, disabled where the chain has none."""
     chain, memo = token.chain_data, check_memo("", False, token, on_chain=on_chain)
     swaps = on_chain and uses_memo(chain.kind)
     where = f"{chain.name} by a swap on chains" if swaps else chain.name
@@ -561,7 +555,7 @@ def _memo_field(
 
 
 def _is_address(value: str) -> bool:
-    """Whether a value is drawn in groups: it is neither a name nor a link."""
+    """True for a value that is drawn in groups: neither a name nor a link."""
     return not value.startswith("@") and not is_link(value)
 
 
@@ -643,7 +637,7 @@ def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
 
 
 def _have(state: CreateState, paid: Decimal) -> list[Fact]:
-    """What the own wallet has of it; a deposit may come from elsewhere, so it locks nothing."""
+    """The balance of the token sold. A deposit may come from elsewhere, so it locks nothing."""
     have = state.balance
     if have is None:
         return []
@@ -654,7 +648,7 @@ def _have(state: CreateState, paid: Decimal) -> list[Fact]:
 
 
 def _least(state: CreateState) -> Fact:
-    """What can arrive at the least, by what is locked or by the route, and who stands for it."""
+    """The least that can arrive, of the locked intent or the route, and who promises it."""
     intent, row = state.intent, state.row
     least = promised_least(state.board, row) if intent is None else confirmed_least(intent)
     if least is None:
@@ -666,7 +660,7 @@ def _least(state: CreateState) -> Fact:
 
 
 def _wallet(account: SwapAccount | None) -> list[Fact]:
-    """Who pays a swap on chains, and the steps it takes."""
+    """The account that pays a swap on chains, and its steps."""
     if account is None:
         return []
     facts = [Fact("From", [Span("wallet ", "muted"), Span(account.name, bold=True)])]
@@ -678,7 +672,7 @@ def _wallet(account: SwapAccount | None) -> list[Fact]:
 
 
 def same(board: QuoteResult) -> bool:
-    """Whether both sides are one token, so that a rate says nothing."""
+    """True if both sides are one token, so that a rate says nothing."""
     return board.token_in.id == board.token_out.id
 
 
@@ -709,12 +703,12 @@ def _fees(row: RankedQuote) -> str:
 
 
 def received_amount(board: QuoteResult, row: RankedQuote) -> Decimal:
-    """What arrives: by the quote, or in reverse exactly what was stated."""
+    """What arrives: the amount that was stated, else that of the quote."""
     return board.amount if board.wish.receive else row.key
 
 
 def _markup(board: QuoteResult, row: RankedQuote) -> list[Fact]:
-    """The markup that was asked for, or that the service says it applied."""
+    """The markup that was asked for or that the service applied."""
     applied = row.quote.applied_api_markup
     percent = board.wish.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
@@ -757,10 +751,8 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
 
 
 def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
-    """The rows of the panel, with less in it until they fit ``height`` (0: no limit).
-
-    They are more than ``height`` when even what must be seen does not fit.
-    """
+    """The rows of the panel, reduced until they fit ``height`` (0: no limit). More than ``height``
+    rows are returned when even what must be seen does not fit."""
     rows = intent_lines(state, width)
     if height <= 0:
         return rows
@@ -788,15 +780,15 @@ def _one_rate(fact: Fact) -> Fact:
 
 
 def _brief_least(fact: Fact) -> Fact | None:
-    """Beside the amount stands whether the rate is fixed or floats; of a swap on chains nothing
-    else says the least."""
+    """Beside the amount stands whether the rate is fixed or floats; only of a swap on chains
+    nothing else says the least."""
     if fact.label != LEAST:
         return fact
     return replace(fact, below=()) if fact.key == SIGNED_LEAST else None
 
 
 def _chain_beside(fact: Fact) -> Fact:
-    """The chain of an amount in its row, where no former value stands there."""
+    """Puts the chain of an amount into its row, where no former value stands there."""
     if fact.label not in SIDES or fact.was:
         return fact
     amount = [Span(span.text, span.role, True) for span in line_of(fact.value)]

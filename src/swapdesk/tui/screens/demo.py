@@ -81,8 +81,7 @@ _COMPARED = 110
 
 
 class PaneColumns(VerticalScroll, can_focus=False):
-    """The three panes side by side, equally high, each ending at the bottom; the page scrolls
-    them."""
+    """The three panes side by side, equally high; the page scrolls them together."""
 
     SCOPED_CSS = False
     DEFAULT_CSS = """
@@ -180,7 +179,7 @@ class DemoScreen(Page):
     # the demonstration
 
     async def _carry_out(self) -> None:
-        """Runs beside the page and ends with it; the world then is as fast as before."""
+        """Runs beside the page and ends with it; the world is then as fast as before."""
         shown: Demonstration | None = None
         try:
             tag = f"{self._choice.seed} {int(self.now().timestamp())}"
@@ -204,7 +203,7 @@ class DemoScreen(Page):
         self.call_later(self.reached, stage)
 
     def reached(self, stage: Stage) -> None:
-        """A stage came, or one that had come is known better."""
+        """Takes a stage that came, or more about an earlier one."""
         place = stage.number - 1
         if place < len(self._record):
             self._record[place] = stage
@@ -367,7 +366,8 @@ class DemoScreen(Page):
 
 
 def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
-    """``7 of 9  Second exchange in progress``, with its time; ``come`` stages came by now."""
+    """``7 of 9  Second exchange in progress``, with its time; ``come`` is how many stages came so
+    far."""
     left: Line = [
         Span(f"{stage.number} of {of}", bold=True),
         Span("  "),
@@ -425,7 +425,7 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
 
 
 def pane_lines(pane: Pane, width: int, *, whole: bool) -> tuple[list[Line], list[Line]]:
-    """What stands at the top, and the sentence that stands at the bottom."""
+    """The lines at the top of a pane, and those at its bottom."""
     rows: list[Line] = [[Span(pane.title, bold=True)], []]
     label_cells = _label_cells(pane.lines, width)
     for line in pane.lines:
@@ -464,7 +464,7 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
 
 
 def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
-    """A table where there is room, one sentence else."""
+    """A table where there is room, else one sentence."""
     if not rows:
         return []
     if width < _COMPARED:

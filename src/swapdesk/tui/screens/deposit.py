@@ -99,7 +99,6 @@ class DepositPage(OneOrderPage):
         super().__init__(session, service_id, f"order {short_id(service_id)}")
 
     def say_money(self, tracked: TrackedOrder) -> None:
-        """Where the money is and who acts next."""
         begun = self.desk.deposit_ways.payment(tracked.service_id)
         money = deposit_money(tracked, self.service_time(), begun)
         self.set_money(
@@ -116,14 +115,14 @@ class DepositPage(OneOrderPage):
         return payment_of(tracked, self.service_time()) if tracked is not None else None
 
     def codes(self) -> tuple[DepositCode, ...]:
-        """What can be scanned now, the fullest first."""
+        """The codes that can be scanned now, the fullest first."""
         tracked = self.current
         if tracked is None:
             return ()
         return deposit_codes(tracked, self.service_time(), memo_word(memo_label_of(tracked)))
 
     def copied(self, part: str) -> tuple[str, str] | None:
-        """What is called how that a copy key takes; None where there is nothing of it now."""
+        """Label and value for a copy key; None where there is no such part now."""
         payment = self.payment()
         if payment is None or (part == "memo" and payment.memo is None):
             return None
@@ -150,7 +149,7 @@ def memo_word(label: str) -> str:
 
 
 def reading_standings(body: Widget) -> Standings:
-    """Whether something stands further down in a body that is scrolled, or further up."""
+    """Whether a scrolled body has more rows further down, or further up."""
     at = body.scroll_offset.y
     return {READ_ON: at < body.max_scroll_y, READ_BACK: at > 0}
 
@@ -315,8 +314,7 @@ class DepositCodeScreen(DepositPage):
 
     @property
     def _ordered(self) -> list[DepositCode]:
-        """The code to show before the others: the one chosen, at first the fullest one that
-        fits."""
+        """The codes, first the one to show: the chosen one, else the fullest one that fits."""
         codes, room = self.codes(), self._room()
         fitting = [one for one in codes if self._code.fits(one.text, room)]
         chosen = [one for one in codes if one.name == self._wanted]
@@ -360,7 +358,7 @@ def memo_label_of(tracked: TrackedOrder) -> str:
 
 
 def network_of(tracked: TrackedOrder) -> str:
-    """The chain to pay on, in words."""
+    """The name of the chain to pay on."""
     token = token_to_pay(tracked)
     return token.chain_name if token is not None else "?"
 
@@ -369,7 +367,7 @@ def deposit_state(
     tracked: TrackedOrder, now: datetime, *, simulated: bool = False, lack: str | None = None
 ) -> DepositState:
     """``simulated``: the chain exists in the sandbox's ledger alone. ``lack``: why the wallet
-    cannot pay it."""
+    cannot pay."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     order = tracked.order
@@ -410,7 +408,7 @@ def deposit_state(
 
 
 def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, list[LineLike]]:
-    """What stands above and below the code on the card."""
+    """The lines above and below the code on the card."""
     held = ", ".join(word for word, inside in code.holds if inside)
     head: Line = [Span("Scan", bold=True), Span(f"  {held}", "muted")]
     expires = tracked.order.expires
@@ -424,7 +422,7 @@ def code_caption(code: DepositCode, tracked: TrackedOrder) -> tuple[LineLike, li
 
 
 def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """What stands beside the code: what it was made of, its end, what it holds."""
+    """The lines beside the code: what it was made of, its deadline, what it holds."""
     payment, state = (
         payment_of(tracked, now),
         reported_status(tracked.order, tracked.intent, now=now),
@@ -465,7 +463,7 @@ def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[
 
 
 def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
-    """Instead of a code that cannot be drawn whole."""
+    """Shown when the code does not fit."""
     said = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
     return [
         Span(f"{said}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
@@ -474,7 +472,7 @@ def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> li
 
 
 def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
-    """Where the code stood, once nothing may be sent any more."""
+    """Shown in place of the code once nothing may be sent any more."""
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:
@@ -495,7 +493,8 @@ def _held(code: DepositCode) -> list[Line]:
 
 
 def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
-    """What a wallet does not learn from the code; the memo with its value, it is never lost."""
+    """What a wallet does not learn from the code. The memo stands with its value: it is never
+    lost."""
     memo = tracked.order.deposit_tag or ""
     word = short_memo_label(memo_label_of(tracked)).lower()
     parts = [f"{word} {memo}" if part == word else f"the {part}" for part in code.by_hand]
@@ -503,7 +502,7 @@ def _by_hand(code: DepositCode, tracked: TrackedOrder) -> Span:
 
 
 def _mark(state: OrderStatus) -> StageMark:
-    """What came back is over for this card."""
+    """An order whose deposit came back is over for this card."""
     return StageMark.ENDED if state.level == "back" else stage_mark(state.level)
 
 
@@ -561,7 +560,7 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
 
 
 def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
-    """What there is, was, or was to be got; what came back of a deposit that was refunded."""
+    """What arrives or arrived; what came back of a deposit that was refunded."""
     order, intent, found = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"
     if found.outcome == "came back":

@@ -104,7 +104,8 @@ class FaultsScreen(Page):
     # asking the sandbox
 
     def _do(self, triggers: Triggers, said: str, work: Awaitable[object] | None = None) -> None:
-        """Carry ``work`` out, look at what is set, and say ``said``; {} is what the work gave."""
+        """Carries ``work`` out, reads what is set, and says ``said``, in which {} is the result of
+        the work."""
         work_and_look = self._carry_out(triggers, said, work)
         self.fetch("faults", work_and_look, self._say, self._not_done)
         self.refresh_keys()
@@ -160,7 +161,8 @@ class FaultsScreen(Page):
 
     @on(LineTable.Highlighted)
     def _show_notes(self) -> None:
-        """What was done last, what is set, and what the fault under the cursor does, whole."""
+        """Shows what was done last, what is set, and the whole description of the fault under the
+        cursor."""
         active, chosen = self._active, self.current
         told = "; ".join(active[:MOST_TOLD])
         more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
@@ -174,7 +176,7 @@ class FaultsScreen(Page):
 
     @property
     def current(self) -> Fault | None:
-        """The one that was chosen, else the one under the cursor."""
+        """The chosen fault, else the one under the cursor."""
         return self._setting or FAULTS.get(self._table.cursor_key)
 
     def _members(self, fault: Fault) -> dict[str, object]:

@@ -101,7 +101,7 @@ NOT_PUBLIC = "What is not masked is for those alone whom you send the file to: d
 
 
 class PasteField(TextField):
-    """Takes a paste of any size whole: what is in it is read, not kept."""
+    """Takes a paste of any size: it is read, not kept."""
 
     @dataclass
     class Pasted(Message):
@@ -250,7 +250,7 @@ class InspectScreen(Page):
             self._took_in()
 
     def _took_in(self) -> None:
-        """The focus goes to what was found, so that letters are keys again."""
+        """Moves the focus to what was found, so that letters are keys again."""
         self.show()
         (self._table if len(self._sheets) > 1 and self._opened is None else self._body).focus()
 
@@ -261,7 +261,7 @@ class InspectScreen(Page):
 
     @property
     def current(self) -> CaseSheet | None:
-        """The order that is answered for."""
+        """The case of the order that is answered for."""
         if self._opened is not None:
             return self._sheets.get(self._opened)
         return next(iter(self._sheets.values())) if len(self._sheets) == 1 else None
@@ -303,7 +303,7 @@ class InspectScreen(Page):
 
     @property
     def _ready_reply(self) -> str:
-        """What to write to the customer now."""
+        """The reply to the customer; empty for none."""
         if (sheet := self.current) is not None:
             return "\n".join(sheet.reply)
         if self._pasted.secret:
@@ -312,7 +312,7 @@ class InspectScreen(Page):
 
     @property
     def _nothing(self) -> bool:
-        """Whether all were asked that can be, and nothing was found."""
+        """True if every place was asked and nothing was found."""
         return self._search is not None and not self.fetching and bool(self._search.verdict)
 
     @property
@@ -328,7 +328,7 @@ class InspectScreen(Page):
         return reading_lines(self._pasted, width)
 
     def _take_sheets(self) -> None:
-        """What was found, as it stands now."""
+        """Takes the cases that were found, as they are now."""
         search = self._search
         if search is None:
             return
@@ -404,7 +404,7 @@ class InspectScreen(Page):
         return CommandState(verb="order", hidden=self.current is None)
 
     def do_inspect(self) -> None:
-        """Another one: the field, empty."""
+        """Empties the field for another order."""
         self._field.set_value("")
         self._pasted = PastedText()
         self._search, self._sheets, self._opened = None, {}, None
@@ -432,7 +432,7 @@ class InspectScreen(Page):
             self.app.push_screen(BundleScreen(self.session, calls_about(self.desk, facts)))
 
     async def do_try_again(self, sheet: CaseSheet) -> None:
-        """The first page with the line of this order; nothing is asked."""
+        """Opens the first page with the line of this order; asks nothing."""
         await self.controls.navigation.begin_with(self._line_again(sheet))
 
     def _line_again(self, sheet: CaseSheet) -> str:
@@ -506,7 +506,7 @@ class BundleScreen(Page):
 
     @property
     def current(self) -> Shown | None:
-        """What the row under the cursor masks or shows."""
+        """The kind of text that the row under the cursor masks or shows."""
         key = self._table.cursor_key
         return next((kind for kind in get_args(Shown) if kind == key), None)
 
@@ -536,7 +536,7 @@ class BundleScreen(Page):
 
 
 def read_as(pasted: PastedText) -> str:
-    """What the text was taken for: ``a Tron address``, ``an order id, or 2 other things``."""
+    """What the text was taken for: ``a Tron address``, ``an order id, and 2 more``."""
     if not pasted.readings:
         return MAY_BEGIN if pasted.beginnings else ""
     first, *others = pasted.readings
@@ -546,7 +546,7 @@ def read_as(pasted: PastedText) -> str:
 
 
 def reading_lines(pasted: PastedText, width: int) -> list[Line]:
-    """Every reading where there are several, and what is to be known of them."""
+    """Every reading where there are several, and the warnings about them."""
     rows: list[Line] = []
     if len(pasted.readings) > 1:
         for at, reading in enumerate(pasted.readings):
@@ -563,7 +563,7 @@ def reading_lines(pasted: PastedText, width: int) -> list[Line]:
 
 
 def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
-    """One row a place: what it is, and what it answered."""
+    """A row for each place that was searched, with its answer."""
     rows: list[Line] = []
     for at, one in enumerate(searched):
         glyph, role = _MARKS[one.answer]
@@ -575,7 +575,7 @@ def searched_lines(searched: Sequence[Searched], width: int) -> list[Line]:
 
 
 def found_rows(search: OrderSearch, sheets: Mapping[str, CaseSheet]) -> list[Row]:
-    """The orders that were found, one row each."""
+    """A row for each order that was found."""
     rows = []
     for service_id, sheet in sheets.items():
         _, role = SIGNS.get(sheet.sign, UNKNOWN_SIGN)

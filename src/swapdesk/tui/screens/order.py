@@ -169,7 +169,7 @@ class OrderScreen(OneOrderPage):
 
     @property
     def signing(self) -> SigningSession[Any] | None:
-        """What is signed for this order at this desk and not over."""
+        """The open signing session of this order at this desk."""
         mine = (
             one for one in self.controls.signing.open_sessions if one.order_id == self.service_id
         )
@@ -220,7 +220,7 @@ class OrderScreen(OneOrderPage):
         self.step_is(step)
 
     def _look_into_journal(self, tracked: TrackedOrder, now: datetime) -> None:
-        """Once for every state of the order, and not for every second of it."""
+        """Reads the journal once for every state of the order, not every second."""
         if self._legs_of is not tracked:
             self._legs_of = tracked
             seen = self.desk.journal.orders.history.of(self.service_id)
@@ -284,7 +284,7 @@ class OrderScreen(OneOrderPage):
         }
 
     def do_copy_fact(self, tracked: TrackedOrder) -> None:
-        """The fact under the cursor; the id when it has none to copy."""
+        """Copies the fact under the cursor, or the id where it has nothing to copy."""
         fact = self._facts.current
         if fact is not None and fact.copied:
             self.controls.copy_value(fact.label.lower(), fact.copied)
@@ -293,13 +293,13 @@ class OrderScreen(OneOrderPage):
 
     @property
     def _link(self) -> str:
-        """That of the fact under the cursor; empty where it has none."""
+        """The link of the fact under the cursor; empty for none."""
         fact = self._facts.current
         return "" if fact is None else fact.link
 
     @on(DetailRows.Chosen)
     def do_open_link(self) -> None:
-        """Nothing is opened: the link is shown in full, and copied."""
+        """Opens nothing: the link is shown in full, and copied."""
         if link := self._link:
             self.controls.copy_value("link", link)
             self.app.push_screen(ReadingOverlay(partial(wrapped, link)))
@@ -334,8 +334,8 @@ class OrderScreen(OneOrderPage):
 
 
 def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """What this desk sent for the order, each with its page; and what the service names as the
-    deposit's transaction where that is another one, or is not in its link any more."""
+    """What this desk sent for the order, each with its page; and the deposit's transaction by the
+    service, where it names another one or has none in its link."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
         fact(_LABELS[one.role], one.hash, note=_NOTES.get(one.fate, ""), key=one.hash)
@@ -361,11 +361,8 @@ def hash_fact(
 
 
 def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
-    """A link as text: nothing opens it by itself (contract 8.1).
-
-    In the sandbox no explorer has the transaction, so its page would be an empty one; the
-    facts of payout and refund say so beside their hashes.
-    """
+    """The link of the order as text: nothing opens it by itself (contract 8.1). In the sandbox no
+    explorer knows the transaction; the facts of payout and refund say so beside their hashes."""
     link = order.hash_url
     if not link or not link.startswith("https://"):
         return []
@@ -385,7 +382,7 @@ def link_facts(order: Order, made: Sequence[OrderTransaction], *, live: bool) ->
 
 
 def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
-    """What must be read before anything else: why the address is hidden. Empty otherwise."""
+    """Why the address is hidden, which is read before anything else; empty otherwise."""
     if tracked.withheld is None or summary.ended:
         return []
     hard = tracked.standing in _HARD
@@ -400,7 +397,7 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
 
 
 def told_line(summary: OrderStatus) -> Line:
-    """What happened, where an order did not go its plain way. Empty otherwise."""
+    """What happened to an order that did not go its plain way; empty otherwise."""
     plain = summary.level in ("waiting", "moving") or summary.said is COMPLETED
     if plain and not summary.notes:
         return []
@@ -409,7 +406,7 @@ def told_line(summary: OrderStatus) -> Line:
 
 
 def head_line(tracked: TrackedOrder, summary: OrderStatus, *, narrow: bool) -> tuple[Line, Line]:
-    """What is swapped for whom, and at the right the state with its time."""
+    """What is swapped for whom; at the right the state with its time."""
     left = pair_spans(tracked)
     if label := tracked.recipient_label:
         left += [Span("   to ", "muted"), Span(label)]
@@ -446,11 +443,8 @@ def order_facts(
     *,
     live: bool,
 ) -> list[Fact]:
-    """Labels and values; ``copied`` of each is what the copy key takes.
-
-    ``made``: the transactions of the order as the journal has them. ``live``: whether the chains
-    are real, so that an explorer knows the transactions.
-    """
+    """Labels and values of an order. ``made``: its transactions in the journal. ``live``: the
+    chains are real, so that an explorer knows the transactions."""
     order, intent = tracked.order, tracked.intent
     facts = [Fact("Order id", order.service_id, copy=order.service_id)]
     facts += _deposit(tracked, summary, made)
@@ -501,7 +495,7 @@ def _deposit(
 
 
 def _paid(place: DepositDestination, on: str) -> list[Fact]:
-    """Where the deposit went is a fact, not an offer."""
+    """A deposit that was sent is a fact, not an offer to pay."""
     below = () if place.arrived else (place.warning,)
     facts = [Fact("Went to", address=place.address, note=on, below=below, key="Deposit to")]
     if place.memo:
@@ -510,7 +504,7 @@ def _paid(place: DepositDestination, on: str) -> list[Fact]:
 
 
 def _sent(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[Fact]:
-    """The exact amounts, where the line above has another or has it rounded."""
+    """The exact amounts that were sent, where the line above has another or a rounded one."""
     found = sent_amounts(tracked, made)
     if len(found) == 1 and tracker_amount(found[0][1], "pay") == exact_amount(found[0][1]):
         return []
@@ -564,7 +558,7 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
 
 
 def _executed(tracked: TrackedOrder) -> list[Fact]:
-    """Quoted against what the order says, and executed once it is complete, when they differ."""
+    """What was quoted beside what the order says, or executed, where they differ."""
     order, intent = tracked.order, tracked.intent
     quoted = order.quoted_out_amount or (intent.amount_out if intent else None)
     out = order.out_amount

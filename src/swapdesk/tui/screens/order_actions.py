@@ -40,8 +40,8 @@ FROM_WALLET, FROM_FAUCET, GO_ON = "fund from wallet", "fund from the faucet", "o
 
 
 class OrderActions(Page, bare=True):
-    """A page with an order to be paid, asked for again or put away: the one that it is about, or
-    the one under the cursor."""
+    """A page with an order that can be paid, asked for again or put away: the one under the cursor,
+    or the one that the page is about."""
 
     NAMES_PAYER: ClassVar[bool] = False
     """Whether the footer has room to say who pays."""
@@ -77,7 +77,7 @@ class OrderActions(Page, bare=True):
         return CommandState(cost=cost_in_words(asked.to_receive if receive else asked))
 
     def do_again(self, tracked: TrackedOrder) -> None:
-        """Quotes for the same input; what was typed stands in the form that follows."""
+        """Asks for quotes with the same input; the form that follows has what was typed."""
         from swapdesk.tui.screens.quotes import QuotesScreen
 
         try:
@@ -91,7 +91,7 @@ class OrderActions(Page, bare=True):
         )
 
     def do_put_away(self, tracked: TrackedOrder) -> None:
-        """Put it away, or take it back where it is."""
+        """Puts the order away, or takes it back."""
         tracker, name = self.desk.link.tracker, tracked.short_id
         try:
             if tracked.put_away:
@@ -126,7 +126,7 @@ class OrderActions(Page, bare=True):
         return CommandState(verb=payer if self.NAMES_PAYER else "")
 
     def do_fund(self, tracked: TrackedOrder) -> None:
-        """From the wallet nothing is paid yet: the screen that signs opens."""
+        """From the wallet nothing is paid yet: the page that signs opens."""
         ways = self.desk.deposit_ways
         if ways.under_way(tracked) or ways.of(tracked) == "wallet":
             self.controls.signing.pay_from_wallet(tracked)
@@ -161,7 +161,7 @@ FORMS: LineLike = [Span("A name that ends in .csv is written as CSV, in .json as
 
 
 def _export_path(offered: Path, typed: str) -> Path:
-    """Where to write. Raises UnknownForm."""
+    """The file to write. Raises UnknownForm."""
     path = Path(os.path.expanduser(typed.strip()))
     # A directory keeps the name that was offered.
     chosen = path / offered.name if os.path.isdir(path) else path
@@ -170,7 +170,7 @@ def _export_path(offered: Path, typed: str) -> Path:
 
 
 def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> None:
-    """Offer a path, and write to the one that is chosen."""
+    """Offers a path, and writes to the one that is chosen."""
     if page.session.played:
         page.show_notice(PLAYED, "warning")
         return
@@ -188,7 +188,7 @@ def ask_export(page: Page, orders: Sequence[TrackedOrder], now: datetime) -> Non
 
 
 def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datetime) -> None:
-    """Write and say where; the whole path, however long it is."""
+    """Writes the orders and says where, with the whole path however long it is."""
     made = page.desk.journal.orders.transactions()
     try:
         written = write_export(path, export_bytes(orders, now, form_of(path), made))

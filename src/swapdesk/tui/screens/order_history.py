@@ -60,7 +60,7 @@ class OrderHistoryScreen(Page):
 
     @on(LineTable.Highlighted)
     def _stand(self) -> None:
-        """The whole page is of the moment under the cursor."""
+        """Draws the page for the moment under the cursor."""
         self._line.show_moment()
         sheet = self._line.sheet
         if sheet is not None:

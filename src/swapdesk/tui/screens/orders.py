@@ -83,7 +83,7 @@ CONTEXT = "last 48 h and this desk's journal"
 
 
 def not_read(kept: FilterLine) -> str:
-    """What stands beside a line that is no filter: whose rows these are."""
+    """Stands beside a line that is no filter: which rows are shown."""
     return f"{UNKNOWN} no filter; shown: {'all orders' if kept.empty else kept.text}"
 
 
@@ -148,7 +148,7 @@ class OrdersScreen(OrderActions):
             self._filling.cancel()
 
     def _fit(self) -> bool:
-        """The form for this size; True when the rows are due."""
+        """Takes the form for this size; True when the rows have to be drawn again."""
         size = self.app.size
         self._pane.set_class(size.height >= 36, "-roomy")
         return self._table.set_wide(size.width >= ROOMY)
@@ -160,7 +160,7 @@ class OrdersScreen(OrderActions):
         return self._table.running
 
     def on_tick(self) -> None:
-        """Times of the open orders in view, the labels and the pane."""
+        """Draws the times of the open orders in view, the labels and the pane."""
         self._ticks += 1
         if not self._filter.empty and self._ticks % AGES == 0:
             self.show()
@@ -176,7 +176,7 @@ class OrdersScreen(OrderActions):
     # the table
 
     def _flush(self) -> None:
-        """Draw what changed: in place, or anew when an order came, ended or moved."""
+        """Draws what changed: in place, or all rows when an order came, ended or moved."""
         self._update = None
         if self._filling is not None:
             # The rows are being laid out; what changed meanwhile is drawn after them.
@@ -189,7 +189,7 @@ class OrdersScreen(OrderActions):
             self._redraw(changed)
 
     def _redraw(self, keys: Collection[str]) -> None:
-        """These orders, the label, and the pane when it speaks of one of them or of none; all
+        """Draws these orders, the label, and the pane if it speaks of one of them or of none; all
         rows when one of them changes its group."""
         found = [one for one in map(self._tracked, keys) if one is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
@@ -255,7 +255,7 @@ class OrdersScreen(OrderActions):
         self.delay("pane", SETTLE_SECONDS, self._show_pane)
 
     def _show_pane(self) -> None:
-        """The pane and the money line speak of the order under the cursor."""
+        """Pane and money line speak of the order under the cursor."""
         tracked, now = self.current, self.service_time()
         if tracked is None:
             self._label.display = self._pane.display = False

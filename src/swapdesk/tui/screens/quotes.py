@@ -170,7 +170,7 @@ class QuotesScreen(Page):
         recipient: str = "",
         typed: TypedBefore | None = None,
     ) -> None:
-        """``typed``: what the form that follows begins with."""
+        """``typed``: what the create form begins with."""
         super().__init__(session)
         self.request = request
         self.recipient = recipient
@@ -210,11 +210,9 @@ class QuotesScreen(Page):
     # asking
 
     def ask(self, *, only_fixed: bool = False, by_itself: bool = False) -> None:
-        """One call for each kind of rate; the rows in view stay until the answer is there.
-
-        ``only_fixed`` adds fixed rates to the answer in view. ``by_itself``: what was refused
-        before is asked once more.
-        """
+        """Asks once for each kind of rate; the rows in view stay until the answer comes.
+        ``only_fixed`` adds fixed rates to the answer in view; ``by_itself`` repeats a question that
+        was refused."""
         if self.fetching or self.link is None:
             return
         self._asked_at = self.session.clock.monotonic()
@@ -235,7 +233,7 @@ class QuotesScreen(Page):
         return await quotes.ask(self.request, repeats)
 
     async def _name_sender(self) -> None:
-        """Routes are told for the account that would pay them, where one was chosen."""
+        """Names the chosen account as the sender, so that the quotes are made for it."""
         from swapdesk.flows.wallet.own_accounts import account_address
 
         request = self.request
@@ -257,7 +255,7 @@ class QuotesScreen(Page):
             self.show_failure(board.refused, "warning")
 
     def _failed(self, error: ClientError, *, beside: bool) -> None:
-        """``beside``: the rates were to stand beside those of an answer, which stays."""
+        """``beside``: the question was for fixed rates beside an answer, which stays."""
         self._again.refused(error, self._wait(), self.session.clock.monotonic())
         if beside:
             self.show_failure(error, "warning")
@@ -266,7 +264,7 @@ class QuotesScreen(Page):
         self.show()
 
     def in_footer(self) -> list[tuple[Verb, CommandState]]:
-        """Beside the rows stands why: then the keys are those of the explanation."""
+        """While the explanation stands beside the rows, the keys are its own."""
         if not self._beside:
             return super().in_footer()
         working = dict(self.verbs.working())
@@ -278,7 +276,7 @@ class QuotesScreen(Page):
         return self._explained and ROOMY <= self.app.size.width < WIDE
 
     def take(self, board: QuoteResult) -> None:
-        """Show another answer; the cursor follows its route, not its row number."""
+        """Shows another answer; the cursor follows its route, not its row number."""
         before, stood = self.board, self.row
         self._records = None
         self.board, self._error = board, None
@@ -309,8 +307,8 @@ class QuotesScreen(Page):
 
     @property
     def composed(self) -> bool:
-        """Whether the widgets stand in a running application: before they are composed and
-        after the screen is removed an answer is kept and nothing is drawn."""
+        """True while the widgets are mounted: before and after, an answer is kept and nothing is
+        drawn."""
         return self.is_running and self._table.is_attached
 
     @property
@@ -320,7 +318,7 @@ class QuotesScreen(Page):
         return self.board is not None and bool(self.board.ranking.rows)
 
     def _said_again(self) -> str:
-        """When the desk asks again by itself; empty when it does not."""
+        """When the desk repeats the question by itself; empty when it does not."""
         return self._again.words(self.session.clock.monotonic())
 
     @on(LineTable.Highlighted)
@@ -357,7 +355,7 @@ class QuotesScreen(Page):
         self.refresh_keys()
 
     def _set_heads(self, board: QuoteResult) -> None:
-        """The columns that this answer needs, in the order of its rows."""
+        """Sets the columns that this answer needs, in the order of its rows."""
         note = note_width(self.arrangement.arrange(board.ranking, self.now()))
         heads = quote_columns(board.wish, all_in=self.arrangement.all_in, note=note)
         if heads != self._heads:
@@ -409,7 +407,7 @@ class QuotesScreen(Page):
         self._fit()
 
     def _show_record(self) -> None:
-        """What became of this desk's orders at the provider under the cursor, on wide screens."""
+        """Shows this desk's record with the provider under the cursor, on wide screens."""
         row, link = self.row, self.link
         shown = self._panel_open and link is not None and link.tracker.past_known
         if row is None or row.quote.swap is None or link is None or not shown:
@@ -420,18 +418,19 @@ class QuotesScreen(Page):
         self._record.show(partial(record_rows, self._records.get(row.quote.swap)))
 
     def _fit(self) -> None:
-        """The table takes what its rows need; what does not fit scrolls, the sentences stay."""
+        """Gives the table the height of its rows; what does not fit scrolls, and the sentences
+        stay."""
         room = self._room(self._below.state)
         if room > 0:
             self._table.styles.height = max(3, min(self._wanted, room))
 
     @property
     def _wanted(self) -> int:
-        """Rows of the screen that the whole table takes."""
+        """Height of the whole table, in rows of the screen."""
         return len(self._table.rows) + self._table.head_height if self._table.rows else 3
 
     def _room(self, rows: Sequence[LineLike]) -> int:
-        """Rows of the screen that these sentences leave for the table; 0 before there is one."""
+        """Rows of the screen that these sentences leave for the table; 0 before the layout."""
         body = self._table.parent
         if not isinstance(body, Widget) or not self.composed:
             return 0
@@ -466,12 +465,11 @@ class QuotesScreen(Page):
 
     @property
     def row(self) -> RankedQuote | None:
-        """The usable route under the cursor."""
         key = self._table.cursor_key
         return self.board.ranking.find(key) if self.board is not None and key else None
 
     def explained(self) -> Callable[[int], list[Line]]:
-        """The waterfall of the route under the cursor, at a width."""
+        """The waterfall of the route under the cursor, for a width."""
         board, row = self.board, self.row
         if board is None or row is None:
             return lambda width: []
@@ -485,7 +483,7 @@ class QuotesScreen(Page):
 
     @property
     def _columns(self) -> int:
-        """Cells of a row beside the panel."""
+        """Cells of a row beside the side panel."""
         return self.app.size.width - 2 * MARGIN - (PANEL if self._panel_open else 0)
 
     def _wait(self) -> float | None:
@@ -525,7 +523,7 @@ class QuotesScreen(Page):
 
     @property
     def _folds(self) -> bool:
-        """Whether routes that are alike are left out, or would be."""
+        """True if routes that are alike are hidden, or can be."""
         if self.board is None:
             return False
         folded = self.arrangement.unfolded(False)
@@ -567,12 +565,12 @@ class QuotesScreen(Page):
         self.rearrange(self.arrangement.unfolded(not self.arrangement.whole))
 
     def rearrange(self, arrangement: Arrangement) -> None:
-        """Another order or filter of the rows; the cursor stays on its quote."""
+        """Applies another order or filter; the cursor stays on its quote."""
         self.arrangement = arrangement
         self.show()
 
     def do_step(self, steps: int) -> None:
-        """The usable route this far from the cursor, as far as there are any."""
+        """Moves the cursor by so many usable routes."""
         keys = [row.key for row in self._table.rows]
         usable = [key for key in keys if self.board is not None and self.board.ranking.find(key)]
         key = self._table.cursor_key
@@ -594,7 +592,7 @@ class QuotesScreen(Page):
         open_options(self.app, self.session, self.request.options, self._opted)
 
     def _opted(self, options: QuoteOptions) -> None:
-        """Other options: the answer in view stays what it was until it is asked again."""
+        """Takes other options: the answer in view stays until the question is repeated."""
         try:
             request = self.request.with_options(options)
         except WishRefused as refused:
@@ -719,20 +717,18 @@ class WaterfallScreen(Page):
 
 
 def record_rows(record: ProviderRecord | None, width: int) -> list[Line]:
-    """The record of a provider under a rule."""
     said = record_lines(record)
     return [rule(width), *(spread([Span(a)], [Span(b, "muted")], width) for a, b in said)]
 
 
 def _count_below(table: LineTable) -> Line:
-    """How many routes stand below those on the screen."""
+    """How many routes the table has below those on the screen."""
     first = len(table.rows) - table.below
     count = sum(row.selectable for row in table.rows[first:])
     return [Span(f"{count} below · ", "muted")] if count else []
 
 
 def heading(wish: QuoteRequest, recipient: str) -> Line:
-    """What is sold for what, what is to arrive, or what is sent to whom."""
     token_in, token_out = wish.token_in, wish.token_out
     amount = exact_amount(wish.amount)
     sold = token_in.symbol if wish.receive else f"{amount} {token_in.symbol}"
@@ -754,8 +750,8 @@ def heading(wish: QuoteRequest, recipient: str) -> Line:
 
 
 def ranked_by(board: QuoteResult, arrangement: Arrangement, *, failed: bool) -> list[Line]:
-    """What the order of the rows means, with the time of the answer and without; ``failed``: a
-    later answer did not come."""
+    """What the rows are ranked by, with the time of the answer and without it. ``failed``: a later
+    answer did not come."""
     net = "what you send" if board.wish.receive else "net received"
     said = {"net": net, "all-in": "all-in", "time": "expected time"}
     line: Line = [Span(f"{STALE} ", "status-waiting")] if failed else []
@@ -771,8 +767,8 @@ def ranked_by(board: QuoteResult, arrangement: Arrangement, *, failed: bool) -> 
 def nothing_yet(
     asking: float | None, error: ClientError | None, *, answered: bool, turn: str = ""
 ) -> LineLike:
-    """What stands in an empty table; ``asking`` is how many seconds an ask has lasted, ``turn``
-    which of several it is."""
+    """The sentence of an empty table. ``asking``: seconds since the question; ``turn``: which of
+    several questions it is."""
     if asking is not None:
         said = f"asking for quotes, {asking:.1f} s{f', {turn}' if turn else ''}"
         return said if asking >= SAY_ASKING_AFTER else ""
@@ -793,8 +789,8 @@ def rows_below(
     notes: Sequence[Line] = (),
     named: Named = lambda code: code,
 ) -> list[LineLike]:
-    """The sentences under the table: a failure, a reason, what the route returns, and what
-    ``notes`` the rows bear."""
+    """The sentences under the table: a failure, a reason, what the route returns, and what the
+    ``notes`` of the rows mean."""
     rows: list[LineLike] = []
     if error is not None:
         rows += error_rows(error, wait, again)
@@ -812,7 +808,7 @@ def rows_below(
 def value_rows(
     board: QuoteResult, row: RankedQuote | None, now: datetime, notes: Sequence[Line]
 ) -> list[LineLike]:
-    """What ``row``, or else the best route, returns of the value, and what the ``notes`` mean."""
+    """How much of the value ``row``, else the best route, returns, and what the ``notes`` mean."""
     ranking = board.ranking
     if not ranking.rows:
         return [Span(no_usable_route(board), "status-waiting")] if ranking.unusable else []
@@ -839,7 +835,7 @@ def value_rows(
 
 
 def unusable_row(board: QuoteResult, only: RouteType | None) -> list[LineLike]:
-    """How many routes cannot be used, and why the first of them cannot; none where all can."""
+    """How many routes cannot be used, and the reason of the first; none where all can."""
     found = [one for one in board.ranking.unusable if only is None or one.quote.type == only]
     if not found or not board.ranking.rows:
         return []
@@ -868,7 +864,7 @@ def refusal_to_choose(board: QuoteResult, key: str, now: datetime) -> str | None
 
 
 def error_rows(error: ClientError, wait: float | None, again: str) -> list[LineLike]:
-    """The cause in words, every named field, then code and request id to be copied."""
+    """The cause in words, every named field, then code and request id for copying."""
     if isinstance(error, RateLimited):
         said = rate_limited(error, wait, again)
     else:
@@ -923,7 +919,7 @@ def _columns(found: Waterfall, sold: str, bought: str, width: int) -> list[Line]
 def _lay(
     found: Waterfall, rows: list[Line], put: Callable[[WaterfallStep], None], width: int
 ) -> None:
-    """The steps in their order, with a rule before every sum; ``put`` writes one."""
+    """Calls ``put`` for the steps in their order, with a rule before every sum."""
     for step in found.of("send"):
         put(step)
     rows.append([])

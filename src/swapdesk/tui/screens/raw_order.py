@@ -25,7 +25,7 @@ MARGINS = 4
 
 
 class RawText(LineTable):
-    """Every row can be stood on, so that all of it is read with the keys of a table."""
+    """The cursor stands on any row, so that all of it is read with the keys of a table."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__([Column("text", "", 20, grow=1)], heads=False, **place)
@@ -37,7 +37,7 @@ class RawText(LineTable):
         return "\n".join(self._lines)
 
     def show(self, lines: Sequence[str]) -> None:
-        """These lines, wrapped to the screen; the cursor stands on the first."""
+        """Shows these lines, wrapped to the screen; the cursor stands on the first."""
         self._lines = list(lines)
         self._wrap()
         self.action_move(-len(self.rows))

@@ -96,7 +96,7 @@ class RequestLogScreen(Page):
     # rows
 
     def show(self) -> None:
-        """Take what is new; rows that are drawn already stay as they are."""
+        """Adds what is new; rows that are drawn already stay as they are."""
         funds = self.funds()
         self.set_money(funds.where, "you: read, or esc goes back", where_short=funds.short)
         if not self.session.opened:
@@ -122,7 +122,7 @@ class RequestLogScreen(Page):
         self._show_pane()
 
     def _matching(self) -> Iterable[tuple[float, TableRow]]:
-        """The rows that are asked for, each with its time; a row is made once."""
+        """The rows that match the filter, each with its time; a row is made once."""
         words = self._field.text
         for key, exchange in self._calls.items():
             if not words or logged_call(exchange).matches(words):
@@ -156,7 +156,7 @@ class RequestLogScreen(Page):
 
     @property
     def whole(self) -> bool:
-        """Whether one call takes the whole screen."""
+        """True while one call takes the whole screen."""
         return self.has_class("-whole")
 
     # keys

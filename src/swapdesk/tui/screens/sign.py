@@ -98,8 +98,8 @@ _SAID = {
 
 
 class SignState(Struct, frozen=True):
-    """``short``: a screen of few rows; ``roomy``: one that has the rows for empty ones;
-    ``headed``: one that has a row for the heading, or is read on below it."""
+    """``short``: a screen of few rows; ``roomy``: one with room for empty rows; ``headed``: one
+    with a row for the heading, or on which the review scrolls."""
 
     session: SigningSession[Any]
     short: bool
@@ -108,8 +108,8 @@ class SignState(Struct, frozen=True):
 
 
 def step_spans(steps: Sequence[FlowStep], width: int) -> Line:
-    """The widest form that fits: whole names, then their first words only but of the step that
-    goes on."""
+    """The widest form that fits: whole names, else the first words of all steps but the one in
+    progress."""
     line: Line = []
     for brief in (False, True):
         for join in _JOINS:
@@ -135,7 +135,7 @@ class SignView(FittedLines):
     """The review, or what goes on while there is none."""
 
     class LaidOut(Message):
-        """It has its room on the screen."""
+        """The view has its place on the screen."""
 
     def on_resize(self) -> None:
         self.post_message(self.LaidOut())
@@ -215,7 +215,6 @@ class SignScreen(Page):
         self.show()
 
     def show(self) -> None:
-        """Draw what stands now."""
         if not self.is_mounted:
             return
         signing = self.signing
@@ -245,8 +244,8 @@ class SignScreen(Page):
         self.call_after_refresh(self._see_end)
 
     def _fitting(self) -> SignState:
-        """How what stands now is drawn in the room there is: with all empty rows, else without
-        them, and without its heading only where nothing is left to be read on then."""
+        """How the session is drawn in the room there is: with empty rows, else without them;
+        without its heading only where the body then fits."""
         session, short = self.signing, self.app.size.height < SHORT_BELOW
         review, width = session.review, self._reading.size.width
         if review is None:
@@ -280,7 +279,7 @@ class SignScreen(Page):
 
     @on(SignView.LaidOut)
     def _see_end(self) -> None:
-        """The end of a review was on the screen: it may be signed from now on."""
+        """Notes that the end of a review was on the screen: it may be signed from now on."""
         review, reading = self.signing.review, self._reading
         if not self.is_mounted:
             return
@@ -301,7 +300,7 @@ class SignScreen(Page):
         self.refresh_keys()
 
     def raw_lines(self) -> list[str]:
-        """What is signed as it came, made safe."""
+        """The payload as it came, made safe."""
         payload = self.signing.payload
         if payload is None:
             return []
@@ -408,8 +407,7 @@ def _paid(session: SigningSession[Any]) -> str:
 
 
 def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
-    """What is under the steps: the heading of a review, which stays, and what is read on and back
-    below it."""
+    """The heading of a review, which stays, and the body, which scrolls."""
     session = state.session
     review = session.review
     if review is not None:
@@ -425,8 +423,8 @@ def sign_lines(state: SignState, width: int) -> tuple[list[Line], list[Line]]:
 def review_lines(
     session: SigningSession[Any], review: Review, width: int, *, roomy: bool = True
 ) -> tuple[list[Line], list[Line]]:
-    """One review: the title with the heads of the columns; and the match table, what happens, the
-    count, the digest."""
+    """Returns the heading of a review, title and heads of the columns, and its body: the match
+    table, what happens, the count, the digest."""
     gap: list[Line] = [[]] if roomy else []
     fields = match_rows(review, names_of(session))
     title: Line = [Span(review.title, bold=True), Span(f"  {_kind(session)}", "muted")]
@@ -528,7 +526,7 @@ def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
 
 
 def _agreement(review: Review, *, brief: bool) -> Line:
-    """Whether the desk, which hashed by itself what is shown here, came to the same."""
+    """Whether the desk, which hashed what is shown here by itself, came to the same digest."""
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"
@@ -584,7 +582,8 @@ def _sentence(text: str) -> str:
 
 
 def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneyState:
-    """Where the money is and who acts next. ``where``: as the session has it, without a point."""
+    """Where the money is and who acts next. ``where``: the words of the session, without a full
+    stop."""
     account = f" in wallet {session.wallet}" if session.wallet else " in your wallet"
     brief = session.kind.brief(session)
     at = account if brief is None else f" {brief}"
@@ -624,7 +623,7 @@ def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[st
 
 
 def under_way(sessions: Sequence[SigningSession[Any]]) -> list[LineLike]:
-    """One row each, those first that wait for the trader."""
+    """A row for each session, those first that wait for the trader."""
     waiting_first = sorted(sessions, key=lambda one: not one.waits)
     rows = list(map(_under_way, waiting_first[:MOST]))
     more = len(sessions) - MOST

@@ -119,7 +119,7 @@ CHECKS_COME = Span("Its checks come once the desk is open.", "muted")
 
 class TokenNotes(Struct, frozen=True):
     """What decides about a token: warnings, the whole contract, limits, copies of its name.
-    ``figures`` go where the row has no room."""
+    ``figures`` stand here where the row has no room."""
 
     head: LineLike
     figures: tuple[LineLike, ...] = ()
@@ -128,10 +128,8 @@ class TokenNotes(Struct, frozen=True):
 
 
 class TokenPane(StateView[TokenNotes | None]):
-    """Under the list, or at its right on wide screens.
-
-    As high as the longest notes of one list so far: the list above would move with every row.
-    """
+    """Under the list, or at its right on wide screens. It keeps the height of the longest notes of
+    a list, so that the list above stays where it is."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(None, **place)
@@ -151,14 +149,14 @@ class TokenPane(StateView[TokenNotes | None]):
 
 
 class TokenTable(LineTable):
-    """Fill with :meth:`show`. A field drives it: it takes no focus itself."""
+    """A field moves its cursor: it takes no focus itself."""
 
     def __init__(self, **place: Any) -> None:
         super().__init__(COLUMNS, **place)
         self.can_focus = False
 
     def show(self, found: Iterable[TokenRow]) -> None:
-        """These tokens and no others, in their sequence."""
+        """Shows these tokens in their sequence, and no others."""
         needs = self._layout.needs
         self.set_rows(
             Sketch(row.id, partial(token_table_row, row), needs(numbers(row))) for row in found
@@ -260,7 +258,6 @@ class TokensScreen(Page):
         self.show()
 
     def show(self) -> None:
-        """All rows anew."""
         catalog = self.catalog
         self._query = self._query.about(self._field.value)
         found = self._query.find(catalog, LIMIT) if catalog is not None else []
@@ -276,12 +273,11 @@ class TokensScreen(Page):
 
     @property
     def current(self) -> TokenRow | None:
-        """The token under the cursor."""
         key = self._table.cursor_key
         return None if self.catalog is None else self.catalog.row(key)
 
     def show_pane(self) -> None:
-        """What is known of the token under the cursor."""
+        """Shows what is known of the token under the cursor."""
         row, catalog = self.current, self.catalog
         self.settle_notice(row.id if row is not None else "")
         notes = self._notes(row, catalog) if row is not None and catalog is not None else None
@@ -314,7 +310,8 @@ class TokensScreen(Page):
         )
 
     def _show_markets(self) -> None:
-        """Size and trade of the tokens in view: they are not in the rows that are searched."""
+        """Adds market size and trade to the tokens in view; the rows that are searched do not have
+        them."""
         if not self._wide or not self.session.opened:
             return
         catalog = self.desk.catalog
@@ -338,7 +335,7 @@ class TokensScreen(Page):
         return pair_for_limits(token, self.beside, self.desk.catalog)
 
     def limits_of(self, token: Token) -> Line:
-        """What is known without a call, else the key that asks."""
+        """The limits where they are known, else the key that asks for them."""
         pair = self._pair(token)
         if pair is None or self.link is None:
             return []
@@ -367,8 +364,8 @@ class TokensScreen(Page):
         self.fetch("tokens", self._unlisted(contract), self._fetched, self._not_fetched)
 
     async def _unlisted(self, contract: str) -> tuple[str, str]:
-        """Ask for a contract address; what is wrong with the answer, or with keeping it, and how
-        severe that is. Nothing is said of one that is kept."""
+        """Asks for a contract address. Returns what is wrong with the answer, or with keeping it,
+        and the severity; an empty sentence for a token that was kept."""
         catalog = self.desk.catalog
         try:
             found = await catalog.fetch_by_address(self.desk.link.api, contract)
@@ -494,12 +491,12 @@ def _head_lines(notes: TokenNotes, width: int, stacked: bool) -> list[Line]:
 
 
 def numbers(row: TokenRow) -> dict[str, Cell]:
-    """The cells whose columns grow to what is in them."""
+    """The cells whose columns grow with their content."""
     return {"price": tracker_amount(row.price)}
 
 
 def token_table_row(row: TokenRow, token: Token | None = None) -> Row:
-    """``token`` is the whole one where its market is shown, once its row is in view."""
+    """``token`` is the whole one, where its market is shown and the row is in view."""
     return Row(
         row.id,
         {
@@ -525,7 +522,6 @@ def verdict_line(verdict: Verdict) -> Line:
 
 
 def _warnings(check: Sequence[CheckLine]) -> tuple[Line, ...]:
-    """What speaks against a token."""
     marks = {"refuse": (REFUSED, "status-trouble"), "warn": (TROUBLE, "status-waiting")}
     found = [(*marks[line.level], line.text) for line in check if line.level in marks]
     return tuple([Span(f"{glyph} ", role), Span(text, role)] for glyph, role, text in found)
@@ -580,7 +576,7 @@ def _scanned(row: TokenRow, token: Token, now: datetime) -> str:
 
 
 def _figures(row: TokenRow, token: Token) -> tuple[Line, ...]:
-    """Rank, market and trade of a day, as far as they are known."""
+    """Rank, market size and trade of a day, where they are known."""
     known: list[tuple[str, Decimal | None, str]] = [
         ("rank ", row.rank, exact_amount(row.rank) if row.rank is not None else ""),
         ("cap ", token.market_cap, usd_market(token.market_cap)),

@@ -230,7 +230,7 @@ class CandidatesScreen(Page):
         self.refresh_keys()
 
     async def _or_told(self, work: Awaitable[None]) -> None:
-        """Do the work, or tell why it was refused."""
+        """Does the work, or says why it was refused."""
         try:
             await work
         except CandidateRefused as refused:
@@ -246,7 +246,7 @@ class CandidatesScreen(Page):
         self.app.call_later(self._leave_for, service_id)
 
     async def _leave_for(self, service_id: str) -> None:
-        """The order in place of this screen, which has nothing more to ask."""
+        """Opens the order in place of this page, which has nothing more to ask."""
         await self.app.pop_screen()
         self.controls.navigation.open_order(service_id)
 

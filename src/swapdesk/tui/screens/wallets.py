@@ -70,9 +70,9 @@ READ_AGAIN = "you: r reads it again"
 
 
 class Subject(Struct, frozen=True):
-    """What a row is about. ``allowance`` None: an account on a chain; ``smart`` is the address of
-    its smart account there, where that is meant, empty where it is not known. ``unread`` says why
-    nothing of it could be read, None where it could."""
+    """What a row is about: an allowance, else an account on a chain. ``smart`` is the address of
+    its smart account there, empty while unknown, None for the account itself. ``unread`` says who
+    acts where it could not be read."""
 
     account: Account
     chain: str
@@ -94,7 +94,7 @@ VenueName = Callable[[str | None], str | None]
 def wallet_rows(
     told: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
-    """The rows, and what each selectable one is about."""
+    """The rows, and what each selectable one is about, by its key."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
     allowing = {(one.account.address, one.chain): one for one in told.allowances}
@@ -176,8 +176,8 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
 
 
 def wallet_pane(subject: Subject) -> list[LineLike]:
-    """What stands below the table of the row under the cursor: its whole address, and of what
-    could not be read where its money is and who acts next."""
+    """The lines below the table: the whole address of the row under the cursor; where it could not
+    be read, where its money is and who acts next."""
     name, facts, allowance = subject.account.name, [], subject.allowance
     if subject.smart:
         facts.append(Fact("Account", address=subject.address))
@@ -230,7 +230,7 @@ def _name(account: Account) -> Span:
 
 
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
-    """What is not known of who may take, a row each."""
+    """What is not known about allowances, a row each."""
     if asked.problem is not None:
         said = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
         yield Span(said, "status-waiting")
@@ -240,7 +240,8 @@ def _doubts(asked: ChainAllowances) -> Iterator[Span]:
 
 
 def _counted(allowing: ChainAllowances | None) -> str:
-    """How many may take: ``?`` where it could not be read, ``2 known`` where there may be more."""
+    """How many allowances there are: ``?`` where they could not be read, ``2 known`` where there
+    may be more."""
     if allowing is None:
         return ""
     if allowing.problem is not None:
@@ -265,7 +266,7 @@ HOW = (
 
 
 def limits_head(status: PolicyStatus | None) -> list[LineLike]:
-    """What may be signed now, above the field that changes it."""
+    """The present limits, above the field that changes them."""
     policy = (status.policy if status is not None else None) or SpendingPolicy()
     rows: list[LineLike] = [[Span("What the wallet may sign at most", bold=True)]]
     rows += [Span(NO_POLICY, "muted")] if policy == SpendingPolicy() else []
@@ -369,7 +370,7 @@ class WalletsScreen(Page):
         self.show_notice(f"The sandbox made {counted(count, 'account')} and sends money to try.")
 
     def take(self, told: WalletSnapshot, *, last: bool = True) -> None:
-        """Show as much as was read; ``last``: all of it."""
+        """Shows as much as was read; ``last``: all of it."""
         if last:
             self.call_next(self._read_stale)
         self.told = told
@@ -430,7 +431,7 @@ class WalletsScreen(Page):
 
     @property
     def _signs(self) -> CommandState:
-        """Of verbs for which the wallet signs."""
+        """The state of verbs for which the wallet signs."""
         elsewhere = self.told is not None and self.told.read_only
         return CommandState(locked=OTHER_DESK if elsewhere else self.busy)
 
@@ -450,7 +451,7 @@ class WalletsScreen(Page):
         self._finished(failure_of_wallet(error).cause, "error")
 
     def do_sign(self, subject: Subject) -> None:
-        """End the allowance of this row, or take back what its smart account holds."""
+        """Ends the allowance of this row, or withdraws what its smart account holds."""
         link = self.desk.wallet.link(subject.chain)
         if link is None:
             self.show_notice("The chain is not connected any more.", "warning")
@@ -492,7 +493,7 @@ class WalletsScreen(Page):
             self._wallet_failed(error)
 
     def _ask_phrase(self, change: PolicyChange, why: str) -> None:
-        """A live wallet changes its limits by its pass phrase alone."""
+        """Asks for the pass phrase, without which a live wallet changes no limit."""
         self.refresh_keys()
 
         def typed(phrase: Secret | None) -> None:
@@ -502,7 +503,6 @@ class WalletsScreen(Page):
         self.app.push_screen(PassphraseOverlay(why), typed)
 
     def _finished(self, said: str, severity: str = "information") -> None:
-        """What was asked of the wallet is over."""
         self.refresh_frame()
         self.refresh_keys()
         self.show_notice(said, severity)
