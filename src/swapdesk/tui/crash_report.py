@@ -32,8 +32,8 @@ def redacted(text: str) -> str:
 
 
 def crash_report(error: BaseException) -> str:
-    """The stack with source lines, the exception cut to 4,000 characters, one closing sentence.
-    Of an exception that quotes a key or a phrase its name alone is left."""
+    """The stack with source lines, the exception cut to 4,000 characters, one closing sentence. Of
+    an exception that quotes a key or a phrase only the name is left."""
     # Imported on use: a desk that does not crash needs no list of words.
     from swapdesk.flows.support.pasted_secret import secret_in
 

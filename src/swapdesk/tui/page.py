@@ -40,11 +40,10 @@ Answer = TypeVar("Answer")
 class Page(DeskScreen):
     """Subclasses name themselves and the budget that their keys spend.
 
-    The application calls :meth:`on_tick` once a second, :meth:`orders_changed` when orders
-    did, :meth:`session_changed` when the connection did; all of them on the page in view only,
-    and :meth:`session_changed` also when a page opens or comes back into view. Once
-    money of the own wallet moved it calls :meth:`balances_changed`, on a page out of view when it
-    comes back.
+    The application calls :meth:`on_tick` once a second, :meth:`orders_changed` and
+    :meth:`session_changed` after such a change, all on the page in view only;
+    :meth:`session_changed` also when a page opens or comes back into view. :meth:`balances_changed`
+    is called once money of the own wallet moved, on a page out of view when it comes back.
     """
 
     NAME: ClassVar[str] = ""
@@ -60,7 +59,7 @@ class Page(DeskScreen):
         super().__init__(self.frame_now(), session.clock, **place)
 
     def verbs_here(self) -> tuple[Verb, ...]:
-        """But for those that a live desk, or one that only reads, has not."""
+        """Without those that a live desk, or one that only reads, does not have."""
         live, reads_only = self.session.live, self.reads_only
         return tuple(
             verb
@@ -91,7 +90,7 @@ class Page(DeskScreen):
         return self.session.link
 
     def funds(self) -> Funds:
-        """Where the funds are, as far as no single order is spoken of."""
+        """Where the funds are, where no single order is spoken of."""
         tracker = self.link.tracker if self.link and self.session.ready else None
         return funds_now(
             None if tracker is None else tracker.running(),
@@ -102,7 +101,7 @@ class Page(DeskScreen):
         )
 
     def _looked_for(self) -> int:
-        """Creates of which nobody knows yet whether an order came of them."""
+        """How many creates have an unknown outcome."""
         from swapdesk.flows.creation.creates import open_creates
 
         try:
@@ -116,7 +115,7 @@ class Page(DeskScreen):
         return self.session.now_clock.now()
 
     def service_time(self) -> datetime:
-        """The service's time, by which orders are reckoned."""
+        """The service's time, which orders go by."""
         return self.session.service_clock.now()
 
     def notice_time(self) -> datetime:
@@ -124,43 +123,43 @@ class Page(DeskScreen):
 
     @property
     def counting(self) -> bool:
-        """Whether a countdown is on the screen, so that a redraw a second is due anyhow."""
+        """True while a countdown is on the screen, so that it is redrawn every second anyhow."""
         return False
 
     def on_tick(self) -> None:
-        """Redraw what changes with time."""
+        """Redraws what changes with time."""
 
     def orders_changed(self, ids: frozenset[str]) -> None:
         """Orders with these ids changed; an empty set stands for the state of the stream."""
 
     def swaps_changed(self) -> None:
-        """A swap on chains came a step further, asks something, or ended."""
+        """A signing session moved on, asks something, or ended."""
 
     def balances_changed(self) -> None:
-        """Money of the own wallet moved: a total that was read before is not the one now."""
+        """Money of the own wallet moved: a total that was read before is out of date."""
 
     def see_moves(self) -> None:
-        """Have totals read anew where money moved since they were."""
+        """Calls :meth:`balances_changed` where money moved since it was called last."""
         if self._moves != self.session.moves:
             self._moves = self.session.moves
             self.balances_changed()
 
     def fills_wallet(self) -> None:
-        """This page may have the wallet made and filled, and reads by itself what it has then; the
-        pages behind it read theirs anew."""
+        """Call before the page has the wallet made and filled. It reads the balances itself
+        afterwards; the pages behind it read theirs again."""
         if not self.session.live:
             self.session.moves += 1
             self._moves += 1
 
     def tells_end_of(self, signing: SigningSession[Any]) -> bool:
-        """Whether this page says by itself why what was to be signed came to nothing."""
+        """True if this page says by itself why a signing session failed."""
         return False
 
     def show(self) -> None:
-        """Draw what is known now."""
+        """Draws what is known now."""
 
     def session_changed(self) -> None:
-        """The desk opened, connected, failed to, or this page opened or came back into view."""
+        """The desk opened, connected or failed to, or this page opened or came back into view."""
         self.show()
 
     def fetch(
@@ -171,9 +170,9 @@ class Page(DeskScreen):
         failed: Callable[[Any], None] | None = None,
         failures: tuple[type[Exception], ...] = (),
     ) -> None:
-        """Wait for the answer to ``question`` in a worker, in place of the one of its group.
-        ``answered`` hears it; ``failed`` hears why none came, a ClientError or one of ``failures``;
-        without it a notice says so."""
+        """Waits for the answer to ``question`` in a worker, in place of a question of the same
+        group. ``answered`` is called with the answer, ``failed`` with the ClientError or one of
+        ``failures``; without ``failed`` a notice shows the error."""
         self.fetching.add(group)
         work = self._fetch_answer(group, question, answered, failed or self.show_failure, failures)
         self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -202,7 +201,7 @@ class Page(DeskScreen):
         hears(said)
 
     def work_failed(self, group: str) -> None:
-        """A worker of this group stopped by a defect."""
+        """A worker of this group was stopped by a defect."""
         self.fetching.discard(group)
         self.show()
 
@@ -211,11 +210,11 @@ class Page(DeskScreen):
         self.show_notice(event.value, "warning", about=self.subject())
 
     def subject(self) -> object:
-        """What notices of this page speak of now."""
+        """The present subject of notices."""
         return None
 
     def show_failure(self, error: ClientError, severity: str = "error") -> None:
-        """The cause in words, with code and request id."""
+        """Shows the cause in words, with code and request id."""
         # What failures mean is imported once one is there: the first frame does not wait for it.
         from swapdesk.flows.tracking.announcements import code_and_request, failure_of_error
 
@@ -234,14 +233,14 @@ class Page(DeskScreen):
         self.see_moves()
 
     def step_is(self, step: str) -> None:
-        """What the money key would do; it waits for a still screen when that is another step."""
+        """Names what the money key would do; another step than before waits for a still screen."""
         if step != self.guard.step:
             self.step_changed(step)
         else:
             self.refresh_keys()
 
     def refresh_frame(self, *, idle: bool = False) -> None:
-        """Badge and budget as they are now; ``idle`` leaves pure ages as they were drawn."""
+        """Draws badge and budget; ``idle`` leaves ages as they are drawn."""
         state = self.frame_now()
         self.set_frame(_thrifty(self.frame_state, state) if idle else state)
 
@@ -266,7 +265,7 @@ class Page(DeskScreen):
         )
 
     def with_lock(self, state: FrameState, shut: str = "locked") -> FrameState:
-        """The place of the budget tells whether keys are open, and for how long."""
+        """Shows in place of the budget whether keys are open, and for how long."""
         if not self.session.opened:
             return state
         seconds = self.desk.wallet.locks_in
@@ -279,8 +278,8 @@ class Page(DeskScreen):
         agreed: Callable[[], object],
         answered: Callable[[], object] = lambda: None,
     ) -> None:
-        """Have the phrase of a question typed; ``agreed`` is called once it was, ``answered``
-        before that, and also where the question was left."""
+        """Asks for the phrase of a question. ``agreed`` is called once it was typed; ``answered``
+        before that, and also when the question was left."""
         from swapdesk.tui.widgets.overlay import TypedConfirm
 
         def typed(yes: bool | None) -> None:
@@ -295,8 +294,8 @@ class Page(DeskScreen):
 
 
 def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
-    """The window that binds, as the frame shows it; the own count of this hour where the
-    service says nothing of limits, and None before anything was counted."""
+    """The window that binds, as the frame shows it; the own count of this hour where the service
+    tells no limits; None before anything was counted."""
     budget = link.api.budget
     left = budget.left(spends)
     if left is None:
@@ -306,10 +305,8 @@ def budget_of(link: ConnectedDesk, spends: Spends) -> BudgetFigure | None:
 
 
 def _thrifty(shown: FrameState, state: FrameState) -> FrameState:
-    """The new state with the old ages, as long as nothing else differs.
-
-    Reads go on by themselves, so their count is an age too, until few are left.
-    """
+    """The new state with the ages that are drawn, as long as nothing else differs. The count of
+    reads goes on by itself, so it is an age too, until few are left."""
     if state.stream != shown.stream or state.stream in (None, "resuming", "offline"):
         return state
     if (state.age or 0) >= RESET_SHOWN_FROM:

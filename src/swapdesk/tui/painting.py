@@ -65,7 +65,8 @@ def even(text: str, hidden: str) -> list[MaskEdit]:
 
 
 def _settled(edits: list[MaskEdit], gap: tuple[int, int], owed: int) -> int:
-    """Take from a gap what is owed, or give it; what it has not is owed on."""
+    """Takes the surplus cells from a gap, or fills it with missing ones; returns the cells still
+    owed."""
     begin, end = gap
     if owed < 0:
         edits.append((end - 1, end, " " * (1 - owed)))
@@ -88,8 +89,8 @@ KEPT = 4
 
 
 def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
-    """The line with its amounts and addresses hidden, as wide as before where it has a gap; where
-    it has none it takes of the ``room`` cells behind it, and without that its end is cut."""
+    """The line with its amounts and addresses hidden, as wide as before where it has a gap. Without
+    a gap it takes of the ``room`` cells behind it, and is cut where they do not suffice."""
     text = plain_text(line)
     hidden = _by_columns(line, _hidden(text, known))
     if hidden == text:
@@ -98,7 +99,7 @@ def masked(line: Line, known: Known = unknown, room: int = 0) -> Line:
 
 
 def _hidden(text: str, known: Known) -> str:
-    """As long, each amount as so many ``HIDDEN``, addresses by their ends."""
+    """The text with each amount as ``HIDDEN`` of the same length, and addresses by their ends."""
     if not any(char.isdigit() for char in text) and len(text) < 25:
         return text
     text = hide_named_amounts(text)
@@ -132,9 +133,8 @@ def _address(match: re.Match[str]) -> str:
 
 
 def _by_columns(line: Line, hidden: str) -> str:
-    """The cells of columns of counts as they were, those of columns of amounts hidden as a whole:
-    where the number stood in one would tell its size. A number of a sentence is one of its words.
-    """
+    """Restores the cells of columns of counts, and hides those of amounts as a whole: the place of
+    a number in one would tell its size. A number of a sentence is one of its words."""
     at = 0
     for span in line:
         size = len(span.text)
@@ -168,7 +168,7 @@ _PAINTED = {CURSOR_ROLE: "accent", **FRAME_WORDS}
 
 
 def role_style(app: App[object], role: str, bold: bool = False) -> Style:
-    """The style of a role in the theme that is on; an unknown role is drawn as text."""
+    """The style of a role in the present theme; an unknown role is drawn as text."""
     variables = app.theme_variables
     if role in _PAINTED:
         return _painted(variables[_PAINTED[role]], variables["background"], bold)
@@ -227,7 +227,7 @@ def paint(app: App[object], line: Line, width: int, base: Style) -> Strip:
 
 
 def hides_amounts(app: App[object]) -> bool:
-    """Whether amounts are drawn as dots."""
+    """True if amounts are drawn as dots."""
     privacy: Masking | None = getattr(app, "privacy", None)
     return privacy is not None and privacy.hides_amounts
 

@@ -82,8 +82,8 @@ PATIENCE_SECONDS = 1.5
 class KeyRest:
     """Call :meth:`key` at every key; :meth:`wait` returns in a pause between keys.
 
-    It counts the time of the event loop and not that of the desk's clock: what matters is how
-    long this process has really been left alone.
+    It measures by the event loop and not by the desk's clock: what matters is how long this process
+    has really been left alone.
     """
 
     def __init__(self, rest: float = REST_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
@@ -103,14 +103,14 @@ class KeyRest:
             left = self._left(loop.time())
 
     def _left(self, now: float) -> float:
-        """Seconds that are still to be waited."""
+        """Seconds still to be waited."""
         return min(self._last + self._rest - now, self._patience)
 
 
 async def load(modules: Iterable[str], rest: KeyRest) -> None:
-    """Import ``modules`` in a thread, each in a pause between keys. Raises ImportError.
+    """Imports ``modules`` in a thread, each in a pause between keys. Raises ImportError.
 
-    One that is not there is left to whoever needs it: libraries rename what is inside of them.
+    A missing module is left to whoever needs it: libraries rename what is inside of them.
     """
     for name in modules:
         await rest.wait()
@@ -122,7 +122,7 @@ PHRASE = "live"
 
 
 class LiveGuard:
-    """``live``: whether the profile is one. Nothing is asked in the sandbox."""
+    """Whether the word that agrees to real money has still to be typed; never in the sandbox."""
 
     def __init__(self, live: bool) -> None:
         self.asks = live
@@ -139,7 +139,6 @@ class LiveGuard:
         )
 
     def agree(self) -> None:
-        """The word was typed."""
         self.asks = False
 
 
@@ -225,7 +224,7 @@ class Session:
 
     @property
     def desk(self) -> Desk:
-        """The open desk; RuntimeError before the first step."""
+        """The open desk. Raises RuntimeError before the first step."""
         if self._desk is None:
             raise RuntimeError("the desk is not open yet")
         return self._desk
@@ -236,7 +235,7 @@ class Session:
 
     @property
     def link(self) -> ConnectedDesk | None:
-        """What needs the service, None while it is not connected."""
+        """The connected half of the desk; None while it is not connected."""
         desk = self._desk
         return desk.link if desk is not None and desk.connected else None
 
@@ -246,16 +245,16 @@ class Session:
 
     @property
     def now_clock(self) -> Clock:
-        """The desk's clock: of the service in the sandbox, of the machine before and live."""
+        """The desk's clock: the service's in the sandbox, the machine's before that and live."""
         return self.catalog.clock if self.catalog is not None else self.clock
 
     @property
     def service_clock(self) -> Clock:
-        """The service's, by which orders are reckoned; of the machine before it answered."""
+        """The service's clock, which orders go by; the machine's before it answered."""
         return self._desk.service_clock if self._desk is not None else self.now_clock
 
     async def begin(self, changed: Callable[[], object]) -> bool:
-        """Open what is not open and connect; False with a ``reason`` when that failed."""
+        """Opens the desk and connects it; returns False with a ``reason`` when that failed."""
         self.phase, self.reason = "starting", ""
         try:
             await self._steps(changed)
@@ -320,7 +319,7 @@ class Session:
             raise StartFailed(f"{said} Next {who}." if who else said) from error
 
     async def _read_catalog(self) -> Catalog:
-        """The list of tokens as the cache has it: no model and no client is loaded for it."""
+        """Reads the list of tokens from the cache, without loading models or client."""
         from swapdesk.flows.catalog.catalog import open_catalog
 
         catalog = open_catalog(self.settings, self.clock)
@@ -346,7 +345,7 @@ class Session:
         return desk
 
     async def sandbox_gone(self) -> None:
-        """Return when the sandbox has not been reachable for :data:`GONE_SECONDS`."""
+        """Returns when the sandbox has not been reachable for :data:`GONE_SECONDS`."""
         from swapdesk.client.errors import NoAnswer, Unreachable
 
         missing_since: float | None = None
@@ -382,7 +381,7 @@ def _refuses_journal(error: Exception) -> bool:
 
 
 def _expected_failures() -> tuple[type[Exception], ...]:
-    """What may go wrong while starting and is said on the screen instead of ending the desk."""
+    """Errors of a start that are shown on the screen instead of ending the desk."""
     import sqlite3
 
     from swapdesk.client.errors import ClientError

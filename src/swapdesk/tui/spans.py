@@ -21,9 +21,9 @@ GAP = 2
 
 
 class Span(Struct):
-    """Text in one role. ``role`` is a name of ``themes/README.md``; ``amount`` marks the cell
-    of a column of amounts, which is hidden as a whole, ``count`` one of a column of counts, which
-    stays whatever its form."""
+    """Text in one role. ``role`` is a name of ``themes/README.md``. ``amount`` marks the cell of a
+    column of amounts, which is hidden as a whole; ``count`` one of a column of counts, which is
+    never hidden."""
 
     text: str
     role: str = "foreground"

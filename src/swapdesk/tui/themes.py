@@ -31,7 +31,7 @@ HUELESS = "hueless"
 
 
 class Palettes(Struct, frozen=True):
-    """What was found: themes by name, the roles of the default one, a problem per wrong value."""
+    """Themes by name, the roles of the default one, and a problem for each wrong value."""
 
     themes: Mapping[str, Theme]
     defaults: Mapping[str, str]
@@ -39,7 +39,7 @@ class Palettes(Struct, frozen=True):
 
 
 def load_palettes(user_folder: Path | None = None, theme_file: Path | None = None) -> Palettes:
-    """Read all palettes; :class:`FileNotFoundError` when the desk's own are not installed."""
+    """Reads all palettes. Raises FileNotFoundError when the desk's own are not installed."""
     files = read_palettes(user_folder, theme_file)
     # What a palette leaves out comes from the desk's own, even when the user replaced that one.
     themes = {
@@ -77,7 +77,7 @@ def _theme(palette: Palette, base: Palette) -> Theme:
 
 
 def chosen_theme(wanted: str, palettes: Palettes) -> str:
-    """The name to use: the default one when the wanted does not exist."""
+    """The wanted name, or the default one when there is no such theme."""
     return wanted if wanted in palettes.themes else DEFAULT_THEME
 
 

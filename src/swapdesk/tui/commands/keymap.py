@@ -30,11 +30,11 @@ def checked_keymap(
     commands: Iterable[Verb],
     refuse: Refuse = without_a_file,
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """The entries that can be used (command id to keys) and a problem for each other one.
+    """Returns the entries that can be used (command id to keys) and a problem for each other one.
 
-    An id stands for the verb of that name on every screen. Refused are unknown ids and keys,
-    keys a terminal sends as another one, keys that lists, fields and leaving need, and a key
-    that another verb of the same screen or of everywhere has.
+    An id stands for the verb of that name on every screen. Refused are unknown ids and keys, keys a
+    terminal sends as another one, keys that lists, fields and leaving need, and a key that another
+    verb of the same screen or of everywhere has.
     """
     known: dict[str, list[Verb]] = {}
     for command in commands:
@@ -98,6 +98,7 @@ def _clash(
 
 
 def _apart(one: Verb, other: Verb) -> bool:
-    """Two verbs of different screens may share a key; a verb of everywhere shares with none."""
+    """True if both verbs may have one key: they are of different screens, and neither is of
+    everywhere."""
     pages = pages_of_verbs()
     return not (one.everywhere or other.everywhere) and pages.get(one) != pages.get(other)
