@@ -171,7 +171,7 @@ async def test_own_accounts_are_named_on_routes_of_exchanges_too(market: Market)
         await run.press("escape")
         await run.to_quotes("5 eth btc")
         await run.press("f", sees="fixed and floating")
-        board = run.screen(QuotesScreen).board
+        board = run.screen(QuotesScreen).result
         fixed = next(row for row in board.ranking.rows if row.quote.fixed)
         run.screen(QuotesScreen)._table.move_to(fixed.quote_id)
         await run.press("enter", sees="Refund address")
@@ -310,7 +310,7 @@ async def test_an_expired_quote_names_its_key_in_a_field_and_a_gone_route_is_not
         await run.later("This route is gone.", 0.1)
         assert "c create" not in run.text
         await run.press("escape")
-        board = run.screen(QuotesScreen).board
+        board = run.screen(QuotesScreen).result
         assert all(row.quote.swap != "aa" for row in board.ranking.rows)
 
 

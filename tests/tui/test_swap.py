@@ -101,7 +101,7 @@ async def test_a_chosen_token_is_written_into_the_line_and_its_amount_may_come_l
         assert run.screen(SwapScreen).line.value == "900 usdc.base"
         await run.enter(" eth")
         await run.settle(lambda: isinstance(run.app.screen, QuotesScreen), "quotes")
-        await run.settle(lambda: run.screen(QuotesScreen).board is not None, "their answer")
+        await run.settle(lambda: run.screen(QuotesScreen).result is not None, "their answer")
 
         await run.press("escape")
         line = run.screen(SwapScreen).line

@@ -95,17 +95,17 @@ class CreateScreen(Page):
     AUTO_FOCUS: ClassVar[str | None] = ""
 
     def __init__(
-        self, session: Session, board: QuoteResult, row: RankedQuote, typed: TypedBefore
+        self, session: Session, result: QuoteResult, row: RankedQuote, typed: TypedBefore
     ) -> None:
         """``typed`` is what the form begins with; it is kept up to date for the next form."""
-        super().__init__(session, context=_what(board))
-        self.state = CreateState(board, row)
+        super().__init__(session, context=_what(result))
+        self.state = CreateState(result, row)
         self._seen_whole = False
         self._opened_locked = False
         self._again = AskingAgain()
         self._consented = ("", Consent())
         self._typed = typed
-        self._form = CreateForm(session.desk, board, row, typed)
+        self._form = CreateForm(session.desk, result, row, typed)
         self._panel = IntentPanel(IntentFacts([]), classes="side")
         self._summary = TextRows(id="summary")
 
@@ -136,7 +136,7 @@ class CreateScreen(Page):
         row = self.state.row
         quote_id, consent = self._consented
         if quote_id != row.quote_id:
-            consent = consent_for(self.state.board, row, self.desk.catalog, self.now())
+            consent = consent_for(self.state.result, row, self.desk.catalog, self.now())
             self._consented = (row.quote_id, consent)
         for doubt in self._form.checked.doubts:
             consent = consent.also(doubt)
@@ -175,8 +175,8 @@ class CreateScreen(Page):
             return state.said
         if self._asks:
             turn = self._again.turn
-            said = "asking for a new quote"
-            return CheckLine("unknown", f"{said}, {turn}" if turn else said)
+            words = "asking for a new quote"
+            return CheckLine("unknown", f"{words}, {turn}" if turn else words)
         if again := self._said_again():
             return CheckLine("warn", "The calls of this window are used up:", again)
         if self.expired():
@@ -184,8 +184,8 @@ class CreateScreen(Page):
             return CheckLine("warn", ended, f"{self._asking_key()} asks again.")
         if problems:
             them = "it" if problems == 1 else "them"
-            said = f"{counted(problems, 'problem')}:"
-            return CheckLine("refuse", said, f"correct {them} first")
+            words = f"{counted(problems, 'problem')}:"
+            return CheckLine("refuse", words, f"correct {them} first")
         if lack is not None:
             return lack
         consent = self.consent()
@@ -302,9 +302,9 @@ class CreateScreen(Page):
         self.show()
 
     def do_complete(self) -> None:
-        said = self._form.complete_name()
-        if said is not None:
-            self.show_notice(said, "warning", about=self.subject())
+        notice = self._form.complete_name()
+        if notice is not None:
+            self.show_notice(notice, "warning", about=self.subject())
 
     def do_step(self, by: int) -> None:
         self._form.step(by)
@@ -334,12 +334,12 @@ class CreateScreen(Page):
     def _lock(self) -> None:
         """Locks the intent: what the fields hold now is what would be confirmed."""
         state, checked = self.state, self._form.check()
-        kind = IntentKind.PRIVATE_SEND if state.board.private_send else IntentKind.EXCHANGE
+        kind = IntentKind.PRIVATE_SEND if state.result.private_send else IntentKind.EXCHANGE
         try:
             intent = lock_for_review(
                 kind,
                 state.row,
-                state.board,
+                state.result,
                 checked.recipient,
                 checked.memo,
                 checked.refund,
@@ -371,7 +371,7 @@ class CreateScreen(Page):
         from swapdesk.flows.catalog.catalog import coin_price
         from swapdesk.flows.intents.intent import SLIPPAGE, terms_of
 
-        chain, asked = state.board.token_in.chain_data, state.board.wish.slippage
+        chain, asked = state.result.token_in.chain_data, state.result.wish.slippage
         return terms_of(
             state.row.quote,
             state.account.account.address,
@@ -512,19 +512,19 @@ class CreateScreen(Page):
         state, repeats = self.state, self._again.may_repeat
         # One route is asked for again: its kind of rate alone, so that it costs one quote.
         asked = self.link.quotes.ask_rate(
-            state.board, fixed=state.row.quote.fixed, on_repeat=repeats
+            state.result, fixed=state.row.quote.fixed, on_repeat=repeats
         )
         self.fetch("quotes", asked, self._arrived, self._quotes_failed)
         self.show()
 
-    def _arrived(self, board: QuoteResult) -> None:
+    def _arrived(self, result: QuoteResult) -> None:
         self._again.answered()
         state, before = self.state, self.state.row
         for screen in self.app.screen_stack:
             take = getattr(screen, "take", None)
             if take is not None:
-                take(board)
-        if not state.requoted(board):
+                take(result)
+        if not state.requoted(result):
             self.show()
             return
         self._find_account()
@@ -535,9 +535,9 @@ class CreateScreen(Page):
             self._lock()
         lost = lost_percent(before, state.row)
         if lost is not None:
-            symbol, receive = compared_symbol(board.wish), board.wish.receive
-            said = rate_worse(symbol, state.row.figure, lost, receive=receive)
-            self.show_notice(said, "warning")
+            symbol, receive = compared_symbol(result.wish), result.wish.receive
+            notice = rate_worse(symbol, state.row.figure, lost, receive=receive)
+            self.show_notice(notice, "warning")
 
     def _quotes_failed(self, error: ClientError) -> None:
         wait = self.link.api.budget.wait_for("quote") if self.link is not None else None
@@ -583,7 +583,7 @@ class CreateScreen(Page):
 
         account = self.state.account
         if self.link is not None and account is not None and account.plan is not None:
-            self._ask_account(read_again(self.desk, account, self.state.board.token_in))
+            self._ask_account(read_again(self.desk, account, self.state.result.token_in))
         elif self.link is not None:
             self.state.own_balance = None
             self._find_account()
@@ -593,20 +593,20 @@ class CreateScreen(Page):
         """Shows the accounts of the wallet; returns the balance of the token sold."""
         from swapdesk.flows.wallet.own_accounts import own_accounts, own_balance
 
-        board = self.state.board
-        accounts = await own_accounts(self.desk, board.token_out, board.token_in)
+        result = self.state.result
+        accounts = await own_accounts(self.desk, result.token_out, result.token_in)
         if accounts:
             self.call_later(self._own_read, accounts)
-        balance = await own_balance(self.desk, board.token_in)
+        balance = await own_balance(self.desk, result.token_in)
         return None if isinstance(balance, str) else balance.amount
 
     async def _swap_account(self) -> SwapAccount:
         """Shows the account as far as it is known; returns it with its plan."""
         from swapdesk.flows.dex.swap_account import find_account, with_plan
 
-        board, quote_id = self.state.board, self.state.row.quote_id
-        sold, bought = board.token_in, board.token_out
-        async for account in find_account(self.desk, sold, bought, payer=board.wish.account):
+        result, quote_id = self.state.result, self.state.row.quote_id
+        sold, bought = result.token_in, result.token_out
+        async for account in find_account(self.desk, sold, bought, payer=result.wish.account):
             self.call_later(self._account_read, account)
         return await with_plan(self.desk, account, quote_id)
 
@@ -619,15 +619,15 @@ class CreateScreen(Page):
         self._form.own(accounts)
         self.show()
 
-    def _account_read(self, found: SwapAccount) -> None:
+    def _account_read(self, account: SwapAccount) -> None:
         """Takes what is known of the account. Where nothing is left to type, because the own
         account pays and is paid, the intent is locked once the plan is known. The key that starts
         the signing waits for a still screen as ever."""
         state = self.state
-        state.account, state.problem = found, ""
-        self._form.own(found.own, found.payee)
+        state.account, state.problem = account, ""
+        self._form.own(account.own, account.payee)
         self.show()
-        if self._opened_locked or state.step != "open" or found.plan is None or state.lack():
+        if self._opened_locked or state.step != "open" or account.plan is None or state.lack():
             return
         if self._form.complete and not self.expired():
             self._opened_locked = True
@@ -659,12 +659,12 @@ def _next_input(checked: Checked) -> str:
     return "you: enter locks the intent"
 
 
-def _what(board: QuoteResult) -> str:
+def _what(result: QuoteResult) -> str:
     """``0.5 BTC → ETH``; the amount stands at the side that was stated."""
-    sold, bought = board.token_in.symbol, board.token_out.symbol
-    amount = copied_amount(board.amount)
-    if board.private_send:
+    sold, bought = result.token_in.symbol, result.token_out.symbol
+    amount = copied_amount(result.amount)
+    if result.private_send:
         return f"{amount} {sold} privately"
-    if board.wish.receive:
+    if result.wish.receive:
         return f"{sold} → {amount} {bought}"
     return f"{amount} {sold} → {bought}"

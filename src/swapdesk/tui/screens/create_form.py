@@ -116,7 +116,7 @@ class CreateState(Struct):
     recipient drawn as dots. ``account`` pays a swap on chains, None until the wallet named one, and
     ``problem`` says why none can."""
 
-    board: QuoteResult
+    result: QuoteResult
     row: RankedQuote
     step: CreateStep = "open"
     intent: Intent | None = None
@@ -154,20 +154,20 @@ class CreateState(Struct):
             return
         error = outcome.error
         fields = " ".join(refused_fields(error)) if error is not None else ""
-        said = f"{outcome.failure.cause} {fields}".strip()
+        cause = f"{outcome.failure.cause} {fields}".strip()
         second = code_and_request(error) if error is not None else outcome.code
         self.step, self.intent = "failed", None
-        self.said = CheckLine("refuse", said, second)
+        self.said = CheckLine("refuse", cause, second)
 
-    def requoted(self, board: QuoteResult) -> bool:
+    def requoted(self, result: QuoteResult) -> bool:
         """Takes the same route of another answer; False when it is gone."""
-        before, row = self.row, follow_route(board, self.row)
+        before, row = self.row, follow_route(result, self.row)
         if row is None:
             self.step = "failed"
             self.said = CheckLine("refuse", "This route is gone.", "esc shows the others.")
             return False
         self.step, self.said = "open", None
-        self.board, self.row = board, row
+        self.result, self.row = result, row
         self.was = before.figure if row.figure != before.figure else None
         return True
 
@@ -177,16 +177,16 @@ class CreateState(Struct):
             return ""
         if self.problem or self.account is None:
             return self.problem.rstrip(".") or ASKING
-        board = self.board
-        return self.account.lack(board.amount_in(self.row), board.token_in.symbol) or ""
+        result = self.result
+        return self.account.lack(result.amount_in(self.row), result.token_in.symbol) or ""
 
     def lack_check(self) -> CheckLine | None:
         """The same as the last line of the panel."""
-        said = self.lack()
-        if not said:
+        lack = self.lack()
+        if not lack:
             return None
-        waits = said == ASKING or (self.account is not None and self.account.filling)
-        return CheckLine("unknown" if waits else "refuse", said)
+        waits = lack == ASKING or (self.account is not None and self.account.filling)
+        return CheckLine("unknown" if waits else "refuse", lack)
 
 
 class IntentPanel(StateView[IntentFacts], can_focus=True):
@@ -267,13 +267,13 @@ class CreateForm(Vertical):
         """``enter`` in the last field, with nothing wrong in any of them."""
 
     def __init__(
-        self, desk: Desk, board: QuoteResult, row: RankedQuote, typed: TypedBefore, **place: Any
+        self, desk: Desk, result: QuoteResult, row: RankedQuote, typed: TypedBefore, **place: Any
     ) -> None:
         """``typed``: what the fields begin with."""
         super().__init__(**place)
         self._book_of_names = desk.book
-        self._checks = checks = CreateChecks(desk, board, row)
-        sold, bought = board.token_in, board.token_out
+        self._checks = checks = CreateChecks(desk, result, row)
+        sold, bought = result.token_in, result.token_out
         brought = typed.memo or checks.recipient(typed.recipient).memo or ""
         gets = f"gets the {bought.symbol}, on {bought.chain_data.name}"
         self._inputs = {
@@ -322,7 +322,7 @@ class CreateForm(Vertical):
     def own(self, accounts: Sequence[Account], payee: Account | None = None) -> None:
         """Takes the wallet's accounts; ``payee`` is filled in as long as nobody typed in the
         field."""
-        self._checks.own = {one.address: one.name for one in accounts}
+        self._checks.own = {account.address: account.name for account in accounts}
         if payee is not None and not self._recipient.value and not self._touched:
             self._payee = payee.address
             self._recipient.field.grouped = True
@@ -344,8 +344,8 @@ class CreateForm(Vertical):
     def keep_in(self, typed: TypedBefore) -> None:
         """Copies the fields into ``typed``; those that this route does not have stay as they
         were."""
-        for name, one in self._inputs.items():
-            setattr(typed, name, one.value)
+        for name, field in self._inputs.items():
+            setattr(typed, name, field.value)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -438,12 +438,12 @@ class CreateForm(Vertical):
             return None
         begun = value[1:].lower()
         if begun in names:
-            found: str | None = names[(names.index(begun) + 1) % len(names)]
+            completed: str | None = names[(names.index(begun) + 1) % len(names)]
         else:
-            found = next((one for one in names if one.startswith(begun)), None)
-        if found is None:
+            completed = next((entry for entry in names if entry.startswith(begun)), None)
+        if completed is None:
             return f"No name for {chain.name} begins with {value[:40]}."
-        self._inputs[name].field.set_value(f"@{found}")
+        self._inputs[name].field.set_value(f"@{completed}")
         return None
 
     @on(TextField.Changed)
@@ -465,12 +465,16 @@ class CreateForm(Vertical):
     def _bring(self, name: str, memo: str) -> None:
         """Fills in the memo of a name, and takes it out with the name: another recipient never
         keeps it."""
-        one = self._inputs.get(name)
-        if one is None or one.field.disabled or one.value not in ("", self._filled[name]):
+        labelled = self._inputs.get(name)
+        if (
+            labelled is None
+            or labelled.field.disabled
+            or labelled.value not in ("", self._filled[name])
+        ):
             return
         self._filled[name] = memo
-        if one.value != memo:
-            one.field.set_value(memo)
+        if labelled.value != memo:
+            labelled.field.set_value(memo)
 
     @on(TextField.Submitted)
     def _submitted(self, event: TextField.Submitted) -> None:
@@ -484,8 +488,8 @@ class CreateForm(Vertical):
         following = list(fields)[list(fields).index(name) + 1 :]
         wrong = self._wrong(checked)
         if check is not None and not check.ok:
-            said = check.problem or "This field is not complete."
-            self.post_message(TextField.Refused(fields[name], said))
+            problem = check.problem or "This field is not complete."
+            self.post_message(TextField.Refused(fields[name], problem))
         elif following:
             fields[following[0]].focus()
         elif wrong is not None:
@@ -511,10 +515,14 @@ class CreateForm(Vertical):
         return results[name]
 
     def _fields(self) -> dict[str, TextField]:
-        return {name: one.field for name, one in self._inputs.items() if not one.field.disabled}
+        return {
+            name: labelled.field
+            for name, labelled in self._inputs.items()
+            if not labelled.field.disabled
+        }
 
     def _name_of(self, field: TextField) -> str:
-        return next(name for name, one in self._inputs.items() if one.field is field)
+        return next(name for name, labelled in self._inputs.items() if labelled.field is field)
 
     def _focused(self) -> str:
         """The name of the field that has the focus; empty for none."""
@@ -588,7 +596,7 @@ def intent_state(
     """``cost`` is what the create takes of the budget; ``verdict`` the last line."""
     # Whole seconds, as the number beside the bar counts them.
     left = ceil((state.row.expires_at - now).total_seconds())
-    total = ceil((state.row.expires_at - state.board.asked_at).total_seconds())
+    total = ceil((state.row.expires_at - state.result.asked_at).total_seconds())
     return IntentFacts(
         [*intent_facts(state, checked), Fact("Cost", cost)],
         locked=clock_time(state.intent.frozen_at) if state.intent is not None else "",
@@ -598,34 +606,34 @@ def intent_state(
 
 
 def intent_facts(state: CreateState, checked: Checked) -> list[Fact]:
-    board, row = state.board, state.row
-    paid, received = board.amount_in(row), received_amount(board, row)
-    rates = rate_both_ways(paid, board.token_in.symbol, received, board.token_out.symbol)
+    result, row = state.result, state.row
+    paid, received = result.amount_in(row), received_amount(result, row)
+    rates = rate_both_ways(paid, result.token_in.symbol, received, result.token_out.symbol)
     was = table_amount(state.was) if state.was is not None else ""
-    reverse = board.wish.receive
+    reverse = result.wish.receive
     rate = "rate fixed" if row.quote.fixed else "floating"
     return [
         Fact(
             "You send",
-            f"{exact_amount(paid)} {board.token_in.symbol}",
-            below=[f"on {board.token_in.chain_data.name}"],
+            f"{exact_amount(paid)} {result.token_in.symbol}",
+            below=[f"on {result.token_in.chain_data.name}"],
             was=was if reverse else "",
             bold=True,
         ),
         *_have(state, paid),
         Fact(
-            "They get" if board.private_send else "You get",
-            f"{trimmed(received)} {board.token_out.symbol}",
-            below=[f"on {board.token_out.chain_data.name}, {rate}"],
+            "They get" if result.private_send else "You get",
+            f"{trimmed(received)} {result.token_out.symbol}",
+            below=[f"on {result.token_out.chain_data.name}, {rate}"],
             was="" if reverse else was,
             bold=True,
         ),
         _least(state),
         Fact(),
         Fact("Route", [route_word(row.quote.type), Span("  "), Span(provider_name(row))]),
-        *([Fact("Rate", rates[0], below=[Span(rates[1])])] if rates and not same(board) else []),
+        *([Fact("Rate", rates[0], below=[Span(rates[1])])] if rates and not same(result) else []),
         Fact("Fees", _fees(row)),
-        *_markup(board, row),
+        *_markup(result, row),
         Fact("Takes", expected_minutes(row.quote.duration)),
         Fact(),
         _recipient(checked.recipient, state.hidden),
@@ -641,7 +649,7 @@ def _have(state: CreateState, paid: Decimal) -> list[Fact]:
     have = state.balance
     if have is None:
         return []
-    amount = f"{exact_amount(have)} {state.board.token_in.symbol}"
+    amount = f"{exact_amount(have)} {state.result.token_in.symbol}"
     if have < paid:
         return [Fact(HAVE, Span(f"{amount}, too little", "status-trouble"))]
     return [Fact(HAVE, amount)]
@@ -650,10 +658,10 @@ def _have(state: CreateState, paid: Decimal) -> list[Fact]:
 def _least(state: CreateState) -> Fact:
     """The least that can arrive, of the locked intent or the route, and who promises it."""
     intent, row = state.intent, state.row
-    least = promised_least(state.board, row) if intent is None else confirmed_least(intent)
+    least = promised_least(state.result, row) if intent is None else confirmed_least(intent)
     if least is None:
         return Fact(LEAST, Span("not promised", "muted"), below=["the rate floats"])
-    amount = f"{trimmed(least)} {state.board.token_out.symbol}"
+    amount = f"{trimmed(least)} {state.result.token_out.symbol}"
     if row.on_chain:
         return Fact(LEAST, amount, below=["or nothing is swapped"], key=SIGNED_LEAST)
     return Fact(LEAST, amount, below=["fixed by the service"])
@@ -666,24 +674,24 @@ def _wallet(account: SwapAccount | None) -> list[Fact]:
     facts = [Fact("From", [Span("wallet ", "muted"), Span(account.name, bold=True)])]
     if account.plan is not None:
         first, *others = account.plan.words
-        below = [f"{BECOMES} {one}" for one in others]
+        below = [f"{BECOMES} {step}" for step in others]
         facts.append(Fact("Steps", first, below=[*below[:-2], "  ".join(below[-2:])]))
     return facts
 
 
-def same(board: QuoteResult) -> bool:
+def same(result: QuoteResult) -> bool:
     """True if both sides are one token, so that a rate says nothing."""
-    return board.token_in.id == board.token_out.id
+    return result.token_in.id == result.token_out.id
 
 
 def summary(state: CreateState, now: datetime) -> list[LineLike]:
     """Two lines for screens without a panel."""
-    board, row = state.board, state.row
+    result, row = state.result, state.row
     left = (row.expires_at - now).total_seconds()
     first: Line = [
-        Span(f"{exact_amount(board.amount_in(row))} {board.token_in.symbol}", bold=True),
+        Span(f"{exact_amount(result.amount_in(row))} {result.token_in.symbol}", bold=True),
         Span(" → ", "muted"),
-        Span(f"{trimmed(received_amount(board, row))} {board.token_out.symbol}", bold=True),
+        Span(f"{trimmed(received_amount(result, row))} {result.token_out.symbol}", bold=True),
     ]
     if row.quote.fixed:
         first.append(Span("  rate fixed", "muted"))
@@ -702,15 +710,15 @@ def _fees(row: RankedQuote) -> str:
     return usd(row.quote.fee_usd) if row.quote.fee_usd is not None else fees_kind(row.quote)
 
 
-def received_amount(board: QuoteResult, row: RankedQuote) -> Decimal:
+def received_amount(result: QuoteResult, row: RankedQuote) -> Decimal:
     """What arrives: the amount that was stated, else that of the quote."""
-    return board.amount if board.wish.receive else row.key
+    return result.amount if result.wish.receive else row.key
 
 
-def _markup(board: QuoteResult, row: RankedQuote) -> list[Fact]:
+def _markup(result: QuoteResult, row: RankedQuote) -> list[Fact]:
     """The markup that was asked for or that the service applied."""
     applied = row.quote.applied_api_markup
-    percent = board.wish.markup if applied is None else applied
+    percent = result.wish.markup if applied is None else applied
     return [Fact("Markup", f"{exact_amount(percent)}%, in price")] if percent else []
 
 
@@ -739,8 +747,8 @@ def _refund(check: RecipientCheck | None, label: str) -> list[Fact]:
     if check is None:
         return []
     if not check.ok:
-        said = f"{REFUSED} not valid yet" if check.text else "not typed yet"
-        return [Fact(label, Span(said, "status-trouble" if check.text else "muted"))]
+        state = f"{REFUSED} not valid yet" if check.text else "not typed yet"
+        return [Fact(label, Span(state, "status-trouble" if check.text else "muted"))]
     if not check.address:
         return [Fact(label, "none")]
     below: list[LineLike] = [Span(check.label, bold=True)] if check.label else []
@@ -759,7 +767,7 @@ def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
     for at, less in enumerate(LESS):
         if len(rows) <= height:
             break
-        state = replace(state, facts=[one for one in map(less, state.facts) if one is not None])
+        state = replace(state, facts=[fact for fact in map(less, state.facts) if fact is not None])
         rows = [row for row in intent_lines(state, width) if row or at < ROOMY_STEPS]
     return rows
 
@@ -767,8 +775,8 @@ def fitting_lines(state: IntentFacts, width: int, height: int) -> list[Line]:
 def _counted(rows: list[Line], width: int, height: int) -> list[Line]:
     """The first rows, and in the last one how many are missing."""
     shown = rows[: height - 1]
-    said = f"{TROUBLE} {counted(len(rows) - len(shown), 'more row')}: enlarge the window"
-    return [*shown, cut([Span(said, "status-waiting")], width)]
+    missing = f"{TROUBLE} {counted(len(rows) - len(shown), 'more row')}: enlarge the window"
+    return [*shown, cut([Span(missing, "status-waiting")], width)]
 
 
 def _without(label: str, fact: Fact) -> Fact | None:
