@@ -80,9 +80,9 @@ class CreateController:
 
         shown = next(
             (
-                one
-                for one in self._app.screen_stack
-                if isinstance(one, CreateScreen) and one.state.sent_intent == intent.id
+                screen
+                for screen in self._app.screen_stack
+                if isinstance(screen, CreateScreen) and screen.state.sent_intent == intent.id
             ),
             None,
         )
@@ -108,12 +108,12 @@ class CreateController:
         if created.withheld is not None:
             return
         confirmed = tracked.intent if tracked is not None else None
-        said = found_again(order) if created.found_again else order_open(order, confirmed)
+        notice = found_again(order) if created.found_again else order_open(order, confirmed)
         if isinstance(shown := self._app.screen, DepositScreen):
             # It says what to send, so it goes when nothing is to be sent any more.
-            shown.show_notice(said, about=DepositPhase.WAITING)
+            shown.show_notice(notice, about=DepositPhase.WAITING)
         else:
-            self._app.notify(said)
+            self._app.notify(notice)
 
     def _deposit_paid(self, service_id: str, outcome: Outcome) -> None:
         if outcome.done:
@@ -178,8 +178,8 @@ class BatchController:
         failure = ""
         try:
             async for _, error in self._creation().run(batch_id):
-                said = "" if error is None else f"{error}. Nothing was paid."
-                self._app.call_later(self._moved, said)
+                reason = "" if error is None else f"{error}. Nothing was paid."
+                self._app.call_later(self._moved, reason)
         except (ClientError, JournalUnavailable) as error:
             failure = f"{error}. Nothing was paid."
         finally:

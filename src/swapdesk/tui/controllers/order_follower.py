@@ -61,17 +61,17 @@ class OrderFollower:
         """Called when a later look settled creates of unknown outcome."""
         from swapdesk.flows.tracking.open_business import settled_words
 
-        for said in settled_words(report):
-            self._app.notify(said, severity="warning")
+        for words in settled_words(report):
+            self._app.notify(words, severity="warning")
         self._navigation.tell_orders()
 
     def _orders_changed(self, ids: frozenset[str]) -> None:
         link = self._session.link
-        known = map(link.tracker.get, ids) if link is not None else ()
-        changed = [one for one in known if one is not None]
+        tracked = map(link.tracker.get, ids) if link is not None else ()
+        changed = [order for order in tracked if order is not None]
         sentences = self.ends.changed(changed, self._session.service_clock.now())
-        for said in sentences:
-            self._app.notify(said)
+        for sentence in sentences:
+            self._app.notify(sentence)
         # What was paid out or came back may be in the own wallet.
         self._session.moves += bool(sentences)
         self._navigation.tell_orders(ids)
@@ -94,20 +94,20 @@ class EndBell:
 
     def begin(self, orders: Iterable[TrackedOrder]) -> None:
         """Notes the orders that ended before: they are no news."""
-        self._told |= {one.service_id: _end(one) for one in orders if one.ended}
+        self._told |= {order.service_id: _end(order) for order in orders if order.ended}
 
     def changed(self, orders: Iterable[TrackedOrder], now: datetime) -> list[str]:
         """Rings for the orders that ended since; returns the sentences, also when no bell was
         rung."""
-        ended = (one for one in orders if one.ended)
-        news = [one for one in ended if self._told.get(one.service_id) != _end(one)]
+        ended = (order for order in orders if order.ended)
+        news = [order for order in ended if self._told.get(order.service_id) != _end(order)]
         self.begin(news)
-        said = [end_sentence(one, now) for one in news]
+        sentences = [end_sentence(order, now) for order in news]
         away = not self.focused or self._choice == "always"
-        if said and away and self._choice != "off":
-            several = f"{len(said)} orders ended. " if len(said) > 1 else ""
-            self._tell(f"{several}{said[0]}")
-        return said
+        if sentences and away and self._choice != "off":
+            several = f"{len(sentences)} orders ended. " if len(sentences) > 1 else ""
+            self._tell(f"{several}{sentences[0]}")
+        return sentences
 
 
 def end_sentence(tracked: TrackedOrder, now: datetime) -> str:
@@ -126,8 +126,8 @@ def terminal_notice(text: str) -> str:
     return f"\a\x1b]9;{safe}\x1b\\"
 
 
-def _end(one: TrackedOrder) -> str:
+def _end(tracked: TrackedOrder) -> str:
     # As above.
     from swapdesk.flows.orders.order_merge import display_of
 
-    return display_of(one.order) or ""
+    return display_of(tracked.order) or ""

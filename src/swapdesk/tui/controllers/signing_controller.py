@@ -45,12 +45,12 @@ class SigningController:
         among them."""
         if self._begun is None:
             return []
-        return [one for one in self._begun.open if not one.rests]
+        return [session for session in self._begun.open if not session.rests]
 
     @property
     def open_counts(self) -> tuple[int, int]:
         """How many swaps, and how many payments of deposits and groups, are not over."""
-        nouns = [one.kind.noun for one in self.open_sessions]
+        nouns = [session.kind.noun for session in self.open_sessions]
         return nouns.count("swap"), nouns.count("payment") + nouns.count("bundle")
 
     @property
@@ -126,14 +126,14 @@ class SigningController:
     async def _replace(self, signing: SigningSession[Any], replacement: Replacement) -> None:
         from swapdesk.flows.signing.signing_session import replace
 
-        said = await replace(replacement, signing)
-        if said is not None:
-            self._app.call_later(self._not_replaced, signing, said)
+        problem = await replace(replacement, signing)
+        if problem is not None:
+            self._app.call_later(self._not_replaced, signing, problem)
 
-    def _not_replaced(self, signing: SigningSession[Any], said: str) -> None:
+    def _not_replaced(self, signing: SigningSession[Any], problem: str) -> None:
         from swapdesk.tui.screens.sign import subject_of
 
-        self._app.notify(f"{subject_of(signing)}: {said}", severity="warning")
+        self._app.notify(f"{subject_of(signing)}: {problem}", severity="warning")
 
     def open(self, signing: SigningSession[Any]) -> None:
         from swapdesk.tui.screens.sign import SignScreen
@@ -170,9 +170,9 @@ class SigningController:
         except JournalUnavailable as error:
             log.warning("what was being signed was not read: %s", error)
             return
-        for one in self.open_sessions:
-            if one.stage in (Stage.WORKING, Stage.STOPPED):
-                self.go_on(one)
+        for session in self.open_sessions:
+            if session.stage in (Stage.WORKING, Stage.STOPPED):
+                self.go_on(session)
 
     def _take_on_groups(self) -> None:
         """A group that was signed and not submitted rests until its key is pressed; the others go
@@ -181,14 +181,14 @@ class SigningController:
         from swapdesk.flows.batch.progress import Stopped, Until
 
         try:
-            found = groups_left_open(self.running)
+            sessions = groups_left_open(self.running)
         except Stopped as error:
             log.warning("a batch is not gone on with: %s", error)
             return
-        for one in found:
-            bundle = standing_of(one).bundle
+        for session in sessions:
+            bundle = standing_of(session).bundle
             under_way = bundle is not None and bundle.under_way
-            one.about.until = Until.SETTLED if under_way else Until.SIGNED
+            session.about.until = Until.SETTLED if under_way else Until.SIGNED
 
     def moved(self, signing_id: str) -> None:
         """Called when a session has something to show: a step, a review, a confirmation."""
@@ -218,8 +218,8 @@ class SigningController:
             else:
                 await self._navigation.back()
         page = self._navigation.page
-        told = shown or (page is not None and page.tells_end_of(signing))
-        if outcome.failure is not None and not told:
+        announced = shown or (page is not None and page.tells_end_of(signing))
+        if outcome.failure is not None and not announced:
             self._app.notify(f"{subject_of(signing)}: {outcome.cause}", severity="warning")
         if outcome.done:
             self._app.notify(f"{subject_of(signing)} {signing.notice}")

@@ -314,15 +314,15 @@ class BatchScreen(Page):
     @property
     def followed(self) -> list[TrackedOrder]:
         ids = [row.service_id for row in self.made.rows if row.service_id] if self.made else []
-        found = map(self.link.tracker.recall, ids) if self.link is not None else ()
-        return [one for one in found if one is not None]
+        orders = map(self.link.tracker.recall, ids) if self.link is not None else ()
+        return [order for order in orders if order is not None]
 
     def known_orders(self, made: Batch) -> dict[str, Order]:
         """The orders of the batch by id: from the tracker, or from the journal while not
         connected."""
         if self.link is None:
             return journaled_orders(self.desk.journal, made)
-        return {one.service_id: one.order for one in self.followed}
+        return {order.service_id: order.order for order in self.followed}
 
     @property
     def group(self) -> GroupStanding | None:
@@ -351,12 +351,12 @@ class BatchScreen(Page):
         a file where nothing is unfinished."""
         if self.busy or self.work.creating or (self.plan is not None and not self._over):
             return
-        found = None
+        batch = None
         with suppress(JournalUnavailable):
-            found = left_open(self.desk.journal, self.now())
-        if found is not None and found.id != self.work.batch_id:
-            self._open(found)
-        if (self.plan is None and found is None) or self._over:
+            batch = left_open(self.desk.journal, self.now())
+        if batch is not None and batch.id != self.work.batch_id:
+            self._open(batch)
+        if (self.plan is None and batch is None) or self._over:
             self.do_load_file()
 
     def _open(self, batch: Batch) -> None:
@@ -388,7 +388,9 @@ class BatchScreen(Page):
             head = head_line(plan, width - 2 * MARGIN, made)
             self._head.show(head, *((plan.sheet.said, " ") if roomy else ()))
             now = self.service_time()
-            orders = {one.service_id: order_status(one, now) for one in self.followed}
+            orders = {
+                followed.service_id: order_status(followed, now) for followed in self.followed
+            }
             self._table.set_rows(batch_rows(plan, made, orders, width))
             self._label.show("Plan", self.done())
             self._pane.show(partial(laid, self.facts(plan)))
@@ -447,7 +449,7 @@ class BatchScreen(Page):
         key, plan = self._table.cursor_key, self.plan
         if key is None or plan is None:
             return None
-        return next((one for one in plan.rows if str(one.number) == key), None)
+        return next((row for row in plan.rows if str(row.number) == key), None)
 
     def _row_said(self) -> tuple[str, str] | None:
         row, made = self.current, self.made
@@ -568,15 +570,15 @@ class BatchScreen(Page):
     def do_edit_row(self) -> None:
         row = self.current
         if row is not None and self.work.batch_id is None:
-            found = row.problems or row.findings
-            self._edit((found[0].column if found else None) or "to")
+            findings = row.problems or row.findings
+            self._edit((findings[0].column if findings else None) or "to")
 
     def _edit(self, column: SheetColumn) -> None:
         row = self.current
         if row is None:
             return
         self._cell = column
-        found = [one for one in row.findings if one.column in (column, None)]
+        findings = [finding for finding in row.findings if finding.column in (column, None)]
         value = row.cell(column)
         # What is decided here is read whole, an address in its groups.
         self._field.field.grouped = column in ("to", "refund") and value[:1] != "@"
@@ -584,11 +586,11 @@ class BatchScreen(Page):
         self._field.show_checks(
             [
                 CheckLine(
-                    "refuse" if one.level == "problem" else "warn",
-                    one.reason,
-                    one.do,
+                    "refuse" if finding.level == "problem" else "warn",
+                    finding.reason,
+                    finding.do,
                 )
-                for one in found
+                for finding in findings
             ]
         )
 
@@ -713,14 +715,14 @@ class BatchScreen(Page):
     def _parts(self, sheet: Sheet) -> Callable[[Sequence[BatchRow]], None]:
         """Returns a callback for the rows judged so far: it shows the first problem at once, and
         the first screenful of rows; the plan has all of them."""
-        told: set[str] = set()
+        shown: set[str] = set()
 
         def rows_so_far(rows: Sequence[BatchRow]) -> None:
             due = {"rows"} if len(rows) >= SCREENFUL else set()
             if any(row.problems for row in rows[-STEP:]):
                 due.add("problem")
-            if due - told:
-                told.update(due)
+            if due - shown:
+                shown.update(due)
                 part = plan_of(sheet, rows, limits_known=False)
                 self.call_later(self._planned, part, part=True)
 
@@ -809,13 +811,13 @@ class BatchScreen(Page):
         plan = self.plan
         if plan is None:
             return
-        found = [row.number for row in plan.problems] or [
+        numbers = [row.number for row in plan.problems] or [
             row.number for row in plan.rows if row.findings and not row.skipped
         ]
         at = int(self._table.cursor_key or 0)
-        ahead = [one for one in found if (one - at) * way > 0]
-        if found:
-            self._table.move_to(str((ahead or found)[0 if way > 0 else -1]))
+        ahead = [number for number in numbers if (number - at) * way > 0]
+        if numbers:
+            self._table.move_to(str((ahead or numbers)[0 if way > 0 else -1]))
 
     # creating
 
@@ -844,8 +846,8 @@ class BatchScreen(Page):
         except NotCreatable:
             self.show_notice("A row has a problem; nothing was created.", "warning")
         except ClaimTaken as error:
-            said = f"These rows are batch {error.holder.id[:8]} already. Nothing was created."
-            self.show_notice(said, "warning")
+            notice = f"These rows are batch {error.holder.id[:8]} already. Nothing was created."
+            self.show_notice(notice, "warning")
         except JournalUnavailable:
             self.show_notice(NO_JOURNAL.cause, "error")
         else:
@@ -868,7 +870,9 @@ class BatchScreen(Page):
 
     def do_orders(self) -> None:
         made = self.made
-        groups = [one.multi_id for one in made.groups if one.multi_id] if made is not None else []
+        groups = (
+            [group.multi_id for group in made.groups if group.multi_id] if made is not None else []
+        )
         filter_line = "" if len(groups) != 1 else f"group:{groups[0]}"
         self.controls.navigation.open_orders(filter_line)
 
@@ -887,8 +891,8 @@ class BatchScreen(Page):
         try:
             written = write_export(folder / name, content)
         except OSError as error:
-            said = error.strerror or "the disk refuses it"
-            self.show_notice(f"The file cannot be written: {said}.", "error")
+            reason = error.strerror or "the disk refuses it"
+            self.show_notice(f"The file cannot be written: {reason}.", "error")
             return
         if made is None:
             # It is the file that is loaded next, once its rows are written.
@@ -1022,10 +1026,10 @@ class BatchScreen(Page):
 
 
 def _doubted(plan: BatchPlan) -> Question:
-    said = list(plan.doubts[:MOST_DOUBTS])
-    if more := len(plan.doubts) - len(said):
-        said.append(f"And {more} more: look at these rows first.")
-    return Question("Before these orders are created", said, AGREED, "agree")
+    doubts = list(plan.doubts[:MOST_DOUBTS])
+    if more := len(plan.doubts) - len(doubts):
+        doubts.append(f"And {more} more: look at these rows first.")
+    return Question("Before these orders are created", doubts, AGREED, "agree")
 
 
 def batch_columns(plan: BatchPlan | None, width: int) -> tuple[Column, ...]:
@@ -1098,13 +1102,13 @@ def _row(
     bare: bool,
 ) -> Row:
     if end is None:
-        glyph, role, said = LEVELS[planned.state]
-        found = None if planned.skipped else (planned.problems or planned.findings or (None,))[0]
-        said = found.short if found is not None else said
+        glyph, role, words = LEVELS[planned.state]
+        finding = None if planned.skipped else (planned.problems or planned.findings or (None,))[0]
+        words = finding.short if finding is not None else words
     else:
-        glyph, role, said, reason = _end(end, orders.get(end.service_id or ""))
-        said = f"{said}: {reason}" if wide and reason else said
-    state: Line = [Span(glyph, role), Span(f" {said}", "muted" if role == "status-done" else role)]
+        glyph, role, words, reason = _end(end, orders.get(end.service_id or ""))
+        words = f"{words}: {reason}" if wide and reason else words
+    state: Line = [Span(glyph, role), Span(f" {words}", "muted" if role == "status-done" else role)]
     cells: dict[str, LineLike] = {**_cells(planned, wide=wide, bare=bare), "state": state}
     if wide:
         cells["refund"] = _refund(planned)
@@ -1151,8 +1155,11 @@ def _sides(order: PlannedOrder) -> str:
 def _reasons(planned: BatchRow, end: BatchRow | None) -> list[str]:
     if end is not None:
         return [end.reason] if end.reason else []
-    found = [*planned.problems, *(one for one in planned.findings if one not in planned.problems)]
-    return [f"{one.reason} {one.do}" for one in found]
+    findings = [
+        *planned.problems,
+        *(finding for finding in planned.findings if finding not in planned.problems),
+    ]
+    return [f"{finding.reason} {finding.do}" for finding in findings]
 
 
 def _end(end: BatchRow, order: OrderStatus | None) -> tuple[str, str, str, str]:
@@ -1219,8 +1226,8 @@ def _refund(row: BatchRow) -> str:
 
 
 def _widest(texts: Iterable[str]) -> int:
-    sizes = [cell_len(one) for one in texts]
-    return max((one for one in sizes if one <= LONGEST_ADDRESS), default=0)
+    sizes = [cell_len(size) for size in texts]
+    return max((size for size in sizes if size <= LONGEST_ADDRESS), default=0)
 
 
 def tokens_named(height: int) -> int:
@@ -1334,11 +1341,11 @@ def _more_tokens(count: int) -> str:
 
 def _arrivals(plan: BatchPlan, tokens: int) -> str:
     """``≈ 0.04123 ETH on Base, ≈ 107.9 XRP on XRP Ledger``."""
-    said = ", ".join(
-        f"{about_amount(one.about)} {one.token.symbol} on {one.token.chain_data.name}"
-        for one in plan.arrivals[:tokens]
+    text = ", ".join(
+        f"{about_amount(arrival.about)} {arrival.token.symbol} on {arrival.token.chain_data.name}"
+        for arrival in plan.arrivals[:tokens]
     )
-    return said + _more_tokens(len(plan.arrivals) - tokens) or NOTHING
+    return text + _more_tokens(len(plan.arrivals) - tokens) or NOTHING
 
 
 def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
@@ -1357,14 +1364,14 @@ def _total(total: Total, means: Means | None, asks: bool) -> LineLike:
         return f"{amount} {what}; what wallet {means.wallet} has is not known"
     lack = means.missing(total)
     role = "foreground" if lack is None else "status-waiting"
-    said = [
+    text = [
         Span(amount, role, amount=True),
         Span(f" of {exact_amount(has)} {what} in wallet {means.wallet}", role),
     ]
     if lack is None:
-        return said
+        return text
     missing = f"; {exact_amount(lack)} {total.token.symbol} are missing"
-    return [Span(f"{TROUBLE} ", role), *said, Span(missing, role)]
+    return [Span(f"{TROUBLE} ", role), *text, Span(missing, role)]
 
 
 def _orders(plan: BatchPlan) -> str:
@@ -1374,22 +1381,22 @@ def _orders(plan: BatchPlan) -> str:
 
 def _groups(plan: BatchPlan) -> str:
     """``2: 50 on Ethereum, 12 on Base``; a group sells on one chain and has at most 50 rows."""
-    said = _named(f"{len(one.rows)} on {one.chain_name}" for one in plan.groups)
-    return f"{len(plan.groups)}: {said}" if plan.groups else said
+    names = _named(f"{len(group.rows)} on {group.chain_name}" for group in plan.groups)
+    return f"{len(plan.groups)}: {names}" if plan.groups else names
 
 
-def _named(said: Iterable[str]) -> str:
+def _named(names: Iterable[str]) -> str:
     """The first few, and how many more there are; a dash for none."""
-    first = list(said)
+    first = list(names)
     more = f" and {len(first) - MOST} more" if len(first) > MOST else ""
     return ", ".join(first[:MOST]) + more or NOTHING
 
 
 def _signatures(plan: BatchPlan) -> str:
     """``3 times: 1 bundle of 20 transfers, 2 transactions of 12 transfers``."""
-    said = _named(map(_how, plan.groups))
-    total = sum(one.signatures for one in plan.groups)
-    return f"{total} times: {said}" if len(plan.groups) > 1 else said
+    kinds = _named(map(_how, plan.groups))
+    total = sum(group.signatures for group in plan.groups)
+    return f"{total} times: {kinds}" if len(plan.groups) > 1 else kinds
 
 
 def _how(group: Group) -> str:
@@ -1400,22 +1407,22 @@ def _how(group: Group) -> str:
 
 def _calls(plan: BatchPlan, exchanges: Allowance | None, reads: Allowance | None) -> str:
     calls = plan.calls
-    said = f"{calls.create} create, {calls.build} build, {calls.submit} submit"
+    text = f"{calls.create} create, {calls.build} build, {calls.submit} submit"
     for name, left in (("exchanges", exchanges), ("reads", reads)):
         if left is not None:
-            said += f"; {name} {left.left:,} of {left.limit:,} left"
-    return said
+            text += f"; {name} {left.left:,} of {left.limit:,} left"
+    return text
 
 
 def _gas(means: Sequence[Means]) -> LineLike:
     """The coins that pay gas, until a built bundle has its own figure."""
-    known = [one for one in means if one.coin is not None]
-    if not known:
+    funded = [one for one in means if one.coin is not None]
+    if not funded:
         return ""
     coins = ", ".join(
-        f"{exact_amount(one.coin)} {one.coin_symbol}" for one in known[:MOST] if one.coin
+        f"{exact_amount(one.coin)} {one.coin_symbol}" for one in funded[:MOST] if one.coin
     )
-    wallet = known[0].wallet
+    wallet = funded[0].wallet
     if not coins:
         return Span(f"{TROUBLE} wallet {wallet} has nothing to pay it from", "status-waiting")
     return f"told by the build; wallet {wallet} has {coins}"

@@ -241,8 +241,8 @@ class DemoScreen(Page):
         self._track.display = self._panes.display = stage is not None
         if stage is None:
             self._title.show(lambda width: wrapped([Span(self._demo.title, bold=True)], width))
-            said = self._said or (BEGINS if self._demo.private else ALONE)
-            self._sentence.show(lambda width: wrapped([Span(said, "muted")], width))
+            sentence = self._said or (BEGINS if self._demo.private else ALONE)
+            self._sentence.show(lambda width: wrapped([Span(sentence, "muted")], width))
             self._path.display = False
             self._compared.show(lambda width: [])
             self.set_money("nothing was paid yet.", "the sandbox" if not self._said else "you: esc")
@@ -376,10 +376,10 @@ def title_lines(stage: Stage, of: int, come: int, width: int) -> list[Line]:
     later = come - stage.number
     ahead = f", {later} later stage{'' if later == 1 else 's'} came" if later > 0 else ""
     at = clock_time(stage.at)
-    said = Span(f"{at} on the sandbox clock{ahead}", "muted")
+    when = Span(f"{at} on the sandbox clock{ahead}", "muted")
     short = Span(f"{at}{ahead}", "muted")
     room = width - width_of(left) - 2
-    return [spread(left, [said if len(said.text) <= room else short], width)]
+    return [spread(left, [when if len(when.text) <= room else short], width)]
 
 
 def said_lines(stage: Stage, more: bool, width: int) -> list[Line]:
@@ -409,15 +409,15 @@ def path_lines(stage: Stage, width: int) -> list[Line]:
         first += [Span(f" {glyph * edge}{BECOMES} ", role), Span(place.text, bold=True)]
     if stage.search is None:
         return [first]
-    found = len(stage.search.path)
-    role = "status-trouble" if found else "muted"
-    said = f" {TROUBLE if found else REFUSED} {edge_said(stage.search)} "
+    hops = len(stage.search.path)
+    role = "status-trouble" if hops else "muted"
+    verdict = f" {TROUBLE if hops else REFUSED} {edge_said(stage.search)} "
     ends = cell_len(places[0].text) + cell_len(places[-1].text) + 2
-    left, right = divmod(width_of(first) - ends - cell_len(said), 2)
+    left, right = divmod(width_of(first) - ends - cell_len(verdict), 2)
     second: Line = [
         Span(places[0].text, bold=True),
         Span(f" {SANDBOX_RULE * left}", "rule"),
-        Span(said, role),
+        Span(verdict, role),
         Span(f"{SANDBOX_RULE * (left + right - 1)}{BECOMES} ", "rule"),
         Span(places[-1].text, bold=True),
     ]
@@ -453,8 +453,8 @@ def _rows(line: PaneLine, label_cells: int, width: int, *, whole: bool) -> list[
     label = _label(line, width)
     text: Line = [Span(f"{label} ", "muted")] if label and not label_cells else []
     text += [Span(f"{glyph} ", role)] if glyph else []
-    said = (line.whole or line.text) if whole else line.text
-    text.append(Span(said, role, bold=line.tone == "strong"))
+    words = (line.whole or line.text) if whole else line.text
+    text.append(Span(words, role, bold=line.tone == "strong"))
     rows = wrapped(text, max(8, width - label_cells))
     heads = [label, *[""] * (len(rows) - 1)]
     return [
@@ -468,8 +468,8 @@ def compared_lines(rows: Sequence[Comparison], width: int) -> list[Line]:
     if not rows:
         return []
     if width < _COMPARED:
-        said = "; ".join(f"{row.label.lower()} {row.brief}" for row in rows if row.brief)
-        return wrapped([Span("Still alike: ", "muted"), Span(f"{said}.")], width)
+        alike = "; ".join(f"{row.label.lower()} {row.brief}" for row in rows if row.brief)
+        return wrapped([Span("Still alike: ", "muted"), Span(f"{alike}.")], width)
     label = 10
     value = (width - label) // 2
     lines = [section_line("What a watcher can still compare", "", width)]

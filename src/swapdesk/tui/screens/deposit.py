@@ -203,7 +203,7 @@ class DepositScreen(DepositPage):
         )
         self._card.show(state)
         self.settle_notice(state.phase)
-        captions = [(one.text, *code_caption(one, tracked)) for one in self.codes()]
+        captions = [(code.text, *code_caption(code, tracked)) for code in self.codes()]
         self._code.show(captions, self.app.size)
         self.say_money(tracked)
         # What a money key of this card acts on.
@@ -237,8 +237,8 @@ class DepositScreen(DepositPage):
 
     def do_accept_lower(self, tracked: TrackedOrder) -> None:
         if (lower := lower_output(tracked)) is not None:
-            given, said = lower
-            question = Question("Accept less", said, ACCEPT, "accept")
+            given, sentences = lower
+            question = Question("Accept less", sentences, ACCEPT, "accept")
             self.confirm(question, partial(self._accept, given))
 
     def _accept(self, given: Decimal) -> None:
@@ -316,10 +316,10 @@ class DepositCodeScreen(DepositPage):
     def _ordered(self) -> list[DepositCode]:
         """The codes, first the one to show: the chosen one, else the fullest one that fits."""
         codes, room = self.codes(), self._room()
-        fitting = [one for one in codes if self._code.fits(one.text, room)]
-        chosen = [one for one in codes if one.name == self._wanted]
+        fitting = [code for code in codes if self._code.fits(code.text, room)]
+        chosen = [code for code in codes if code.name == self._wanted]
         shown = next(iter([*chosen, *fitting, *codes]), None)
-        return sorted(codes, key=lambda one: one is not shown)
+        return sorted(codes, key=lambda code: code is not shown)
 
     def standings(self) -> Standings:
         others = self._ordered[1:]
@@ -373,14 +373,14 @@ def deposit_state(
     order = tracked.order
     facts = tuple(_facts(tracked, state))
     if phase is DepositPhase.HIDDEN:
-        said = None if tracked.awaits_address else tracked.withheld
+        reason = None if tracked.awaits_address else tracked.withheld
         lower = tracked.standing is DepositRelease.LOWER
         never = NOT_YET if lower else "Nothing was sent. Do not pay this order."
         nothing = CheckLine("refuse", never)
         waits = CheckLine("unknown", "Nothing was sent. The address appears here.")
         refused = tracked.withheld is not None and not tracked.being_confirmed
         verdict = nothing if refused else waits
-        return DepositState(phase, said or SETTING_UP, facts=facts, matches=verdict)
+        return DepositState(phase, reason or SETTING_UP, facts=facts, matches=verdict)
     if phase is DepositPhase.EXPIRED:
         if order.deposit_address is None:
             return DepositState(phase, state.cause, facts=facts)
@@ -464,9 +464,9 @@ def code_facts(code: DepositCode, tracked: TrackedOrder, now: datetime) -> list[
 
 def too_large_lines(code: DepositCode, needs: tuple[int, int], room: Size) -> list[LineLike]:
     """Shown when the code does not fit."""
-    said = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
+    text = f"The code with the {code.name} needs {needs[0]} x {needs[1]} cells; here are "
     return [
-        Span(f"{said}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
+        Span(f"{text}{max(0, room.width)} x {max(0, room.height)}.", "status-waiting"),
         "Make the window larger, or copy the parts with the keys below.",
     ]
 
@@ -476,8 +476,8 @@ def no_code_lines(tracked: TrackedOrder, now: datetime) -> list[LineLike]:
     phase = deposit_phase(tracked, now)
     state = reported_status(tracked.order, tracked.intent, now=now)
     if phase is DepositPhase.EXPIRED:
-        said = f"{order_status(tracked, now).cause}."
-        return [Span("The code is gone.", bold=True), Span(said, "status-waiting")]
+        cause = f"{order_status(tracked, now).cause}."
+        return [Span("The code is gone.", bold=True), Span(cause, "status-waiting")]
     if phase is DepositPhase.SEEN:
         return [Span("The code is gone.", bold=True), _seen_head(state)]
     return [Span(tracked.withheld or "There is no deposit address yet.", "status-waiting")]
@@ -551,8 +551,8 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
     facts.append(Fact("Now", now_line))
     if state.elapsed is not None and state.deadline is None and state.level != "expired":
         wait = expected(state.expected.total_seconds() if state.expected else None)
-        said = f"{expected(state.elapsed.total_seconds()).removeprefix('~')} of {wait}"
-        facts.append(Fact("Time", said))
+        time = f"{expected(state.elapsed.total_seconds()).removeprefix('~')} of {wait}"
+        facts.append(Fact("Time", time))
     paid = payout_hash(order)
     if paid:
         facts.append(Fact("Payout tx", paid))
@@ -561,20 +561,24 @@ def _facts(tracked: TrackedOrder, state: OrderStatus) -> list[Fact]:
 
 def _proceeds(tracked: TrackedOrder, state: OrderStatus) -> Fact:
     """What arrives or arrived; what came back of a deposit that was refunded."""
-    order, intent, found = tracked.order, tracked.intent, tracked.proceeds
+    order, intent, proceeds = tracked.order, tracked.intent, tracked.proceeds
     theirs = intent is not None and intent.kind == "private_send"
-    if found.outcome == "came back":
+    if proceeds.outcome == "came back":
         chain, rate = refund_chain(order), ""
     else:
         chain = order.out_token.chain_data.name if order.out_token is not None else ""
         rate = "" if state.ended else ", rate fixed" if order.fixed else ", floating"
     about = "" if state.ended or order.fixed else f"{ABOUT} "
-    got = f"the {found.symbol}" if unsaid(found) else f"{table_amount(found.amount)} {found.symbol}"
-    said = f" on {chain}{rate}" if chain else ""
+    got = (
+        f"the {proceeds.symbol}"
+        if unsaid(proceeds)
+        else f"{table_amount(proceeds.amount)} {proceeds.symbol}"
+    )
+    place = f" on {chain}{rate}" if chain else ""
     value: Line = [
         Span(f"{about}{got}", bold=True),
-        Span(f"{said}; {UNSAID}" if unsaid(found) else said, "muted"),
+        Span(f"{place}; {UNSAID}" if unsaid(proceeds) else place, "muted"),
     ]
     agreed = moved_output(tracked)
     was = f"{table_amount(agreed)} when you agreed" if agreed is not None else ""
-    return Fact(get_label(found.outcome, theirs=theirs), value, was=was)
+    return Fact(get_label(proceeds.outcome, theirs=theirs), value, was=was)

@@ -91,9 +91,9 @@ class FaultsScreen(Page):
         self.show()
 
     def session_changed(self) -> None:
-        known = self._triggers.control if self._triggers is not None else None
+        control = self._triggers.control if self._triggers is not None else None
         # A sandbox that was started again has another control.
-        if self.link is not None and self.link.control is not known:
+        if self.link is not None and self.link.control is not control:
             self._triggers = Triggers(self.desk)
             self._do(self._triggers, "")
 
@@ -119,10 +119,10 @@ class FaultsScreen(Page):
         return Span(said) if said else self._done
 
     def _not_done(self, error: ClientError) -> None:
-        said = f"The sandbox gave no answer: {error}."
+        reason = f"The sandbox gave no answer: {error}."
         if isinstance(error, ApiError):
-            said = f"The sandbox refused: {error.message.rstrip('.')}."
-        self._say(Span(said, "status-trouble"))
+            reason = f"The sandbox refused: {error.message.rstrip('.')}."
+        self._say(Span(reason, "status-trouble"))
 
     def _say(self, done: Span | None) -> None:
         self._done = done
@@ -143,8 +143,8 @@ class FaultsScreen(Page):
         self._show_notes()
 
     def _show_targets(self, fault: Fault) -> None:
-        found = targets(self.desk, fault)
-        self.targets = {key: target for key, (target, _) in found.items()}
+        met = targets(self.desk, fault)
+        self.targets = {key: target for key, (target, _) in met.items()}
         self._meets.set_rows(
             [
                 Row(
@@ -155,7 +155,7 @@ class FaultsScreen(Page):
                         "said": said,
                     },
                 )
-                for key, (target, said) in found.items()
+                for key, (target, said) in met.items()
             ]
         )
 
@@ -164,14 +164,14 @@ class FaultsScreen(Page):
         """Shows what was done last, what is set, and the whole description of the fault under the
         cursor."""
         active, chosen = self._active, self.current
-        told = "; ".join(active[:MOST_TOLD])
+        active_names = "; ".join(active[:MOST_TOLD])
         more = f", and {len(active) - MOST_TOLD} more" if len(active) > MOST_TOLD else ""
-        said = f"Set: {told}{more}." if active else "No fault is set."
+        state = f"Set: {active_names}{more}." if active else "No fault is set."
         spans = [] if self._done is None else [self._done]
-        spans.append(Span(said, "foreground" if active else "muted"))
+        spans.append(Span(state, "foreground" if active else "muted"))
         if chosen is not None:
             spans.append(Span(f"{chosen.name}: {chosen.does}", "muted"))
-        self._notes.show(lambda width: [line for one in spans for line in wrapped([one], width)])
+        self._notes.show(lambda width: [line for span in spans for line in wrapped([span], width)])
         self.refresh_keys()
 
     @property

@@ -487,9 +487,9 @@ class BundleScreen(Page):
         self._table.set_rows(
             Row(
                 name,
-                {"what": name, "how": Span(said, "status-waiting" if shows(said) else "muted")},
+                {"what": name, "how": Span(state, "status-waiting" if shows(state) else "muted")},
             )
-            for name, said in contents(self._file)
+            for name, state in contents(self._file)
         )
         self._where.show(
             [

@@ -171,7 +171,9 @@ class OrderScreen(OneOrderPage):
     def signing(self) -> SigningSession[Any] | None:
         """The open signing session of this order at this desk."""
         mine = (
-            one for one in self.controls.signing.open_sessions if one.order_id == self.service_id
+            session
+            for session in self.controls.signing.open_sessions
+            if session.order_id == self.service_id
         )
         return next(mine, None)
 
@@ -338,16 +340,21 @@ def transaction_facts(order: Order, made: Sequence[OrderTransaction], *, live: b
     service, where it names another one or has none in its link."""
     fact = partial(hash_fact, order.in_token, live=live)
     facts = [
-        fact(_LABELS[one.role], one.hash, note=_NOTES.get(one.fate, ""), key=one.hash)
-        for one in made
-        if one.own
+        fact(
+            _LABELS[transaction.role],
+            transaction.hash,
+            note=_NOTES.get(transaction.fate, ""),
+            key=transaction.hash,
+        )
+        for transaction in made
+        if transaction.own
     ]
     other = other_deposit(order, made)
     if other is not None:
         facts.append(fact("Service says", other, key=other))
-    told = named_deposit(order, made)
-    if own_payment(made) is None and told is not None and linked_deposit(order) is None:
-        facts.append(fact(_LABELS["deposit"], told, key=told))
+    named = named_deposit(order, made)
+    if own_payment(made) is None and named is not None and linked_deposit(order) is None:
+        facts.append(fact(_LABELS["deposit"], named, key=named))
     return facts
 
 
@@ -387,8 +394,8 @@ def withheld_line(tracked: TrackedOrder, summary: OrderStatus) -> Line:
         return []
     hard = tracked.standing in _HARD
     glyph, role = (REFUSED, "status-trouble") if hard else (UNKNOWN, "status-waiting")
-    said = NO_ADDRESS_TEXT if tracked.awaits_address else tracked.withheld
-    line = [Span(f"{glyph} {said}", role, bold=hard)]
+    reason = NO_ADDRESS_TEXT if tracked.awaits_address else tracked.withheld
+    line = [Span(f"{glyph} {reason}", role, bold=hard)]
     if not hard:
         return line
     if display_of(tracked.order) == DisplayStatus.WAITING_FOR_DEPOSIT:
@@ -505,12 +512,12 @@ def _paid(place: DepositDestination, on: str) -> list[Fact]:
 
 def _sent(tracked: TrackedOrder, made: Sequence[OrderTransaction]) -> list[Fact]:
     """The exact amounts that were sent, where the line above has another or a rounded one."""
-    found = sent_amounts(tracked, made)
-    if len(found) == 1 and tracker_amount(found[0][1], "pay") == exact_amount(found[0][1]):
+    sent = sent_amounts(tracked, made)
+    if len(sent) == 1 and tracker_amount(sent[0][1], "pay") == exact_amount(sent[0][1]):
         return []
     return [
         Fact(label, f"{exact_amount(amount)} {symbol}", copy=copied_amount(amount))
-        for label, amount, symbol, _ in found
+        for label, amount, symbol, _ in sent
     ]
 
 
@@ -523,8 +530,8 @@ def _payout(order: Order, summary: OrderStatus, *, live: bool) -> list[Fact]:
     waiting = display_of(order) == DisplayStatus.WAITING_FOR_DEPOSIT
     if waiting or (summary.ended and summary.level != "done"):
         return []
-    said = "the service gives no hash" if summary.ended else "not sent yet"
-    return [Fact("Payout tx", [Span(said, "muted")])]
+    state = "the service gives no hash" if summary.ended else "not sent yet"
+    return [Fact("Payout tx", [Span(state, "muted")])]
 
 
 def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bool) -> list[Fact]:
@@ -545,8 +552,8 @@ def _refund(tracked: TrackedOrder, made: Sequence[OrderTransaction], *, live: bo
         if missing and display_of(order) == DisplayStatus.REFUNDED:
             lost = f"{exact_amount(missing)} {sent}"
             less = kept is None
-            said = f", {lost} less than asked for" if less else f", the provider kept {lost}"
-            value.append(Span(said, "muted"))
+            words = f", {lost} less than asked for" if less else f", the provider kept {lost}"
+            value.append(Span(words, "muted"))
         facts.append(Fact("Refunded", value, copy=copied_amount(order.refund_amount)))
     else:
         facts.append(Fact("Refunded", [Span(UNSAID, "muted")]))
@@ -571,19 +578,19 @@ def _executed(tracked: TrackedOrder) -> list[Fact]:
     worth = percent((out - quoted) * Decimal(100) / quoted)
     # Before the end the amount is what the order promises, not what was traded.
     word = "executed" if display_of(order) == DisplayStatus.SWAP_COMPLETED else "the order says"
-    said = f"{tracker_amount(quoted)}{by}, {word} {tracker_amount(out)} {received}{at} ({worth})"
-    return [Fact("Quoted", said)]
+    text = f"{tracker_amount(quoted)}{by}, {word} {tracker_amount(out)} {received}{at} ({worth})"
+    return [Fact("Quoted", text)]
 
 
 def _private(order: Order, intent: Intent | None) -> list[Fact]:
     asked = intent is not None and intent.route == "private"
     if order.anonymous is True:
-        said = "the service confirms two legs (anonymous: true)"
-        return [Fact("Private", [Span(f"{VALID} ", "status-done"), Span(said)])]
+        words = "the service confirms two legs (anonymous: true)"
+        return [Fact("Private", [Span(f"{VALID} ", "status-done"), Span(words)])]
     if not asked:
         return []
-    said = "asked for a private route, the service says one leg"
-    return [Fact("Private", [Span(f"{REFUSED} ", "status-trouble"), Span(said)])]
+    words = "asked for a private route, the service says one leg"
+    return [Fact("Private", [Span(f"{REFUSED} ", "status-trouble"), Span(words)])]
 
 
 def _known_for(tracked: TrackedOrder, now: datetime) -> LineLike:

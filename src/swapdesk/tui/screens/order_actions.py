@@ -96,14 +96,14 @@ class OrderActions(Page, bare=True):
         try:
             if tracked.put_away:
                 tracker.take_back(tracked.service_id)
-                said = f"Order {name} needs you again."
+                notice = f"Order {name} needs you again."
             else:
                 tracker.put_away(tracked.service_id)
-                said = f"Order {name} is put away and stays in the journal. D takes it back."
+                notice = f"Order {name} is put away and stays in the journal. D takes it back."
         except JournalUnavailable as error:
             self.show_notice(f"The journal does not take it: {error}.", "error")
             return
-        self.show_notice(said)
+        self.show_notice(notice)
 
     def fund_standing(self, tracked: TrackedOrder, *, payable: bool) -> CommandState:
         """``payable``: the order may be paid now."""
@@ -196,9 +196,9 @@ def export_to(page: Page, orders: Sequence[TrackedOrder], path: Path, now: datet
         reason = error.strerror or str(error)
         page.show_notice(f"{path} was not written: {reason}.", "error")
         return
-    said = f"{len(orders)} {'order' if len(orders) == 1 else 'orders'} written to {written}"
-    if len(said) <= page.app.size.width - 2 * MARGIN:
-        page.show_notice(said)
+    notice = f"{len(orders)} {'order' if len(orders) == 1 else 'orders'} written to {written}"
+    if len(notice) <= page.app.size.width - 2 * MARGIN:
+        page.show_notice(notice)
     else:
         # A path is of no use when it is cut.
-        page.app.push_screen(ReadingOverlay(partial(wrapped, said)))
+        page.app.push_screen(ReadingOverlay(partial(wrapped, notice)))

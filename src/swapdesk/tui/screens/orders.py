@@ -191,9 +191,9 @@ class OrdersScreen(OrderActions):
     def _redraw(self, keys: Collection[str]) -> None:
         """Draws these orders, the label, and the pane if it speaks of one of them or of none; all
         rows when one of them changes its group."""
-        found = [one for one in map(self._tracked, keys) if one is not None]
+        changed = [tracked for tracked in map(self._tracked, keys) if tracked is not None]
         skipped = self.link.tracker.skipped if self.link is not None else 0
-        if self._filling is None and not self._table.redraw(found, skipped):
+        if self._filling is None and not self._table.redraw(changed, skipped):
             self.show()
             return
         self._table.relabel(self._stale())
@@ -400,10 +400,10 @@ class OrdersScreen(OrderActions):
     def _read(self) -> None:
         self.show()
         tracker = self.desk.link.tracker
-        said = left_out_words(tracker.skipped)
+        left_out = left_out_words(tracker.skipped)
         self.show_notice(
-            f"{counted(len(tracker.orders()), 'order')}, read now. {said}".rstrip(),
-            "warning" if said else "information",
+            f"{counted(len(tracker.orders()), 'order')}, read now. {left_out}".rstrip(),
+            "warning" if left_out else "information",
         )
 
     def _not_read(self, error: ClientError) -> None:

@@ -140,7 +140,7 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
     def _read(self) -> QuoteOptions:
         return read_options({name: field.value for name, field in self._fields.items()})
 
-    def _say(self, said: str = "", *, good: bool = False) -> None:
+    def _say(self, notice: str = "", *, good: bool = False) -> None:
         """Says what the texts mean, or what is wrong with them."""
         try:
             words = options_in_words(self._read(), self._named) or "floating rates of every route"
@@ -148,7 +148,7 @@ class QuoteOptionsOverlay(Overlay[QuoteOptions]):
         except WishRefused as refused:
             line = [Span(f"{REFUSED} {refused.message}", "status-trouble")]
         role = "status-done" if good else "status-trouble"
-        self._said.show([line, Span(said, role)])
+        self._said.show([line, Span(notice, role)])
 
 
 def open_options(

@@ -108,11 +108,11 @@ class RequestLogScreen(Page):
         self._drawn = drawn
         before, cursor = self._table.rows, self._table.cursor_key
         follow = not cursor or not before or before[-1].key == cursor
-        self._calls = {f"c{one.number}": one for one in log}
-        self._notices = {f"n{one.number}": one for one in kept}
+        self._calls = {f"c{entry.number}": entry for entry in log}
+        self._notices = {f"n{entry.number}": entry for entry in kept}
         kept_keys = self._calls.keys() | self._notices.keys()
         self._rows = {key: row for key, row in self._rows.items() if key in kept_keys}
-        rows = [row for _, row in sorted(self._matching(), key=lambda found: found[0])]
+        rows = [row for _, row in sorted(self._matching(), key=lambda entry: entry[0])]
         self._table.set_empty(
             "No call matches." if self._field.text else "No call has been made yet."
         )

@@ -460,43 +460,43 @@ def _kind(session: SigningSession[Any]) -> str:
 
 
 def _objections(review: Review, width: int) -> list[Line]:
-    found = review.findings
-    said = [Span(f"{REFUSED} {one}", "status-trouble") for one in objections(found)]
-    said += [Span(f"{TROUBLE} {one}", "status-waiting")
-             for one in objections(found, Severity.WARN)]  # fmt: skip
-    return [row for one in said for row in wrapped(one, width, indent=2)]
+    findings = review.findings
+    spans = [Span(f"{REFUSED} {one}", "status-trouble") for one in objections(findings)]
+    spans += [Span(f"{TROUBLE} {one}", "status-waiting")
+             for one in objections(findings, Severity.WARN)]  # fmt: skip
+    return [row for one in spans for row in wrapped(one, width, indent=2)]
 
 
 def _happens(session: SigningSession[Any], review: Review, width: int) -> list[Line]:
     simulation = review.simulation
     if simulation is None:
         if isinstance(session.payload, TransactionPayload | SolanaPayload):
-            said = "not simulated"
+            sentence = "not simulated"
         else:
-            said = "not simulated: a signature moves nothing by itself"
-        return [ruled("What happens", said, width)]
+            sentence = "not simulated: a signature moves nothing by itself"
+        return [ruled("What happens", sentence, width)]
     fact = f"simulated on block {simulation.height:,}"
     rows = [ruled("What happens", fact, width)]
     if simulation.failure is not None:
-        said = f"{REFUSED} it would fail: {simulation.failure}"
-        return rows + wrapped(Span(said, "status-trouble"), width, indent=2)
+        sentence = f"{REFUSED} it would fail: {simulation.failure}"
+        return rows + wrapped(Span(sentence, "status-trouble"), width, indent=2)
     changes = moved(review, names_of(session))
-    for one in changes:
+    for change in changes:
         # What others get and give is the other half of the swap, unless something is wrong.
-        if one.yours or review.refused:
-            rows += _moved(one, session.wallet, width)
-    if not any(one.yours for one in changes):
+        if change.yours or review.refused:
+            rows += _moved(change, session.wallet, width)
+    if not any(change.yours for change in changes):
         rows += _labelled(session.wallet or "wallet", [Span("nothing moves")], width)
     return rows
 
 
-def _moved(one: Moved, wallet: str, width: int) -> list[Line]:
-    name = (wallet or "wallet") if one.yours else "others"
-    amounts = [[Span(f"{symbol} "), _signed(amount)] for amount, symbol in one.amounts]
-    if one.yours:
+def _moved(change: Moved, wallet: str, width: int) -> list[Line]:
+    name = (wallet or "wallet") if change.yours else "others"
+    amounts = [[Span(f"{symbol} "), _signed(amount)] for amount, symbol in change.amounts]
+    if change.yours:
         rest: Line = [Span(f"{VALID} ", "status-done"), Span("nothing else moves", "muted")]
         return _labelled(name, joined([*amounts, rest], " " * 5), width)
-    holder = Span(grouped_address(one.holder), "muted")
+    holder = Span(grouped_address(change.holder), "muted")
     return _labelled(name, [*joined(amounts, " " * 5), Span("  "), holder], width)
 
 
@@ -506,10 +506,10 @@ def _signed(amount: Decimal) -> Span:
 
 
 def _matched(session: SigningSession[Any], review: Review) -> Line:
-    said = match_count(review, session.kind.promise)
-    if any(one.match is Match.DIFFERS for one in review.lines) or review.refused:
-        return [Span(f"{REFUSED} {said}", "status-trouble")]
-    return [Span(f"{VALID} ", "status-done"), Span(said)]
+    count = match_count(review, session.kind.promise)
+    if any(line.match is Match.DIFFERS for line in review.lines) or review.refused:
+        return [Span(f"{REFUSED} {count}", "status-trouble")]
+    return [Span(f"{VALID} ", "status-done"), Span(count)]
 
 
 def _digest(review: Review, width: int, *, one_row: bool) -> list[Line]:
@@ -530,10 +530,10 @@ def _agreement(review: Review, *, brief: bool) -> Line:
     if review.agreed is None or not review.digest:
         return []
     verb = "agree" if review.agreed else "differ"
-    said = f"desk {verb}s" if brief else f"desk and agent {verb}"
+    words = f"desk {verb}s" if brief else f"desk and agent {verb}"
     if review.agreed:
-        return [Span(f"  {VALID}  ", "status-done"), Span(said, "muted")]
-    return [Span(f"  {REFUSED}  {said}", "status-trouble")]
+        return [Span(f"  {VALID}  ", "status-done"), Span(words, "muted")]
+    return [Span(f"  {REFUSED}  {words}", "status-trouble")]
 
 
 def _labelled(label: str, content: LineLike, width: int) -> list[Line]:
@@ -565,7 +565,7 @@ def _end_lines(
         Fact("Transaction", outcome.hash or ""),
         Fact("Code", outcome.code),
     ]
-    rows += facts_lines([one for one in facts if one.value], width, LABEL)
+    rows += facts_lines([fact for fact in facts if fact.value], width, LABEL)
     refused = session.refused
     if refused is not None:
         rows += [[], [Span(NOTHING_SIGNED, bold=True)], []]
@@ -577,8 +577,8 @@ def _end_lines(
 
 
 def _sentence(text: str) -> str:
-    said = text[:1].upper() + text[1:]
-    return said if said.endswith(".") else f"{said}."
+    sentence = text[:1].upper() + text[1:]
+    return sentence if sentence.endswith(".") else f"{sentence}."
 
 
 def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneyState:
@@ -614,23 +614,26 @@ def money_of(session: SigningSession[Any], where: str, now: datetime) -> MoneySt
 
 def phrase_question(session: SigningSession[Any], review: Review) -> Sequence[str]:
     """The sentences before a phrase is typed: what nobody promised."""
-    heavy = [one for one in review.lines if one.match is Match.UNMATCHED and one.weight]
+    heavy = [line for line in review.lines if line.match is Match.UNMATCHED and line.weight]
     return [
         f"{review.title}.",
-        *(f"{one.field}: {one.signed}. It is not in the {session.kind.promise}." for one in heavy),
+        *(
+            f"{line.field}: {line.signed}. It is not in the {session.kind.promise}."
+            for line in heavy
+        ),
         *objections(review.findings, Severity.WARN),
     ]
 
 
 def under_way(sessions: Sequence[SigningSession[Any]]) -> list[LineLike]:
     """A row for each session, those first that wait for the trader."""
-    waiting_first = sorted(sessions, key=lambda one: not one.waits)
+    waiting_first = sorted(sessions, key=lambda session: not session.waits)
     rows = list(map(_under_way, waiting_first[:MOST]))
     more = len(sessions) - MOST
     return [*rows, Span(f"  and {more} more", "muted")] if more > 0 else rows
 
 
 def _under_way(session: SigningSession[Any]) -> LineLike:
-    glyph, role, said = _SAID[session.stage]
+    glyph, role, words = _SAID[session.stage]
     name = Span(subject_of(session), bold=True)
-    return [Span(f"{glyph} ", role), name, Span(f"  {said}", role)]
+    return [Span(f"{glyph} ", role), name, Span(f"  {words}", role)]

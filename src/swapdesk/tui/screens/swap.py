@@ -248,7 +248,7 @@ class SwapScreen(Page):
         """The signing session to look at first: one that waits for the trader, else any open
         one."""
         signings = self.controls.signing.open_sessions
-        return next(iter([one for one in signings if one.waits] or signings), None)
+        return next(iter([session for session in signings if session.waits] or signings), None)
 
     def swaps_changed(self) -> None:
         """Draws a row for each swap and payment under way."""
@@ -365,11 +365,11 @@ class SwapScreen(Page):
     def _understand(self) -> None:
         """Reads the line again and says how it was understood; makes no call."""
         if self.session.opened:
-            said = self._read_line()
-            if said.state == "empty":
-                said = self._where_to_go()
+            reading = self._read_line()
+            if reading.state == "empty":
+                reading = self._where_to_go()
             named = self.desk.catalog.provider_name
-            self._say(with_options(said, self.session.quote_options, named))
+            self._say(with_options(reading, self.session.quote_options, named))
         self.settle_notice(self.subject())
         self._say_money()
         self.refresh_keys()
@@ -433,12 +433,12 @@ class SwapScreen(Page):
         if line is not None and line.token_in is not None and (line.pair or line.share):
             from swapdesk.flows.wallet.own_accounts import own_balance
 
-            asked = own_balance(self.desk, line.token_in)
-            self.fetch("balance", asked, partial(self._balance_known, line.token_in.id))
+            question = own_balance(self.desk, line.token_in)
+            self.fetch("balance", question, partial(self._balance_known, line.token_in.id))
 
-    def _balance_known(self, token_id: str, found: OwnBalance | str) -> None:
+    def _balance_known(self, token_id: str, balance: OwnBalance | str) -> None:
         """Takes the balance of a token, or the reason why it is not known."""
-        self.held[token_id] = found
+        self.held[token_id] = balance
         self._understand()
 
     # what stands below
@@ -489,8 +489,8 @@ class SwapScreen(Page):
         from swapdesk.flows.orders.order_status import order_status
 
         nearest, now = self.link.tracker.nearest(MOST_OPEN), self.service_time()
-        rows = [(one, order_status(one, now)) for one in nearest]
-        self._open.set_rows(_row(one, said) for one, said in rows if not said.ended)
+        rows = [(tracked, order_status(tracked, now)) for tracked in nearest]
+        self._open.set_rows(_row(tracked, status) for tracked, status in rows if not status.ended)
 
     @property
     def _filled(self) -> LineTable | None:
@@ -562,8 +562,8 @@ class SwapScreen(Page):
         head, at, begun = text.rpartition("@")
         if not at:
             return None
-        known = self.desk.book.names(sold.chain_data.kind if sold is not None else None)
-        names = [name for name in known if name.startswith(begun.lower())]
+        booked = self.desk.book.names(sold.chain_data.kind if sold is not None else None)
+        names = [name for name in booked if name.startswith(begun.lower())]
         if not names:
             return text
         following = names[(names.index(begun) + 1) % len(names)] if begun in names else names[0]
@@ -639,25 +639,25 @@ class SwapScreen(Page):
 
         line = self._read
         if not self.line.value.strip():
-            said = NOTHING_SENT if self.private else NOTHING_SWAPPED
-            self.show_notice(said, about=self.subject())
+            notice = NOTHING_SENT if self.private else NOTHING_SWAPPED
+            self.show_notice(notice, about=self.subject())
         elif not self.session.ready or line is None:
-            said = "The desk is still starting. The line stays here."
-            self.show_notice(said, "warning", about=self.subject())
+            notice = "The desk is still starting. The line stays here."
+            self.show_notice(notice, "warning", about=self.subject())
         elif line.wants_amount:
             # The cursor goes to where it belongs.
             self.line.set_value(f" {self.line.value.strip()}")
             self.line.action_edit("home")
             self.show_notice(line.message, "warning", about=self.subject())
         elif not line.ready:
-            said = line.message or "The line is not complete."
-            self.show_notice(said, "warning", about=self.subject())
+            notice = line.message or "The line is not complete."
+            self.show_notice(notice, "warning", about=self.subject())
         elif refusal := outside(line, self._limits):
             short = nearest_bound(line, self._limits)
             self.show_notice(refusal, "warning", about=self.subject(), short=short)
         elif line.pair is not None and line.amount is not None:
             try:
-                wish = QuoteRequest.of(
+                request = QuoteRequest.of(
                     self._options,
                     *line.pair,
                     line.amount,
@@ -665,10 +665,10 @@ class SwapScreen(Page):
                     private_send=line.private_send,
                 )
             except WishRefused as refused:
-                said = f"{refused.message} f2 changes the options."
-                self.show_notice(said, "warning", about=self.subject())
+                notice = f"{refused.message} f2 changes the options."
+                self.show_notice(notice, "warning", about=self.subject())
                 return
-            screen = QuotesScreen(self.session, wish, recipient=line.payee)
+            screen = QuotesScreen(self.session, request, recipient=line.payee)
             self.app.push_screen(screen)
 
 
@@ -717,9 +717,9 @@ def reading_of(
 
 def greeting(catalog: Catalog) -> list[LineLike]:
     """Shown before the first swap."""
-    said = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
+    text = f"This is a sandbox with {len(catalog.chains())} chains and {catalog.count} tokens."
     return [
-        Span(f"{said} Nothing here is real money.", "muted"),
+        Span(f"{text} Nothing here is real money.", "muted"),
         Span(COLOURS_OFFERED, "muted"),
     ]
 
@@ -754,8 +754,8 @@ def places_reading(keys: Sequence[tuple[str, str]], whose: str) -> IntentReading
     for at, (key, place) in enumerate(keys):
         places += [Span(f" {DOT} ", "rule")] if at else []
         places += [Span(key, "accent"), Span(f" {place}", "muted")]
-    said = f"{whose} is this desk's account at the service of the sandbox." if whose else ""
-    return IntentReading(text=places, below=said)
+    account = f"{whose} is this desk's account at the service of the sandbox." if whose else ""
+    return IntentReading(text=places, below=account)
 
 
 def with_options(
@@ -860,7 +860,7 @@ def _recent_row(line: Recent, now: datetime) -> Row:
     return Row(line.text, {"line": line.text, "route": route, "at": day(line.at, now)})
 
 
-def _row(tracked: TrackedOrder, said: OrderStatus) -> Row:
+def _row(tracked: TrackedOrder, status: OrderStatus) -> Row:
     """One open order, in the words of the tracker."""
     order = tracked.order
     sent, received = tracked.symbols
@@ -869,8 +869,8 @@ def _row(tracked: TrackedOrder, said: OrderStatus) -> Row:
         {
             "id": Span(tracked.short_id, bold=True),
             "what": f"{tracker_amount(order.in_amount, 'pay')} {sent} → {received}",
-            "state": Span(said.word, ROLE_OF_LEVEL[said.level]),
-            "time": said.time.text,
+            "state": Span(status.word, ROLE_OF_LEVEL[status.level]),
+            "time": status.time.text,
         },
     )
 
@@ -883,10 +883,10 @@ def news_lines(
     rows: list[Line] = []
     if events:
         rows.append(section_line("Last events", "", width))
-        rows += [_event(_time(one.at, now), one, width) for one in events]
+        rows += [_event(_time(event.at, now), event, width) for event in events]
     if markets:
         rows += [*([[]] if rows else []), section_line("Markets of your tokens", "USD", width)]
-        rows += [_market(one, width) for one in markets]
+        rows += [_market(event, width) for event in markets]
     return rows
 
 

@@ -339,9 +339,9 @@ class TokensScreen(Page):
         pair = self._pair(token)
         if pair is None or self.link is None:
             return []
-        known = self.link.quotes.known_limits(*pair)
-        if known is not None:
-            return limits_line(pair, known)
+        limits = self.link.quotes.known_limits(*pair)
+        if limits is not None:
+            return limits_line(pair, limits)
         if "limits" in self.fetching:
             return [Span("asking", "status-moving")]
         key = shown_key(ASK_LIMITS.key)
@@ -368,13 +368,13 @@ class TokensScreen(Page):
         and the severity; an empty sentence for a token that was kept."""
         catalog = self.desk.catalog
         try:
-            found = await catalog.fetch_by_address(self.desk.link.api, contract)
+            token = await catalog.fetch_by_address(self.desk.link.api, contract)
         except OSError as error:
-            said = f"The list of tokens cannot be written: {error.strerror}; make room."
-            return said, "error"
+            problem = f"The list of tokens cannot be written: {error.strerror}; make room."
+            return problem, "error"
         if catalog.gap:
             return f"{catalog.gap}.", "warning"
-        return "" if found else "The service does not know this contract either.", "warning"
+        return "" if token else "The service does not know this contract either.", "warning"
 
     def _fetched(self, notice: tuple[str, str]) -> None:
         if notice[0]:
@@ -438,8 +438,8 @@ class TokensScreen(Page):
         if row is None or token is None:
             return
         check = self._check(row, token, self.desk.catalog.rows.drawn_like(row))
-        if said := refusal(check):
-            self.show_notice(said, "warning", about=row.id)
+        if reason := refusal(check):
+            self.show_notice(reason, "warning", about=row.id)
             return
         if not (lines := texts(check, "warn")):
             self._take(row)
@@ -523,8 +523,8 @@ def verdict_line(verdict: Verdict) -> Line:
 
 def _warnings(check: Sequence[CheckLine]) -> tuple[Line, ...]:
     marks = {"refuse": (REFUSED, "status-trouble"), "warn": (TROUBLE, "status-waiting")}
-    found = [(*marks[line.level], line.text) for line in check if line.level in marks]
-    return tuple([Span(f"{glyph} ", role), Span(text, role)] for glyph, role, text in found)
+    lines = [(*marks[line.level], line.text) for line in check if line.level in marks]
+    return tuple([Span(f"{glyph} ", role), Span(text, role)] for glyph, role, text in lines)
 
 
 def _facts(
@@ -577,13 +577,13 @@ def _scanned(row: TokenRow, token: Token, now: datetime) -> str:
 
 def _figures(row: TokenRow, token: Token) -> tuple[Line, ...]:
     """Rank, market size and trade of a day, where they are known."""
-    known: list[tuple[str, Decimal | None, str]] = [
+    figures: list[tuple[str, Decimal | None, str]] = [
         ("rank ", row.rank, exact_amount(row.rank) if row.rank is not None else ""),
         ("cap ", token.market_cap, usd_market(token.market_cap)),
         ("24h ", token.volume, usd_market(token.volume)),
     ]
     return tuple(
-        [Span(label, "muted"), Span(text)] for label, value, text in known if value is not None
+        [Span(label, "muted"), Span(text)] for label, value, text in figures if value is not None
     )
 
 
@@ -595,9 +595,9 @@ def _copies(alike: Sequence[TokenRow], *, short: bool) -> list[Line]:
     """How many tokens copy this name, and the first of them with their verdicts."""
     if not alike:
         return []
-    said = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"
-    said = f"{len(alike)} alike: " if short else f"{said} this name: "
-    first: Line = [Span(f"{TROUBLE} ", "status-waiting"), Span(said)]
+    count = "1 token copies" if len(alike) == 1 else f"{len(alike)} tokens copy"
+    count = f"{len(alike)} alike: " if short else f"{count} this name: "
+    first: Line = [Span(f"{TROUBLE} ", "status-waiting"), Span(count)]
     rows: list[Line] = [[*first, *_copy(alike[0])]]
     rows += [[Span("  "), *_copy(other)] for other in alike[1:_MOST_ALIKE]]
     if len(alike) > _MOST_ALIKE:

@@ -92,61 +92,70 @@ VenueName = Callable[[str | None], str | None]
 
 
 def wallet_rows(
-    told: WalletSnapshot, named: VenueName = lambda code: code
+    snapshot: WalletSnapshot, named: VenueName = lambda code: code
 ) -> tuple[list[TableRow], dict[str, Subject]]:
     """The rows, and what each selectable one is about, by its key."""
     rows: list[TableRow] = []
     subjects: dict[str, Subject] = {}
-    allowing = {(one.account.address, one.chain): one for one in told.allowances}
+    allowing = {
+        (holdings.account.address, holdings.chain): holdings for holdings in snapshot.allowances
+    }
     before = ""
-    for one in told.holdings:
-        address = one.account.address
+    for holdings in snapshot.holdings:
+        address = holdings.account.address
         if before not in ("", address):
-            rows.append(Prose(f"gap {address} {one.chain}"))
-        name: Cell = "" if before == address else _name(one.account)
+            rows.append(Prose(f"gap {address} {holdings.chain}"))
+        name: Cell = "" if before == address else _name(holdings.account)
         before = address
-        rows += _on_chain(one, name, allowing.get(one.place), subjects)
-    held = {one.account.address for one in told.holdings}
-    for account in told.accounts:
-        if account.address in held:
+        rows += _on_chain(holdings, name, allowing.get(holdings.place), subjects)
+    listed = {holdings.account.address for holdings in snapshot.holdings}
+    for account in snapshot.accounts:
+        if account.address in listed:
             continue
         if rows:
             rows.append(Prose(f"gap {account.address}"))
         key = f"{account.address} none"
         subjects[key] = Subject(account, "")
-        words = "being read" if told.reading else "no node of its chains is connected"
+        words = "being read" if snapshot.reading else "no node of its chains is connected"
         said = Span(words, "muted")
         rows.append(Row(key, {"account": _name(account)}, tail=said, tail_from="chain"))
-    if told.smart:
+    if snapshot.smart:
         rows += [Prose("gap smart"), Section("smart", "In smart accounts", "")]
-    for one in told.smart:
-        rows += _on_chain(one, one.account.name, None, subjects)
-    allowed = [(one, each) for one in told.allowances for each in one.allowances]
+    for holdings in snapshot.smart:
+        rows += _on_chain(holdings, holdings.account.name, None, subjects)
+    allowed = [
+        (holdings, allowance)
+        for holdings in snapshot.allowances
+        for allowance in holdings.allowances
+    ]
     if allowed:
         rows += [Prose("gap allowed"), Section("allowed", "May take", str(len(allowed)))]
-    for among, each in allowed:
-        each = replace(each, venue=named(each.venue))
-        key = f"may {among.account.address} {among.chain} {each.token.contract} {each.spender}"
-        if each.permit2:
+    for among, allowance in allowed:
+        allowance = replace(allowance, venue=named(allowance.venue))
+        contract, spender = allowance.token.contract, allowance.spender
+        key = f"may {among.account.address} {among.chain} {contract} {spender}"
+        if allowance.permit2:
             key += " permit2"
-        subjects[key] = Subject(among.account, among.chain, each)
+        subjects[key] = Subject(among.account, among.chain, allowance)
         cells: dict[str, Cell] = {
             "account": among.account.name,
             "chain": among.chain_name,
-            "amount": Span("any amount", "status-waiting") if each.unlimited else _units(each),
-            "token": each.token.symbol,
-            "note": f"to {each.venue or 'an unknown contract'}"
-            + (", by Permit2" if each.permit2 else ""),
+            "amount": Span("any amount", "status-waiting")
+            if allowance.unlimited
+            else _units(allowance),
+            "token": allowance.token.symbol,
+            "note": f"to {allowance.venue or 'an unknown contract'}"
+            + (", by Permit2" if allowance.permit2 else ""),
         }
         rows.append(Row(key, cells))
-    failed = {one.place for one in told.holdings if one.problem is not None}
-    for asked in told.allowances:
+    failed = {holdings.place for holdings in snapshot.holdings if holdings.problem is not None}
+    for asked in snapshot.allowances:
         place = (asked.account.address, asked.chain)
         # A chain that does not answer at all has said so in its own row.
         for at, said in enumerate(() if place in failed else _doubts(asked)):
             rows.append(Prose(f"doubt {asked.account.address} {asked.chain} {at}", said))
-    if told.policy is not None:
-        rows += _limits(told.policy)
+    if snapshot.policy is not None:
+        rows += _limits(snapshot.policy)
     return rows, subjects
 
 
@@ -155,20 +164,20 @@ def _limits(status: PolicyStatus) -> Iterator[TableRow]:
     yield Prose("gap limits")
     yield Section("limits", "May be signed at most", "")
     if status.problem is not None:
-        said = f"{status.problem[:1].upper()}{status.problem[1:]}. Nothing is signed."
-        yield Prose("limits problem", Span(said, "status-trouble"))
+        problem = f"{status.problem[:1].upper()}{status.problem[1:]}. Nothing is signed."
+        yield Prose("limits problem", Span(problem, "status-trouble"))
         yield Prose("limits next", Span(f"Next {POLICY_ANEW}.", "muted"))
     policy = status.policy or SpendingPolicy()
     if policy == SpendingPolicy() and status.problem is None:
         yield Prose("limits none", Span(f"{NO_POLICY} m sets one.", "muted"))
-    for one in status.uses:
-        limit = one.limit
+    for use in status.uses:
+        limit = use.limit
         cells: dict[str, Cell] = {
             "account": f"per {limit.window.value}",
             "chain": limit.token.chain if limit.token is not None else "",
             "amount": exact_amount(limit.most),
             "token": limit.unit,
-            "usd": f"{plain_amount(one.left)} left",
+            "usd": f"{plain_amount(use.left)} left",
         }
         yield Row(f"limit {limit.key}", cells)
     for name, value in policy_facts(policy):
@@ -206,10 +215,10 @@ def _on_chain(
     place: dict[str, Cell] = {"account": name, "chain": one.chain_name}
     if one.problem is not None or one.reading:
         subjects[first] = subject
-        said = Span("reading…", "muted")
+        state = Span("reading…", "muted")
         if one.problem is not None:
-            said = Span(f"{TROUBLE} {one.problem}", "status-waiting")
-        return [Row(first, place, tail=said, tail_from="amount")]
+            state = Span(f"{TROUBLE} {one.problem}", "status-waiting")
+        return [Row(first, place, tail=state, tail_from="amount")]
     place["note"] = _counted(allowing)
     rows: list[TableRow] = []
     for held in one.holdings:
@@ -232,8 +241,8 @@ def _name(account: Account) -> Span:
 def _doubts(asked: ChainAllowances) -> Iterator[Span]:
     """What is not known about allowances, a row each."""
     if asked.problem is not None:
-        said = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
-        yield Span(said, "status-waiting")
+        problem = f"Who may take on {asked.chain_name} could not be read: {asked.problem}."
+        yield Span(problem, "status-waiting")
         yield Span(f"Next {asked.next or READ_AGAIN}.", "muted")
     elif not asked.complete:
         yield Span(f"{asked.chain_name} does not list every approval: there may be more.", "muted")
@@ -246,12 +255,12 @@ def _counted(allowing: ChainAllowances | None) -> str:
         return ""
     if allowing.problem is not None:
         return "?"
-    said = str(len(allowing.allowances) or "none")
-    return said if allowing.complete else f"{said} known"
+    count = str(len(allowing.allowances) or "none")
+    return count if allowing.complete else f"{count} known"
 
 
-def _units(one: Allowance) -> str:
-    return exact_amount(short(from_base_units(one.units, one.token.decimals)))
+def _units(allowance: Allowance) -> str:
+    return exact_amount(short(from_base_units(allowance.units, allowance.token.decimals)))
 
 
 READING = "The chains are being read."
@@ -369,16 +378,16 @@ class WalletsScreen(Page):
         """The sandbox made accounts, which its faucet fills."""
         self.show_notice(f"The sandbox made {counted(count, 'account')} and sends money to try.")
 
-    def take(self, told: WalletSnapshot, *, last: bool = True) -> None:
+    def take(self, snapshot: WalletSnapshot, *, last: bool = True) -> None:
         """Shows as much as was read; ``last``: all of it."""
         if last:
             self.call_next(self._read_stale)
-        self.told = told
-        rows, self._subjects = wallet_rows(told, self.desk.catalog.provider_name)
+        self.told = snapshot
+        rows, self._subjects = wallet_rows(snapshot, self.desk.catalog.provider_name)
         self._table.set_empty(NO_ACCOUNT)
         self._table.set_rows(rows)
-        if told.problems:
-            self.show_notice(told.problems[0], "warning")
+        if snapshot.problems:
+            self.show_notice(snapshot.problems[0], "warning")
         self._show_pane()
 
     def _not_read(self, error: WalletError | OSError) -> None:
@@ -502,10 +511,10 @@ class WalletsScreen(Page):
 
         self.app.push_screen(PassphraseOverlay(why), typed)
 
-    def _finished(self, said: str, severity: str = "information") -> None:
+    def _finished(self, notice: str, severity: str = "information") -> None:
         self.refresh_frame()
         self.refresh_keys()
-        self.show_notice(said, severity)
+        self.show_notice(notice, severity)
 
     def work_failed(self, group: str) -> None:
         super().work_failed(group)
